@@ -1,0 +1,56 @@
+# `make demo` and `make test` set everything up by themselves, in .venv, from package registries alone.
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test check format docs chromium clean help
+
+help:  ## Show the targets
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: .venv/demo  ## Set up, run the shipped recipe on the shipped corpus, and write runs/demo/report.html
+	$(BIN)/nersery run demo --out runs/demo
+
+test: .venv/dev chromium  ## Set up and run the tests, offline
+	HF_HUB_OFFLINE=1 $(BIN)/pytest
+
+check: .venv/dev  ## Format, lint, types, tests, doctests, documents in step: before each commit
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	HF_HUB_OFFLINE=1 $(BIN)/pytest
+	$(BIN)/python docs/generate.py --check
+
+format: .venv/dev  ## Mend what can be mended by a program
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+docs: .venv/dev  ## Write docs/methods.md and docs/commands.md anew
+	$(BIN)/python docs/generate.py
+
+clean:  ## Remove the environment and all caches; runs stay
+	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache
+
+# torch by its exact version first: otherwise pip takes the newest build with gigabytes of CUDA packages.
+.venv/torch: constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "nersery needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(PIP) torch==2.13.0
+	@touch $@
+
+.venv/demo: .venv/torch pyproject.toml
+	$(PIP) -e ".[bundled]"
+	@touch $@
+
+.venv/dev: .venv/torch pyproject.toml
+	$(PIP) -e ".[bundled,dev]"
+	@touch $@ .venv/demo
+
+# One test opens the report in a browser. Without chromium it is skipped, by name.
+chromium:
+	@command -v chromium >/dev/null || { \
+	  SUDO=$$([ "$$(id -u)" = 0 ] || echo "sudo -n"); \
+	  command -v apt-get >/dev/null && $$SUDO apt-get -qq update && \
+	  DEBIAN_FRONTEND=noninteractive $$SUDO apt-get -qq install -y --no-install-recommends chromium >/dev/null; \
+	} || echo "note: no chromium here and apt may not install it: tests/evaluate/test_report_browser.py is skipped"

@@ -1,0 +1,138 @@
+"""What an augmentation method is, and the loop that runs one over a corpus."""
+
+from __future__ import annotations
+
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+from nersery import loop
+from nersery.data import Origin, Sentence
+from nersery.errors import NerseryError, SettingsError
+from nersery.loop import BATCH_SIZE, Outcome, Reject, Result
+from nersery.registry import name_of
+from nersery.rng import item_rng
+
+UNCHANGED = "unchanged"
+Task = tuple[Sentence, int]
+"""A sentence and the number of the copy to make of it, from 1."""
+
+
+class Augmenter(ABC):
+    """Makes new labelled sentences out of labelled ones.
+
+    A subclass is a dataclass whose fields are its settings, alone in a file that bears its name. It
+    says how *one* sentence changes; ids, origin, copies, seeds, batches and rejects belong to the loop.
+    """
+
+    def fit(self, sentences: Iterable[Sentence]) -> None:  # noqa: B027 - most methods need it, some do not
+        """Learn from the gold sentences; called once, before anything is generated."""
+
+    @abstractmethod
+    def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
+        """One new sentence, or the reason why not.
+
+        Args:
+            rng: The item's own generator; the only source of chance a method may use.
+        """
+
+    def generate_batch(
+        self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]
+    ) -> Sequence[Sentence | Reject]:
+        """One outcome for each sentence, in order; methods that run a model override this."""
+        return [self.generate(sentence, rng) for sentence, rng in zip(sentences, rngs, strict=True)]
+
+
+def check_rate(rate: float) -> None:
+    """Refuse what is not a probability; for the ``__post_init__`` of methods with a rate.
+
+    Raises:
+        SettingsError: When it is not a number in [0, 1].
+
+    >>> check_rate(1.5)
+    Traceback (most recent call last):
+    nersery.errors.SettingsError: rate is 1.5, expected a probability from 0 to 1
+    """
+    if not (isinstance(rate, int | float) and 0 <= rate <= 1):
+        raise SettingsError(f"rate is {rate!r}, expected a probability from 0 to 1")
+
+
+def unfitted(method: Augmenter) -> NerseryError:
+    """The error of a method that is asked to generate before it has learned."""
+    return NerseryError(f"{name_of(method)} has learned nothing yet: call fit(corpus) before generate")
+
+
+def tasks(sentences: Iterable[Sentence], copies: int) -> Iterator[Task]:
+    """Each sentence ``copies`` times, with the number of the copy.
+
+    Raises:
+        SettingsError: When ``copies`` is below 1.
+    """
+    if copies < 1:
+        raise SettingsError(f"copies is {copies}, expected 1 or more")
+    return ((sentence, copy) for sentence in sentences for copy in range(1, copies + 1))
+
+
+def step(method: Augmenter, seed: int) -> loop.Step[Task]:
+    """The step of the loop: a fitted method over a batch of tasks."""
+    name = name_of(method)
+
+    def run_batch(batch: Sequence[Task]) -> list[Outcome]:
+        drafts = method.generate_batch(
+            [sentence for sentence, _ in batch],
+            [item_rng(seed, name, sentence.id, copy) for sentence, copy in batch],
+        )
+        return [_finished(task, draft, name) for task, draft in zip(batch, drafts, strict=True)]
+
+    return run_batch
+
+
+def _finished(task: Task, draft: Sentence | Reject, name: str) -> Outcome:
+    """The draft with id and origin; a draft that says what its parent said is a reject."""
+    parent, copy = task
+    reason = draft.reason if isinstance(draft, Reject) else None
+    sentence = draft.sentence if isinstance(draft, Reject) else draft
+    if reason is None and sentence is not None and _says_the_same(sentence, parent):
+        reason = UNCHANGED
+    finished = replace(
+        sentence or parent,
+        id=f"{parent.id}~{name}-{copy}",
+        origin=Origin(name, (parent.id,), copy),
+        scores={},
+        comments=(),
+    )
+    return finished if reason is None else Reject(reason, finished)
+
+
+def _says_the_same(a: Sentence, b: Sentence) -> bool:
+    return a.words == b.words and a.labels == b.labels
+
+
+def augment(
+    corpus: Iterable[Sentence],
+    method: Augmenter,
+    *,
+    copies: int = 1,
+    seed: int = 0,
+    batch_size: int = BATCH_SIZE,
+) -> Result:
+    """Fit a method on a corpus and make new sentences out of it, in memory.
+
+    Args:
+        corpus: Labelled sentences; read twice, so not a one-way iterator.
+        copies: How many new sentences to try for each sentence.
+        batch_size: Sentences handed to the method at once; it changes speed, never results.
+
+    >>> from nersery import Corpus, Entity, Sentence
+    >>> from nersery.augment.mention_replacement import MentionReplacement
+    >>> corpus = Corpus([
+    ...     Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id="a"),
+    ...     Sentence(("Grace", "Hopper", "spoke"), (Entity(0, 2, "PER"),), id="b"),
+    ... ])
+    >>> result = augment(corpus, MentionReplacement(rate=1.0), seed=1)
+    >>> [sentence.text for sentence in result.corpus]
+    ['Grace Hopper wrote', 'Ada spoke']
+    """
+    method.fit(corpus)
+    return loop.collect(loop.run(tasks(corpus, copies), step(method, seed), batch_size=batch_size))

@@ -1,0 +1,89 @@
+"""Mention replacement: mentions give way to other mentions of their type."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from nersery.augment.base import Augmenter, check_rate, unfitted
+from nersery.data import Edit, Sentence
+from nersery.errors import DataError
+from nersery.loop import Reject
+
+Mention = tuple[str, ...]
+
+
+@dataclass
+class MentionReplacement(Augmenter):
+    """Replaces mentions by other mentions of their type from the training sentences.
+
+    Each mention, with probability ``rate``, gives way to a different one of its type, whole, so that lengths
+    may change. A sentence without entities is rejected; a mention that is the only one of its type stays.
+    A sentence with m mentions comes out unchanged with probability (1 - rate)^m.
+
+    Args:
+        rate: Probability in [0, 1] with which a mention is replaced.
+
+    Reference:
+        Xiang Dai and Heike Adel (2020). An Analysis of Simple Data Augmentation for Named Entity Recognition.
+        COLING, section 3, "mention replacement". MELM's "label-wise substitution" is the same.
+
+    Departures:
+        - The paper does not say whether frequent mentions are drawn more often. Its code draws evenly from
+          the *distinct* mentions of a type, and so do we.
+        - The paper draws "another" mention; its code may draw the same one again. Ours never does.
+        - The default rate is that of the code, 0.3.
+    """
+
+    rate: float = 0.3
+    _places: dict[str, dict[Mention, int]] = field(default_factory=dict, init=False, repr=False)
+    _mentions: dict[str, list[Mention]] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_rate(self.rate)
+
+    def fit(self, sentences: Iterable[Sentence]) -> None:
+        """Learn the distinct mentions of each type.
+
+        Raises:
+            DataError: When no sentence has an entity.
+        """
+        seen: dict[str, set[Mention]] = {}
+        for sentence in sentences:
+            for entity in sentence.entities:
+                seen.setdefault(entity.type, set()).add(sentence.mention(entity))
+        if not seen:
+            raise DataError(
+                "the training sentences hold no entity, and mention_replacement has nothing to put in",
+                fix="give it labelled sentences, or use another method",
+            )
+        self._mentions = {type_: sorted(mentions) for type_, mentions in seen.items()}
+        self._places = {
+            type_: {mention: place for place, mention in enumerate(mentions)}
+            for type_, mentions in self._mentions.items()
+        }
+
+    def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
+        """The sentence with some mentions replaced."""
+        if not self._mentions:
+            raise unfitted(self)
+        if not sentence.entities:
+            return Reject("no entities")
+        edits: list[Edit] = []
+        for entity in sentence.entities:
+            if rng.random() < self.rate:
+                other = self._other(entity.type, sentence.mention(entity), rng)
+                if other is not None:
+                    edits.append((entity.start, entity.end, other))
+        return sentence.replace_spans(edits)
+
+    def _other(self, type_: str, mention: Mention, rng: random.Random) -> Mention | None:
+        """Any mention of the type but this one; each is as likely as the next."""
+        mentions = self._mentions.get(type_, [])
+        place = self._places.get(type_, {}).get(mention, len(mentions))
+        choices = len(mentions) - (place < len(mentions))
+        if choices == 0:
+            return None
+        drawn = int(rng.random() * choices)
+        return mentions[drawn if drawn < place else drawn + 1]

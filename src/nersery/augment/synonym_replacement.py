@@ -1,0 +1,87 @@
+"""Synonym replacement: words give way to words of the same meaning."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from nersery.augment.base import Augmenter, check_rate, unfitted
+from nersery.augment.thesaurus import Synonyms, read_table, read_wordnet
+from nersery.augment.wordlists import read_words
+from nersery.data import Edit, Sentence
+from nersery.loop import Reject
+
+
+@dataclass
+class SynonymReplacement(Augmenter):
+    """Replaces words by synonyms from WordNet (English) or from a table of your own.
+
+    Each word, inside and outside entities, gives way with probability ``rate`` to one of its synonyms, each
+    as likely as the next. Upper and lower case do not matter when a word is looked up; a capital first letter
+    is kept. An entity grows with a synonym of several words. A word without synonyms stays; a sentence of
+    such words alone is rejected.
+
+    Args:
+        rate: Probability in [0, 1] with which a word that has synonyms is replaced.
+        wordnet: Folder of WordNet's ``data.*`` files; Debian's package ``wordnet-base`` fills the default.
+            Entries of one or two characters and those spelled like a function word are passed over.
+        table: File with lines of ``word<TAB>synonym[<TAB>synonym …]``; if it is given, WordNet is not read.
+        stop_words: File with one word a line; these words, in any case, are not replaced. Empty: none.
+
+    Reference:
+        Xiang Dai and Heike Adel (2020). An Analysis of Simple Data Augmentation for Named Entity Recognition.
+        COLING, section 3, "synonym replacement". George A. Miller (1995). WordNet: A Lexical Database for
+        English. Communications of the ACM 38(11).
+
+    Departures:
+        - The code looks up base forms through NLTK (``cars`` becomes ``automobile``, a singular). We look up
+          what is written, so inflected words stay rather than lose their ending.
+        - The code skips NLTK's English stop words. We skip English function words with WordNet, and with a
+          table only what ``stop_words`` holds.
+        - The code splits synonyms at hyphens too; we keep ``self-made`` one word.
+        - The default rate is that of the code, 0.3.
+    """
+
+    rate: float = 0.3
+    wordnet: str = "/usr/share/wordnet"
+    table: str = ""
+    stop_words: str = ""
+    _synonyms: Synonyms = field(default_factory=dict, init=False, repr=False)
+    _stop_words: frozenset[str] = field(default=frozenset(), init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_rate(self.rate)
+
+    def fit(self, sentences: Iterable[Sentence]) -> None:
+        """Read the synonyms; the sentences do not matter.
+
+        Raises:
+            DataError: When a file is broken.
+            MissingResourceError: When there is neither WordNet nor a table.
+        """
+        self._stop_words = read_words(self.stop_words) if self.stop_words else frozenset()
+        self._synonyms = read_table(self.table) if self.table else read_wordnet(self.wordnet)
+
+    def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
+        """The sentence with some words replaced."""
+        if not self._synonyms:
+            raise unfitted(self)
+        words = sentence.words
+        edits: list[Edit] = []
+        for position in [place for place in range(len(words)) if rng.random() < self.rate]:
+            word = words[position]
+            if synonyms := self._synonyms_of(word):
+                synonym = synonyms[int(rng.random() * len(synonyms))]
+                edits.append((position, position + 1, _capitalized_like(word, synonym).split(" ")))
+        if not edits and not any(map(self._synonyms_of, words)):
+            return Reject("no synonyms")
+        return sentence.replace_spans(edits)
+
+    def _synonyms_of(self, word: str) -> tuple[str, ...]:
+        lower = word.lower()
+        return () if lower in self._stop_words else self._synonyms.get(lower, ())
+
+
+def _capitalized_like(word: str, synonym: str) -> str:
+    return synonym[0].title() + synonym[1:] if word[0].isupper() else synonym

@@ -1,0 +1,271 @@
+"""Commands on files: stats, convert, sample, list, copy."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from nersery import io, registry
+from nersery.cli import app
+from nersery.cli.options import (
+    AsJson,
+    Force,
+    Quiet,
+    Seed,
+    open_corpus,
+    output_format,
+    print_json,
+    reads_corpora,
+    refuse_same_file,
+    report_repairs,
+)
+from nersery.errors import DataError, SettingsError, did_you_mean
+
+Target = Annotated[Path, typer.Argument(help="The file to write: .jsonl, .conll or .txt.", metavar="OUTPUT")]
+Source = Annotated[str, typer.Argument(help="A corpus, or - for standard input.", metavar="INPUT")]
+
+
+@app.command(
+    epilog="Examples:\n\n  nersery stats train.conll dev.conll test.conll\n\n"
+    "  nersery stats train.conll --repair lost-prefix --json | jq '.[0].types'"
+)
+@reads_corpora
+def stats(
+    files: Annotated[list[str], typer.Argument(help="Corpora, or - for standard input.", metavar="INPUT...")],
+    json: AsJson = False,
+    *,
+    reading: io.ReadOptions,
+) -> None:
+    """Count sentences, words and entities by type; names every fault of a file."""
+    rows = []
+    problems, fixes = [], []
+    for name in files:
+        try:
+            rows.append(_count(name, io.open_corpus(name, reading)))
+        except DataError as error:
+            problems += error.problems
+            fixes.append(error.fix)
+    if problems:
+        raise DataError(problems, fix=" ".join(dict.fromkeys(fixes)))
+    if json:
+        print_json(rows)
+    else:
+        _print_stats(rows)
+
+
+def _count(name: str, source: io.Source) -> dict[str, Any]:
+    sentences = words = entity_words = without = longest = 0
+    types: Counter[str] = Counter()
+    origins: Counter[str] = Counter()
+    for sentence in source:
+        sentences += 1
+        words += len(sentence)
+        longest = max(longest, len(sentence))
+        without += not sentence.entities
+        types.update(entity.type for entity in sentence.entities)
+        entity_words += sum(entity.end - entity.start for entity in sentence.entities)
+        if sentence.origin is not None:
+            origins[sentence.origin.method] += 1
+    return {
+        "file": name,
+        "format": source.description,
+        "sentences": sentences,
+        "words": words,
+        "longest_sentence": longest,
+        "entities": types.total(),
+        "entity_words": entity_words,
+        "sentences_without_entities": without,
+        "types": dict(sorted(types.items())),
+        "generated_by": dict(sorted(origins.items())),
+        "repaired": dict(sorted(source.repaired.items())),
+        "rejected": len(source.rejects),
+    }
+
+
+def _print_stats(rows: list[dict[str, Any]]) -> None:
+    for row in rows:
+        print(f"{row['file']}  ({row['format']})")
+        size = max(1, row["sentences"])
+        print(
+            f"  {row['sentences']:,} sentences, {row['words']:,} words ({row['words'] / size:.1f} a sentence, "
+            f"longest {row['longest_sentence']:,})"
+        )
+        print(
+            f"  {row['entities']:,} entities over {row['entity_words']:,} words; "
+            f"{row['sentences_without_entities']:,} sentences without entities"
+        )
+        width = max([len(type_) for type_ in row["types"]], default=0)
+        for type_, count in row["types"].items():
+            print(f"    {type_:<{width}}  {count:>7,}  {100 * count / row['entities']:5.1f} %")
+        for title in ("generated_by", "repaired"):
+            if row[title]:
+                counts = ", ".join(f"{key} {count:,}" for key, count in row[title].items())
+                print(f"  {title.replace('_', ' ')}: {counts}")
+        if row["rejected"]:
+            print(f"  rejected: {row['rejected']:,} sentences")
+
+
+@app.command(
+    epilog="Examples:\n\n  nersery convert train.iob1 train.conll --scheme BIOES\n\n"
+    "  nersery convert broken.conll clean.jsonl --repair lost-prefix --repair bare-dash"
+)
+@reads_corpora
+def convert(
+    source: Source,
+    target: Target,
+    to: Annotated[Optional[str], typer.Option("--to", help="conll, jsonl or text; else by extension.")] = None,  # noqa: UP045
+    scheme: Annotated[str, typer.Option(help="Tag scheme of CoNLL output.")] = "IOB2",
+    separator: Annotated[str, typer.Option(help="Of CoNLL columns: tab or space.")] = "tab",
+    force: Force = False,
+    quiet: Quiet = False,
+    *,
+    reading: io.ReadOptions,
+) -> None:
+    """Read one format and write another; sentences, labels and code points stay as they are."""
+    from nersery.loop import FileJob
+    from nersery.progress import Progress
+
+    separators = {"tab": "\t", "space": " "}
+    if separator not in separators:
+        raise SettingsError(f'--separator is "{separator}"; {did_you_mean(separator, separators)}')
+    refuse_same_file(source, target)
+    corpus = open_corpus(source, reading, quiet=quiet)
+    writer = io.writer(output_format(target, to), scheme=scheme, separator=separators[separator])
+    job = FileJob(target, writer.encode, io.reject_line, {"convert": source, "scheme": scheme}, writer.header)
+    with Progress("convert", quiet=quiet) as progress:
+        tally = job.run(_with_rejects(corpus), list, progress=progress, overwrite=force)
+    report_repairs(corpus, source)
+    print(f"{target}: {tally}")
+
+
+def _with_rejects(source: io.Source) -> Any:
+    """The sentences, and behind them what a repair rejected, so that the loop counts both."""
+    yield from source
+    yield from source.rejects
+
+
+@app.command(
+    epilog="Examples:\n\n  nersery sample train.conll small.jsonl --size 100 --protocol stratified --seed 1\n\n"
+    "  nersery sample train.conll s.conll --size 50 --protocol every_type --ids s.ids.txt"
+)
+@reads_corpora
+def sample(
+    source: Source,
+    target: Target,
+    size: Annotated[int, typer.Option(min=1, help="Sentences to draw.")],
+    protocol: Annotated[str, typer.Option(help="`nersery list protocols` names them.")] = "stratified",
+    seed: Seed = 0,
+    ids: Annotated[Optional[Path], typer.Option(help="Write the ids of the sample here, one a line.")] = None,  # noqa: UP045
+    force: Force = False,
+    quiet: Quiet = False,
+    *,
+    reading: io.ReadOptions,
+) -> None:
+    """Draw a small training set, as the papers do."""
+    from nersery.data import Corpus
+    from nersery.loop import write_atomic
+    from nersery.sampling import sample as draw
+
+    refuse_same_file(source, target)
+    format_ = output_format(target, None)
+    if target.exists() and not force:
+        raise SettingsError(f"{target} exists already. Choose another name, or allow to overwrite it (--force)")
+    corpus = draw(Corpus(open_corpus(source, reading, quiet=quiet)), size, protocol, seed)
+    io.write(corpus, target, format_)
+    if ids is not None:
+        write_atomic(ids, "".join(f"{sentence.id}\n" for sentence in corpus))
+    types = Counter(entity.type for sentence in corpus for entity in sentence.entities)
+    counts = ", ".join(f"{type_} {count}" for type_, count in sorted(types.items()))
+    print(f"{target}: {len(corpus)} sentences ({counts})")
+
+
+@app.command(
+    name="list",
+    epilog="Examples:\n\n  nersery list augment\n\n  nersery list mention_replacement",
+)
+def list_(
+    what: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Argument(help="augment, select, tagger, recipes, presets, protocols, repairs, examples; or the name of a method."),
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Show what there is: methods with their settings, recipes, presets, protocols, repairs."""
+    listings = _listings()
+    if what is None or what in listings:
+        chosen = {what: listings[what]()} if what else {key: make() for key, make in listings.items()}
+        print_json(chosen) if json else _print_listings(chosen)
+        return
+    for kind in registry.KINDS:
+        if what in registry.names(kind):
+            description = registry.describe(kind, what)
+            print_json(description) if json else _print_method(description)
+            return
+    methods = [name for kind in registry.KINDS for name in registry.names(kind)]
+    raise SettingsError(f'there is nothing called "{what}"; {did_you_mean(what, [*listings, *methods])}')
+
+
+def _listings() -> dict[str, Any]:
+    from nersery import recipe, sampling, tags
+
+    def methods(kind: str) -> dict[str, str]:
+        return {name: registry.summary(kind, name) for name in registry.names(kind)}
+
+    def examples() -> dict[str, str]:
+        folder = recipe.shipped("examples")
+        return {f"{recipe.EXAMPLE_PREFIX}{p.name}": f"{p.stat().st_size:,} bytes" for p in sorted(folder.iterdir()) if p.suffix in (".conll", ".txt")}
+
+    return {
+        **{kind: (lambda kind=kind: methods(kind)) for kind in registry.KINDS},
+        "recipes": lambda: {name: recipe.description_of(path) for name, path in recipe.shipped_recipes().items()},
+        "presets": lambda: {name: preset["description"] for name, preset in recipe.presets().items()},
+        "protocols": lambda: {name: (protocol.__doc__ or "").split("\n")[0] for name, protocol in sampling.PROTOCOLS.items()},
+        "repairs": lambda: {name: repair.summary for name, repair in tags.REPAIRS.items()},
+        "examples": examples,
+    }
+
+
+def _print_listings(listings: dict[str, dict[str, str]]) -> None:
+    for title, entries in listings.items():
+        print(title)
+        width = max(map(len, entries), default=0)
+        for name, text in entries.items():
+            print(f"  {name:<{width}}  {text}")
+
+
+def _print_method(description: dict[str, Any]) -> None:
+    print(f"{description['kind']} {description['name']}\n\n{description['documentation']}\n\nSettings and their defaults:")
+    for name, setting in description["settings"].items():
+        print(f"  {name} = {setting['default']!r}   ({setting['type']})")
+
+
+@app.command(
+    epilog="Examples:\n\n  nersery copy demo my-recipe.toml\n\n  nersery copy example:train.conll train.conll"
+)
+def copy(
+    name: Annotated[str, typer.Argument(help="A shipped recipe, or an example file.")],
+    target: Annotated[Path, typer.Argument(help="Where to write it.", metavar="OUTPUT")],
+    force: Force = False,
+) -> None:
+    """Copy a shipped recipe or example file, to change it."""
+    from nersery import recipe
+
+    if name.startswith(recipe.EXAMPLE_PREFIX):
+        known = {f"{recipe.EXAMPLE_PREFIX}{path.name}": path for path in recipe.shipped("examples").iterdir()}
+        if name not in known:
+            raise SettingsError(f'there is no example file "{name}"; {did_you_mean(name, known)}')
+        path = known[name]
+    else:
+        path = recipe.find(name)
+    if target.is_dir():
+        target = target / path.name
+    if target.exists() and not force:
+        raise SettingsError(f"{target} exists already. Choose another name, or allow to overwrite it (--force)")
+    shutil.copyfile(path, target)
+    print(target)
+    print(f"note: run it with: nersery run {target} --out runs/{target.stem}", file=sys.stderr) if target.suffix == ".toml" else None

@@ -1,0 +1,162 @@
+"""Commands on taggers: train, predict, evaluate."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from nersery import io, registry
+from nersery.cli import app
+from nersery.cli.corpora import Source, Target
+from nersery.cli.methods import file_job, fingerprint_of
+from nersery.cli.options import (
+    AsJson,
+    Force,
+    Quiet,
+    Seed,
+    Settings,
+    open_corpus,
+    print_json,
+    reads_corpora,
+    refuse_same_file,
+)
+from nersery.data import Corpus
+from nersery.errors import SettingsError
+
+
+@app.command(
+    epilog="Examples:\n\n  nersery train train.conll my-tagger --dev dev.conll\n\n"
+    "  nersery train train.conll my-tagger --dev dev.conll --set model=xlm-roberta-base --set epochs=20 --set head=crf"
+)
+@reads_corpora
+def train(
+    files: Annotated[list[str], typer.Argument(help="Labelled corpora, then the folder to write.", metavar="INPUT... FOLDER")],
+    dev: Annotated[Optional[str], typer.Option(help="Labelled sentences to choose the best weights by.")] = None,  # noqa: UP045
+    method: Annotated[str, typer.Option(help="`nersery list tagger` names them.")] = "transformer",
+    preset: Annotated[Optional[str], typer.Option(help="A paper's settings; `nersery list presets`.")] = None,  # noqa: UP045
+    settings: Settings = None,
+    seed: Seed = 0,
+    force: Force = False,
+    quiet: Quiet = False,
+    *,
+    reading: io.ReadOptions,
+) -> None:
+    """Train a tagger on one or several files, e.g. gold and generated sentences."""
+    from nersery.progress import Progress
+    from nersery.recipe import settings_of, with_preset
+
+    if len(files) < 2:
+        raise SettingsError("name at least one corpus and, last, the folder to write: nersery train train.conll my-tagger")
+    *names, folder_name = files
+    folder = Path(folder_name)
+    if folder.exists() and not force:
+        raise SettingsError(f"{folder} exists already. Choose another folder, or allow to overwrite it (--force)")
+    problems: list[str] = []
+    chosen = with_preset(settings_of(settings or []) | ({"preset": preset} if preset else {}), problems)
+    if problems:
+        raise SettingsError("\n".join(problems))
+    tagger = registry.create("tagger", method, chosen)
+    gold = [sentence for name in names for sentence in open_corpus(name, reading, quiet=quiet)]
+    dev_sentences = list(open_corpus(dev, reading, quiet=quiet)) if dev else []
+    with Progress("train", quiet=quiet) as progress:
+        history = tagger.fit(gold, dev_sentences, seed=seed, progress=progress)
+    unfinished = folder.with_name(folder.name + ".part")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    tagger.save(unfinished)
+    shutil.rmtree(folder, ignore_errors=True)
+    unfinished.rename(folder)
+    best = max((evaluation["score"] for evaluation in history["evaluations"]), default=None)
+    outcome = f", best dev F1 {100 * best:.1f} at step {history['best_step']}" if best is not None else ""
+    print(f"{folder}: {len(gold)} sentences, {history['steps']} steps{outcome}")
+
+
+@app.command(
+    epilog="Examples:\n\n  nersery predict my-tagger raw.txt labelled.jsonl\n\n"
+    "  nersery predict my-tagger test.conll predicted.conll"
+)
+@reads_corpora
+def predict(
+    tagger: Annotated[str, typer.Argument(help="A trained folder, or a Hugging Face token-classification model.")],
+    source: Source,
+    target: Target,
+    force: Force = False,
+    quiet: Quiet = False,
+    *,
+    reading: io.ReadOptions,
+) -> None:
+    """Label sentences; labels that the input has are replaced."""
+    from nersery.progress import Progress
+    from nersery.tagger.base import load_tagger
+
+    refuse_same_file(source, target)
+    job = file_job(target, {"predict": tagger, "input": fingerprint_of(source)})
+    job.check_target(overwrite=force)
+    corpus = open_corpus(source, reading, quiet=quiet)
+    loaded = load_tagger(tagger)
+    with Progress("predict", quiet=quiet) as progress:
+        tally = job.run(corpus, loaded.predict, progress=progress, overwrite=force)
+    print(f"{target}: {tally}")
+
+
+@app.command(
+    epilog="Examples:\n\n  nersery evaluate test.conll predicted.jsonl\n\n"
+    "  nersery evaluate test.conll better.jsonl --against baseline.jsonl --json"
+)
+@reads_corpora
+def evaluate(
+    gold: Annotated[str, typer.Argument(help="Labelled by hand.", metavar="GOLD")],
+    predicted: Annotated[str, typer.Argument(help="The same sentences, labelled by a tagger.", metavar="PREDICTED")],
+    against: Annotated[Optional[str], typer.Option(help="Another tagger's labels, to test the difference.")] = None,  # noqa: UP045
+    samples: Annotated[int, typer.Option(min=100, help="Bootstrap resamplings.")] = 10_000,
+    seed: Seed = 0,
+    json: AsJson = False,
+    *,
+    reading: io.ReadOptions,
+) -> None:
+    """Strict precision, recall and F1 over whole entities, by type too."""
+    from nersery.evaluate.scores import score, sentence_counts
+    from nersery.evaluate.significance import paired_bootstrap
+
+    truth = Corpus(io.open_corpus(gold, reading))
+    guesses = _read_predicted(truth, predicted, reading)
+    scores = score(truth, guesses)
+    result: dict[str, Any] = scores.as_dict()
+    if against is not None:
+        other = _read_predicted(truth, against, reading)
+        test = paired_bootstrap(
+            sentence_counts(truth, other), sentence_counts(truth, guesses), samples=samples, seed=seed
+        )
+        result["against"] = {"file": against, **test.as_dict()}
+    if json:
+        print_json(result)
+        return
+    _print_scores(result)
+
+
+def _read_predicted(gold: Corpus, name: str, reading: io.ReadOptions) -> Corpus:
+    """Predicted sentences; where a format kept no ids, the first one belongs to the first gold one, and so on."""
+    predicted = Corpus(io.open_corpus(name, reading))
+    if len(predicted) != len(gold) or any(sentence.id in gold for sentence in predicted):
+        return predicted
+    return Corpus(replace(guess, id=truth.id) for truth, guess in zip(gold, predicted, strict=True))
+
+
+def _print_scores(result: dict[str, Any]) -> None:
+    rows = {**result["per_type"], "micro": result["micro"]}
+    width = max(map(len, rows))
+    print(f"{'':{width}}  precision  recall     F1   correct  predicted   gold")
+    for name, row in rows.items():
+        figures = f"{100 * row['precision']:9.1f}  {100 * row['recall']:6.1f}  {100 * row['f1']:5.1f}"
+        print(f"{name:{width}}  {figures}  {row['correct']:8,}  {row['predicted']:9,}  {row['gold']:5,}")
+    if "against" in result:
+        test = result["against"]
+        print(
+            f"against {test['file']}: {100 * test['difference']:+.1f} F1 "
+            f"(95 % interval {100 * test['low']:+.1f} to {100 * test['high']:+.1f}, p = {test['p_value']:.4f})"
+        )
+    print("strict: an entity counts when its borders and its type are right", file=sys.stderr)

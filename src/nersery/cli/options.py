@@ -1,0 +1,113 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, Optional, get_type_hints
+
+import typer
+
+from nersery import io
+from nersery.errors import SettingsError
+
+Settings = Annotated[
+    Optional[list[str]],  # noqa: UP045 - typer reads the annotation at run time
+    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the method; may be repeated. `nersery list METHOD` shows them."),
+]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same bytes.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the output, or a job that was left unfinished.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")]
+
+_READING: dict[str, Any] = {
+    "format": Annotated[str, typer.Option("--format", help="Of the input: auto, conll, jsonl or text.", rich_help_panel="Reading")],
+    "encoding": Annotated[str, typer.Option("--encoding", help="Of the input, e.g. latin-1.", rich_help_panel="Reading")],
+    "language": Annotated[str, typer.Option("--language", help="Of the input, e.g. en or hi.", rich_help_panel="Reading")],
+    "scheme_in": Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--scheme-in", help="Tag scheme of the input; recognised when not given.", rich_help_panel="Reading"),
+    ],
+    "word_column": Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("--word-column", help="Counted from 1; recognised when not given.", rich_help_panel="Reading"),
+    ],
+    "tag_column": Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("--tag-column", help="Counted from 1; recognised when not given.", rich_help_panel="Reading"),
+    ],
+    "repair": Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option("--repair", metavar="NAME", help="Mend broken tags; `nersery list repairs`.", rich_help_panel="Reading"),
+    ],
+}
+_DEFAULTS: dict[str, Any] = {
+    "format": "auto", "encoding": "utf-8", "language": "", "scheme_in": None,
+    "word_column": None, "tag_column": None, "repair": None,
+}  # fmt: skip
+
+
+def reads_corpora(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the reading options; it receives them as one ``reading: ReadOptions``."""
+    signature = inspect.signature(command)
+    hints = get_type_hints(command, include_extras=True)
+
+    @functools.wraps(command)
+    def wrapper(**values: Any) -> None:
+        chosen = {name: values.pop(name) for name in _READING}
+        chosen["repair"] = tuple(chosen["repair"] or ())
+        chosen["scheme"] = chosen.pop("scheme_in")
+        command(**values, reading=io.ReadOptions(**chosen))
+
+    own = [
+        parameter.replace(annotation=hints[name])
+        for name, parameter in signature.parameters.items()
+        if name != "reading"
+    ]
+    shared = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULTS[name], annotation=annotation)
+        for name, annotation in _READING.items()
+    ]
+    parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own] + shared
+    wrapper.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return wrapper
+
+
+def open_corpus(path: str, reading: io.ReadOptions, *, quiet: bool = False) -> io.Source:
+    """A corpus by path; says on standard error what it was recognised as."""
+    source = io.open_corpus(path, reading)
+    if not quiet:
+        print(f"{path}: {source.description}", file=sys.stderr)
+    return source
+
+
+def report_repairs(source: io.Source, name: str) -> None:
+    """Say after a full pass what was repaired."""
+    if source.repaired:
+        counts = ", ".join(f"{repair} {count}" for repair, count in sorted(source.repaired.items()))
+        print(f"{name}: repaired {counts}", file=sys.stderr)
+
+
+def output_format(path: Path, wanted: str | None) -> str:
+    """The format to write, by name or by the path's extension."""
+    return wanted or io.format_of(path)
+
+
+def refuse_same_file(source: str, target: Path) -> None:
+    """Reading and writing one file would destroy it.
+
+    Raises:
+        SettingsError: When both are the same.
+    """
+    if target.exists() and Path(source).exists() and target.samefile(source):
+        raise SettingsError(f"{target} is the input itself. Choose another output")
+
+
+def print_json(value: Any) -> None:
+    """A result for scripts."""
+    print(json.dumps(value, ensure_ascii=False, indent=2))

@@ -1,0 +1,59 @@
+"""The command that does everything: run."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from nersery.cli import app
+from nersery.cli.options import AsJson, Quiet, print_json
+
+
+@app.command(
+    epilog="Examples:\n\n  nersery run demo --out runs/demo\n\n"
+    "  nersery run my-recipe.toml --out runs/mine --set data.train=my.conll --set 'seeds=[0, 1, 2]'"
+)
+def run(
+    recipe: Annotated[str, typer.Argument(help="A TOML file, or the name of a shipped recipe (`nersery list recipes`).")],
+    out: Annotated[Optional[Path], typer.Option(help="The run's folder; runs/NAME when not given.")] = None,  # noqa: UP045
+    overrides: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe, e.g. tagger.steps=100 or augment.NAME.copies=5."),
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Check recipe and files, run nothing.")] = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Carry out a recipe: sample, augment, select, train, evaluate, report. The same command resumes."""
+    from nersery.recipe import load
+
+    loaded = load(recipe, overrides or [])
+    folder = out or Path("runs") / loaded.name
+    from nersery.runs import Run
+
+    job = Run(loaded, folder, quiet)
+    if check:
+        job.read_corpora()
+        print(f"{recipe}: {len(loaded.arms)} arms x {len(loaded.seeds)} seeds; nothing wrong found")
+        return
+    report = job.execute()
+    print_json(report) if json else _print_summary(report, folder)
+
+
+def _print_summary(report: dict[str, Any], folder: Path) -> None:
+    width = max(len(arm["name"]) for arm in report["arms"])
+    for arm in report["arms"]:
+        f1, test = arm["f1"], arm["against_gold"]
+        spread = f" ± {100 * f1['std']:.1f}" if f1["std"] is not None else ""
+        line = f"{arm['name']:{width}}  F1 {100 * f1['mean']:.1f}{spread}"
+        if test is not None:
+            line += (
+                f"   {100 * test['difference']:+.1f} against gold only "
+                f"(95 % {100 * test['low']:+.1f} to {100 * test['high']:+.1f}, p = {test['p']:.3f})"
+            )
+        print(line)
+    print(f"report: {folder / 'report.html'}")
+    print("Next: nersery copy demo my-recipe.toml, put your own files into its [data]", file=sys.stderr)

@@ -1,0 +1,1 @@
+"""Scores and what is made of them."""

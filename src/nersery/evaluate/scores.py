@@ -1,0 +1,216 @@
+"""Strict entity scores: a predicted entity is right when its first word, last word and type are."""
+
+from __future__ import annotations
+
+import statistics
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from nersery.data import Sentence
+from nersery.errors import DataError, Problem
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many entities are right, were predicted, and are in the gold data.
+
+    A figure without anything to count is 0.0: precision without predictions, recall without gold, F1 without
+    both.
+
+    >>> counts = Counts(correct=1, predicted=2, gold=4)
+    >>> counts.precision, counts.recall, round(counts.f1, 3)
+    (0.5, 0.25, 0.333)
+    """
+
+    correct: int = 0
+    predicted: int = 0
+    gold: int = 0
+
+    @property
+    def precision(self) -> float:
+        """The share of the predicted entities that are right, in [0, 1]."""
+        return self.correct / self.predicted if self.predicted else 0.0
+
+    @property
+    def recall(self) -> float:
+        """The share of the gold entities that were found, in [0, 1]."""
+        return self.correct / self.gold if self.gold else 0.0
+
+    @property
+    def f1(self) -> float:
+        """The harmonic mean of precision and recall, in [0, 1]."""
+        return 2 * self.correct / (self.predicted + self.gold) if self.predicted + self.gold else 0.0
+
+    def __add__(self, other: Counts) -> Counts:
+        """Both together."""
+        return Counts(self.correct + other.correct, self.predicted + other.predicted, self.gold + other.gold)
+
+    def as_dict(self) -> dict[str, float]:
+        """Figures and counts, for JSON."""
+        return {"precision": self.precision, "recall": self.recall, "f1": self.f1, **asdict(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Counts per type; every figure follows from them.
+
+    Args:
+        per_type: Of each type that occurs in gold or predicted sentences, sorted by name.
+
+    >>> scores = Scores({"LOC": Counts(1, 1, 1), "PER": Counts(0, 1, 2)})
+    >>> scores.micro, scores.macro_f1
+    (Counts(correct=1, predicted=2, gold=3), 0.5)
+    >>> (scores + scores).per_type["PER"]
+    Counts(correct=0, predicted=2, gold=4)
+    """
+
+    per_type: Mapping[str, Counts] = field(default_factory=dict, hash=False)
+
+    @property
+    def micro(self) -> Counts:
+        """All types together; its F1 is what the papers report."""
+        return sum(self.per_type.values(), Counts())
+
+    @property
+    def macro_f1(self) -> float:
+        """The mean of the types' F1, each type weighing the same; 0.0 without types."""
+        return statistics.fmean(counts.f1 for counts in self.per_type.values()) if self.per_type else 0.0
+
+    def __add__(self, other: Scores) -> Scores:
+        """The counts of two corpora, or of two parts of one, together."""
+        types = sorted({*self.per_type, *other.per_type})
+        none = Counts()
+        return Scores(
+            {type_: self.per_type.get(type_, none) + other.per_type.get(type_, none) for type_ in types}
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Figures and counts, for JSON."""
+        return {
+            "micro": self.micro.as_dict(),
+            "macro_f1": self.macro_f1,
+            "per_type": {type_: counts.as_dict() for type_, counts in self.per_type.items()},
+        }
+
+
+def score(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Scores:
+    """Compare predicted entities with gold ones, sentence by sentence.
+
+    Args:
+        gold: The truth, with distinct ids.
+        predicted: The same ids and words in any order.
+
+    Raises:
+        DataError: Naming every sentence that is missing, is not in gold, or has other words.
+
+    >>> from nersery.data import Entity
+    >>> words = ("Ada", "Lovelace", "wrote")
+    >>> gold = Sentence(words, (Entity(0, 2, "PER"),), id="1")
+    >>> score([gold], [gold.with_entities([Entity(0, 1, "PER")])]).micro.f1
+    0.0
+    """
+    counts = [Counter[str](), Counter[str](), Counter[str]()]
+    for truth, guess in _pairs(gold, predicted):
+        right = {*truth.labels} & {*guess.labels}
+        for counter, labels in zip(counts, (right, guess.labels, truth.labels), strict=True):
+            counter.update([type_ for _, _, type_ in labels])
+    types = sorted({*counts[1], *counts[2]})
+    return Scores({type_: Counts(*(counter[type_] for counter in counts)) for type_ in types})
+
+
+def sentence_counts(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> NDArray[np.int64]:
+    """What each sentence adds to the micro counts, for resampling sentences.
+
+    Returns:
+        Correct, predicted and gold entities in the order of ``gold``. Shape: (sentences, 3)
+
+    Raises:
+        DataError: As `score`.
+    """
+    import numpy as np
+
+    rows = [
+        (len({*truth.labels} & {*guess.labels}), len(guess.labels), len(truth.labels))
+        for truth, guess in _pairs(gold, predicted)
+    ]
+    return np.array(rows, dtype=np.int64).reshape(-1, 3)
+
+
+def _pairs(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Iterator[tuple[Sentence, Sentence]]:
+    """Each gold sentence with the predicted one of the same id, once all of them are known to fit."""
+    gold, predicted = tuple(gold), tuple(predicted)
+    problems = [*_repeated(gold, "gold"), *_repeated(predicted, "predicted")]
+    guesses = {sentence.id: sentence for sentence in predicted}
+    for truth in gold:
+        guess = guesses.get(truth.id)
+        if guess is None:
+            problems.append(Problem("no prediction has this id", sentence=truth.id))
+        elif guess.words != truth.words:
+            problems.append(Problem(_first_difference(truth.words, guess.words), sentence=truth.id))
+    known = {sentence.id for sentence in gold}
+    problems += [Problem("predicted, but not in gold", sentence=id_) for id_ in guesses if id_ not in known]
+    if problems:
+        raise DataError(
+            problems,
+            fix="predict on the very sentences that are to be scored; pairs are found by sentence id",
+        )
+    return ((truth, guesses[truth.id]) for truth in gold)
+
+
+def _repeated(sentences: Sequence[Sentence], what: str) -> Iterator[Problem]:
+    ids = Counter(sentence.id for sentence in sentences)
+    if len(ids) < len(sentences):
+        yield from (Problem(f"{n} {what} sentences share the id {id_!r}") for id_, n in ids.items() if n > 1)
+
+
+def _first_difference(gold: Sequence[str], predicted: Sequence[str]) -> str:
+    for position, (truth, guess) in enumerate(zip(gold, predicted, strict=False)):
+        if truth != guess:
+            return f"predicted on other words: word {position} is {guess!r}, in gold {truth!r}"
+    return f"predicted on other words: {len(predicted)} words, in gold {len(gold)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Mean and spread of a figure over several runs, which differ in their seed alone.
+
+    Args:
+        std: Of the population that the runs are a sample from (divisor n - 1); None for a single run, which
+            says nothing about the spread: 0 would claim that there is none.
+        n: The number of runs.
+    """
+
+    mean: float
+    std: float | None
+    n: int
+    values: tuple[float, ...]
+
+    def __str__(self) -> str:
+        """In points of a hundred, e.g. ``37.8 ± 1.2``; a single run has no ``±``."""
+        spread = "" if self.std is None else f" ± {100 * self.std:.1f}"
+        return f"{100 * self.mean:z.1f}{spread}"
+
+
+def summarise(values: Iterable[float]) -> Summary:
+    """Mean ± standard deviation over seeds.
+
+    Args:
+        values: The figure in each run, in [0, 1].
+
+    Raises:
+        DataError: When there is none.
+
+    >>> print(summarise([0.36, 0.38, 0.40]))
+    38.0 ± 2.0
+    """
+    values = tuple(float(value) for value in values)
+    if not values:
+        raise DataError("there is no run to summarise", fix="give the figure of one run at least")
+    std = statistics.stdev(values) if len(values) > 1 else None
+    return Summary(statistics.fmean(values), std, len(values), values)

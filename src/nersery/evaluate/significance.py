@@ -1,0 +1,192 @@
+"""Whether a difference in F1 is more than chance: over the test sentences, and over the seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+from nersery.errors import DataError, SettingsError
+from nersery.rng import item_seed
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SAMPLES = 10_000
+CONFIDENCE = 0.95
+BLOCK_CELLS = 4_000_000
+"""So many numbers of a resampling are held at once: 32 MB, however large the corpus."""
+
+EXACT_SEEDS = 16
+"""Up to so many seeds all 2ⁿ sign flips are tried; beyond, as many are drawn."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How far a system's F1 lies above a baseline's, and how sure that is.
+
+    Args:
+        difference: F1 of the system minus F1 of the baseline, each the mean over the runs.
+        low: Lower end of the confidence interval of the difference.
+        high: Its upper end.
+        p_value: Two-sided: how often a difference so large, either way, would come up if there were none.
+        sentences: How many test sentences were compared.
+        runs: How many pairs of runs.
+    """
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    sentences: int
+    runs: int
+
+    def as_dict(self) -> dict[str, float]:
+        """For JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        """In points of a hundred, e.g. ``+1.3 [-0.2, +2.9], p = 0.084``."""
+        interval = f"[{100 * self.low:+z.1f}, {100 * self.high:+z.1f}]"
+        return f"{100 * self.difference:+z.1f} {interval}, p = {self.p_value:.2g}"
+
+
+def paired_bootstrap(
+    baseline: NDArray[np.int64], system: NDArray[np.int64], *, samples: int = SAMPLES, seed: int = 0
+) -> Comparison:
+    """Compare micro F1 over test sentences that are drawn anew, with replacement, many times.
+
+    Several runs are pooled: each resample holds the same sentences for all runs of both systems, and its
+    difference is the mean over the runs. The result so speaks of *these* trained taggers on other test
+    sentences; whether other seeds would do the same is what `sign_flip` asks. The order of the sentences does
+    not matter.
+
+    The interval is the percentile interval at 95 %. The p-value is Berg-Kirkpatrick's: resampled differences
+    scatter around the observed one, not around zero, so they are shifted by it before they are compared with
+    it. Theirs is one-sided, this is two-sided since augmentation may well do harm; Koehn's is the share of
+    resamples that the baseline wins, without a null hypothesis. As (hits + 1) / (samples + 1) it is never 0.
+
+    Args:
+        baseline: What `sentence_counts` says of each run. Shape: (sentences, 3) or (runs, sentences, 3)
+        system: The same sentences in the same order, and as many runs.
+        samples: How often to draw a test set.
+
+    Raises:
+        DataError: When the two were not made of the same sentences and number of runs.
+
+    Reference:
+        Koehn 2004, Statistical Significance Tests for Machine Translation Evaluation;
+        Berg-Kirkpatrick et al. 2012, An Empirical Investigation of Statistical Significance in NLP.
+    """
+    import numpy as np
+
+    if samples < 1:
+        raise SettingsError(f"samples is {samples}, expected 1 or more")
+    pair = _stacked(baseline, system)
+    runs, sentences = pair.shape[1:3]
+    observed = float(_differences(pair.sum(axis=2)[None])[0])
+    drawn = _resampled(pair, samples, np.random.default_rng(item_seed(seed, "paired_bootstrap")))
+    tail = 100 * (1 - CONFIDENCE) / 2
+    low, high = np.percentile(drawn, [tail, 100 - tail])
+    hits = _count_extreme(drawn - observed, observed)
+    return Comparison(observed, float(low), float(high), (hits + 1) / (samples + 1), sentences, runs)
+
+
+def _stacked(baseline: NDArray[np.int64], system: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Both in one. Shape: (2, runs, sentences, 3)"""
+    import numpy as np
+
+    if baseline.shape != system.shape or baseline.ndim not in (2, 3) or baseline.shape[-1] != 3:
+        raise DataError(
+            f"cannot pair counts of the shapes {baseline.shape} and {system.shape}: expected twice the same "
+            "(sentences, 3) or (runs, sentences, 3)",
+            fix="score both systems on the same sentences, with the same number of seeds",
+        )
+    if not baseline.size:
+        raise DataError("there is no sentence to compare on", fix="give a test set that is not empty")
+    pair = np.stack([baseline, system]).reshape(2, -1, *baseline.shape[-2:])
+    if (pair[..., 2] != pair[:1, :1, :, 2]).any():
+        raise DataError(
+            "the systems were not scored on the same sentences: their gold entities differ",
+            fix="give sentence_counts of one and the same gold corpus, in one order",
+        )
+    return pair
+
+
+def _resampled(pair: NDArray[np.int64], samples: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """The difference in each of many resamples. Shape: (samples,)
+
+    Sentences with the same counts are interchangeable. So what is drawn is how often each distinct row
+    occurs, which is as good as drawing sentences, and much quicker when there are many of them.
+    """
+    import numpy as np
+
+    sentences = pair.shape[2]
+    rows, occurrences = np.unique(
+        pair.transpose(2, 0, 1, 3).reshape(sentences, -1), axis=0, return_counts=True
+    )
+    block = max(1, BLOCK_CELLS // len(rows))
+    drawn = []
+    for start in range(0, samples, block):
+        weights = rng.multinomial(sentences, occurrences / sentences, size=min(block, samples - start))
+        # As floating-point numbers, which hold these counts exactly, the product takes the fast way.
+        sums = weights.astype(np.float64) @ rows.astype(np.float64)
+        drawn.append(_differences(sums.reshape(len(weights), 2, -1, 3)))
+    return np.concatenate(drawn)
+
+
+def _differences(sums: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
+    """F1 of the system minus the baseline's, mean over runs. Shape: (samples, 2, runs, 3) to (samples,)"""
+    import numpy as np
+
+    entities = sums[..., 1] + sums[..., 2]
+    f1 = 2 * sums[..., 0] / np.maximum(entities, 1)
+    means: NDArray[np.float64] = f1.mean(axis=-1)
+    return means[:, 1] - means[:, 0]
+
+
+def _count_extreme(values: NDArray[np.float64], observed: float) -> int:
+    """How many lie at least as far from zero; rounding must not tell equal ones apart."""
+    import numpy as np
+
+    return int(np.count_nonzero(np.abs(values) >= abs(observed) - 1e-12))
+
+
+def sign_flip(baseline: Sequence[float], system: Sequence[float], *, seed: int = 0) -> float:
+    """Compare two systems over seeds: the two-sided p-value of the paired sign-flip test.
+
+    If the systems were alike, each seed's difference might as well have come out the other way round. The
+    p-value is the share of all such flips whose mean difference is at least as far from zero as the observed
+    one. It asks for no normal distribution, but cannot fall below 2 / 2ⁿ: with 3 seeds 0.25, with 5 seeds
+    0.06, with 6 seeds 0.03.
+
+    Args:
+        baseline: F1 of each run.
+        system: F1 of the runs with the same seeds, in the same order.
+
+    Raises:
+        DataError: When there are fewer than two pairs, or not as many of the one as of the other.
+
+    >>> sign_flip([0.30, 0.31, 0.32], [0.35, 0.35, 0.36])
+    0.25
+    """
+    import numpy as np
+
+    if len(baseline) != len(system) or len(system) < 2:
+        raise DataError(
+            f"cannot pair {len(baseline)} runs of the baseline with {len(system)} of the system: "
+            "expected as many of each, at least two",
+            fix="run both with the same seeds",
+        )
+    n = len(system)
+    if n <= EXACT_SEEDS:
+        signs = np.array(list(product((1.0, -1.0), repeat=n)))
+    else:
+        signs = np.random.default_rng(item_seed(seed, "sign_flip")).choice(
+            (1.0, -1.0), size=(2**EXACT_SEEDS, n)
+        )
+        signs[0] = 1.0
+    flipped = signs @ (np.asarray(system, dtype=np.float64) - np.asarray(baseline, dtype=np.float64)) / n
+    return _count_extreme(flipped, float(flipped[0])) / len(signs)

@@ -1,0 +1,175 @@
+"""Reads and writes corpora: CoNLL columns, JSONL (native, lossless) and plain text.
+
+>>> import tempfile, pathlib
+>>> path = pathlib.Path(tempfile.mkdtemp()) / "tiny.conll"
+>>> _ = path.write_text("Ada I-PER\\nLovelace I-PER\\nwrote O\\n")
+>>> open_corpus(path).description
+'conll, IOB1, 2 columns: word 1, tag 2'
+>>> read(path)[0].labels
+((0, 2, 'PER'),)
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from nersery.data import Corpus, Sentence
+from nersery.errors import DataError, NerseryError, Problem, SettingsError, did_you_mean
+from nersery.io.base import AUTO, EXTENSIONS, FORMATS, ReadOptions, Source, Writer
+from nersery.io.columns import BLANKS, detect_layout
+from nersery.io.conll import ConllSource, ConllWriter
+from nersery.io.files import TextFile
+from nersery.io.jsonl import JsonlSource, JsonlWriter, read_rejects, reject_line
+from nersery.io.text import TextSource, TextWriter
+
+__all__ = [
+    "AUTO",
+    "EXTENSIONS",
+    "FORMATS",
+    "ReadOptions",
+    "Source",
+    "Writer",
+    "format_of",
+    "open_corpus",
+    "read",
+    "read_rejects",
+    "reject_line",
+    "write",
+    "writer",
+]
+
+_SOURCES: dict[str, type[ConllSource] | type[JsonlSource] | type[TextSource]] = {
+    "conll": ConllSource,
+    "jsonl": JsonlSource,
+    "text": TextSource,
+}
+
+
+_DEFAULTS = ReadOptions()
+
+
+def open_corpus(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
+    """A corpus to read sentence by sentence, as often as needed, in memory that does not grow with it.
+
+    Args:
+        path: A file, or ``-`` for standard input.
+
+    Raises:
+        DataError: When the file cannot be opened, or its format cannot be told. What is wrong with its
+            sentences comes out when they are read.
+    """
+    file = TextFile(path, options.encoding)
+    format = options.format if options.format != AUTO else _recognise(file, options)
+    return _SOURCES[format](file, options)
+
+
+def read(path: str | Path, **options: Any) -> Corpus:
+    """A whole corpus in memory.
+
+    Args:
+        path: A file, or ``-`` for standard input.
+        options: The fields of `ReadOptions`.
+
+    Raises:
+        DataError: With all problems of the file.
+    """
+    return Corpus(open_corpus(path, ReadOptions(**options)))
+
+
+def _recognise(file: TextFile, options: ReadOptions) -> str:
+    """The format of a file, by its extension or, where that says little, by its first lines."""
+    extension = file.path.suffix.lower()
+    known = EXTENSIONS.get(extension)
+    if known is not None and known != "text":
+        return known
+    first = next((line for line in file.lines() if line.strip(BLANKS)), "")
+    if first.startswith("{") and first.rstrip(BLANKS).endswith("}"):
+        return "jsonl"
+    named = options.tag_column or options.word_column
+    if named or detect_layout(file, options, sure=True) is not None:
+        return "conll"
+    if known == "text" or not extension or not first:
+        return "text"
+    raise DataError(
+        Problem(f'neither the extension "{extension}" nor the first lines tell the format', file.name),
+        fix=f"name it by --format {' or '.join(FORMATS)}",
+    )
+
+
+def format_of(path: str | Path) -> str:
+    """The format that a file to write has by its extension.
+
+    Raises:
+        SettingsError: When the extension says nothing.
+
+    >>> format_of("out/train.jsonl")
+    'jsonl'
+    """
+    extension = Path(path).suffix.lower()
+    if extension not in EXTENSIONS:
+        raise SettingsError(
+            f'{path}: the extension "{extension}" names no format; {did_you_mean(extension, EXTENSIONS)}'
+        )
+    return EXTENSIONS[extension]
+
+
+def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t", columns: int | None = None) -> Writer:
+    """A writer of a format.
+
+    Args:
+        scheme: For ``conll``, a name of `nersery.tags.SCHEMES`.
+        separator: For ``conll``, a tab or a space.
+        columns: For ``conll``, how many extra columns every sentence has; None takes the number of the first.
+
+    Raises:
+        SettingsError: When one of them is not known.
+    """
+    if format == "conll":
+        return ConllWriter(scheme, separator, columns)
+    if format == "jsonl":
+        return JsonlWriter()
+    if format == "text":
+        return TextWriter()
+    raise SettingsError(f'there is no output format "{format}"; {did_you_mean(format, FORMATS)}')
+
+
+def write(
+    sentences: Iterable[Sentence],
+    path: str | Path,
+    *,
+    format: str = AUTO,
+    scheme: str = "IOB2",
+    separator: str = "\t",
+) -> int:
+    """Write a corpus whole or not at all: a file that was there is replaced only when everything is written.
+
+    Args:
+        sentences: Taken one by one, so a stream needs no memory.
+        format: ``conll``, ``jsonl``, ``text``, or ``auto``: by the extension.
+
+    Returns:
+        The number of sentences.
+
+    Raises:
+        DataError: When the format cannot hold a sentence.
+        NerseryError: When the disk is full or the folder cannot be written.
+    """
+    path = Path(path)
+    encoder = writer(format_of(path) if format == AUTO else format, scheme=scheme, separator=separator)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    count = 0
+    try:
+        with temporary.open("w", encoding="utf-8", newline="\n") as stream:
+            stream.write(encoder.header)
+            for sentence in sentences:
+                stream.write(encoder.encode(sentence))
+                count += 1
+        os.replace(temporary, path)
+    except OSError as error:
+        raise NerseryError(f"{path} cannot be written: {error.strerror}. Nothing was changed") from error
+    finally:
+        temporary.unlink(missing_ok=True)
+    return count

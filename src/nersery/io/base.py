@@ -1,0 +1,276 @@
+"""What all formats share: the options of reading, a source of sentences, a writer of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import NamedTuple
+
+from nersery import tags
+from nersery.data import Entity, Sentence
+from nersery.errors import DataError, Problem, SettingsError, did_you_mean
+from nersery.io.files import TextFile
+from nersery.io.ids import Ids
+from nersery.loop import Reject
+from nersery.tags import Fault
+
+AUTO = "auto"
+FORMATS = ("conll", "jsonl", "text")
+EXTENSIONS: Mapping[str, str] = MappingProxyType(
+    {
+        ".conll": "conll",
+        ".iob": "conll",
+        ".iob2": "conll",
+        ".bio": "conll",
+        ".tsv": "conll",
+        ".jsonl": "jsonl",
+        ".txt": "text",
+    }
+)
+MOST_PROBLEMS = 10_000
+"""After so many problems in one file the rest of it is not read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How to read a corpus; all of it can be left to `nersery`.
+
+    Args:
+        format: ``conll``, ``jsonl``, ``text``, or ``auto``: by the file's extension, else by its content.
+        encoding: As Python names it, e.g. ``utf-8``, ``latin-1``, ``utf-16``.
+        language: A BCP 47 tag for the sentences that do not bring their own.
+        repair: Names of `nersery.tags.REPAIRS`; without them broken input is an error.
+        word_column: Where the word stands, from 1; None finds it.
+        tag_column: Where the tag stands, from 1; None finds it.
+        scheme: A name of `nersery.tags.SCHEMES`; None recognises it.
+
+    Raises:
+        SettingsError: With all values that cannot be used.
+    """
+
+    format: str = AUTO
+    encoding: str = "utf-8"
+    language: str = ""
+    repair: tuple[str, ...] = ()
+    word_column: int | None = None
+    tag_column: int | None = None
+    scheme: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(
+            self, "repair", (self.repair,) if isinstance(self.repair, str) else tuple(self.repair)
+        )
+        problems = [
+            f'there is no repair "{name}"; {did_you_mean(name, tags.REPAIRS)}'
+            for name in self.repair
+            if name not in tags.REPAIRS
+        ]
+        if self.format not in (AUTO, *FORMATS):
+            problems.append(
+                f'there is no input format "{self.format}"; {did_you_mean(self.format, (AUTO, *FORMATS))}'
+            )
+        if not _is_encoding(self.encoding):
+            problems.append(
+                f'there is no encoding "{self.encoding}"; examples: utf-8, latin-1, utf-16, gb18030'
+            )
+        for name, column in (("word_column", self.word_column), ("tag_column", self.tag_column)):
+            if column is not None and column < 1:
+                problems.append(f"{name} is {column}, expected 1 or more: the first column is 1")
+        if self.word_column is not None and self.word_column == self.tag_column:
+            problems.append(f"word_column and tag_column are both {self.word_column}, expected two columns")
+        try:
+            if self.scheme is not None:
+                object.__setattr__(self, "scheme", tags.scheme_name(self.scheme))
+        except SettingsError as error:
+            problems.append(str(error))
+        if problems:
+            raise SettingsError("\n".join(problems))
+
+
+def _is_encoding(name: str) -> bool:
+    try:
+        "".encode(name)
+    except (LookupError, ValueError):
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """One thing wrong with a sentence.
+
+    Args:
+        line: Where, from 1.
+        kind: Short and the same for all of its kind, so that it can be counted.
+        message: What is wrong and what was expected.
+        fixes: What the user can do about it.
+    """
+
+    line: int
+    kind: str
+    message: str
+    fixes: tuple[str, ...] = ()
+
+    @classmethod
+    def of_tag(cls, fault: Fault, scheme: str, line: int, *, word: bool = False) -> Flaw:
+        """A fault of a sentence's tags; with ``word`` its message says which word it is."""
+        fixes = [repair_hint(fault.repair)] if fault.repair else []
+        if fault.kind != tags.UNKNOWN_TAG or not fault.repair:
+            fixes.append(f"--scheme NAME if the tags are not {scheme}")
+        message = f"word {fault.index}: {fault.message}" if word else fault.message
+        return cls(line, fault.kind, message, tuple(fixes))
+
+
+class Decoded(NamedTuple):
+    """What the tags of a sentence say.
+
+    Args:
+        entities: As the tags have them; not to be used where there are faults.
+        faults: What is illegal about the tags, after the repairs.
+        repaired: How many tags each repair changed.
+    """
+
+    entities: tuple[Entity, ...]
+    faults: tuple[Fault, ...]
+    repaired: Mapping[str, int] = MappingProxyType({})
+
+
+def repair_hint(name: str) -> str:
+    """How a message offers a repair."""
+    return f"--repair {name} ({tags.REPAIRS[name].summary})"
+
+
+class Pass:
+    """What one pass over a file finds besides its sentences.
+
+    Args:
+        file: What is read.
+        options: How it is read.
+    """
+
+    def __init__(self, file: TextFile, options: ReadOptions) -> None:
+        self.file, self.options = file, options
+        self.problems: list[Problem] = []
+        self.rejects: list[Reject] = []
+        self.repaired: Counter[str] = Counter()
+        self._ids = Ids()
+        self._fixes: dict[str, None] = {}
+
+    def decode(self, written: Sequence[str], scheme: str) -> Decoded:
+        """The entities of the tags of a sentence, with the named repairs where they are needed."""
+        entities, faults = tags.decode(written, scheme)
+        if not faults or not self.options.repair:
+            return Decoded(entities, faults)
+        mended, counts = tags.repair(written, scheme, self.options.repair)
+        return Decoded(*tags.decode(mended, scheme), counts)
+
+    def clash(self, id: str, line: int) -> Flaw | None:
+        """What is wrong with an id that was used before; None for a new one, which is noted."""
+        before = self._ids.add(id, line)
+        if before is None:
+            return None
+        return Flaw(line, "id used twice", f'the id "{id}" stands in line {before} already; expected another')
+
+    def broken(self, sentence: str, flaws: Sequence[Flaw], remains: Sentence) -> None:
+        """Deal with a sentence that cannot be read: a reject where the user asked for that, else problems.
+
+        Args:
+            sentence: Its id.
+            flaws: All that is wrong with it.
+            remains: Its words as far as they can be told, for the rejects.
+
+        Raises:
+            DataError: When there are so many problems that reading on would help nobody.
+        """
+        problems = [Problem(flaw.message, self.file.name, flaw.line, sentence) for flaw in flaws]
+        if tags.DROP_SENTENCE in self.options.repair:
+            comments = (f"# {problem}" for problem in problems)
+            remains = replace(remains, id=sentence, comments=(*remains.comments, *comments))
+            self.rejects.append(Reject(flaws[0].kind, remains))
+            self.repaired[tags.DROP_SENTENCE] += 1
+            return
+        self.problems += problems
+        self._fixes.update(dict.fromkeys(fix for flaw in flaws for fix in flaw.fixes))
+        if len(self.problems) >= MOST_PROBLEMS:
+            self.problems.append(
+                Problem(f"reading stopped after {len(self.problems):,} problems", self.file.name)
+            )
+            raise self.error()
+
+    def count(self, *repaired: Mapping[str, int]) -> None:
+        """Note what was mended in a sentence that is kept."""
+        for counts in repaired:
+            if counts:
+                self.repaired.update(counts)
+
+    def error(self) -> DataError:
+        """All problems of the file, and what can be done about them."""
+        drop = f"--repair {tags.DROP_SENTENCE} moves each broken sentence to the rejects"
+        return DataError(self.problems, fix="; ".join(["mend the file", *self._fixes, drop]))
+
+
+class Source(ABC):
+    """The sentences of a file. Every iteration reads the file anew, in memory that does not grow with it.
+
+    Args:
+        file: What to read.
+        options: How to read it.
+    """
+
+    def __init__(self, file: TextFile, options: ReadOptions) -> None:
+        self.file, self.options = file, options
+        self.rejects: list[Reject] = []
+        """What the last full pass left out, by ``--repair drop-sentence``."""
+        self.repaired: Counter[str] = Counter()
+        """What the last full pass mended: tags, and for ``drop-sentence`` sentences, by the repair's name."""
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """The format as it was recognised, e.g. ``conll, IOB1, 4 columns: word 1, tag 4``."""
+
+    @abstractmethod
+    def sentences(self, found: Pass) -> Iterator[Sentence]:
+        """One pass; what is wrong goes to ``found``."""
+
+    def __iter__(self) -> Iterator[Sentence]:
+        """The sentences, with distinct ids.
+
+        After the first problem no more sentences come, but the rest of the file is read for further ones.
+
+        Raises:
+            DataError: At the end, with all problems of the file.
+        """
+        found = Pass(self.file, self.options)
+        for sentence in self.sentences(found):
+            if not found.problems:
+                yield sentence
+        if found.problems:
+            raise found.error()
+        self.rejects, self.repaired = found.rejects, found.repaired
+
+    def check(self) -> None:
+        """Read everything once and keep nothing, so that work that cannot end well need not begin.
+
+        Raises:
+            DataError: With all problems of the file.
+        """
+        deque(self, maxlen=0)
+
+
+class Writer(ABC):
+    """Turns sentences into the text of a format."""
+
+    header = ""
+    """Text in front of the first sentence."""
+
+    @abstractmethod
+    def encode(self, sentence: Sentence) -> str:
+        """The sentence with its line breaks.
+
+        Raises:
+            DataError: When the format cannot hold it.
+        """

@@ -1,0 +1,212 @@
+"""Finds out how a file of columns is laid out: how many there are, where word and tag stand."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from nersery.data import UNKNOWN_COLUMN
+from nersery.errors import DataError, Problem
+from nersery.io.base import ReadOptions
+from nersery.io.files import TextFile
+from nersery.tags import OUTSIDE, RAGGED_LINES, looks_like_tag
+
+SAMPLE_LINES = 1000
+NEARLY_ALL = 0.9
+BLANKS = " \t\r\n"
+"""What a blank line may hold; other white space can be a word."""
+DOCUMENT_MARK = "-DOCSTART-"
+WORD_MARK = "# nersery: the next line is a word"
+"""Written in front of a sentence that would else begin like a document mark or a byte order mark."""
+
+
+def split_line(line: str) -> list[str]:
+    """The values of a line: parted by tabs if it has any, else by runs of spaces; no other white space parts.
+
+    >>> split_line("New York\\tB-LOC\\r\\n"), split_line("Oslo  B-LOC")
+    (['New York', 'B-LOC'], ['Oslo', 'B-LOC'])
+    """
+    line = line.rstrip("\r\n")
+    return line.split("\t") if "\t" in line else list(filter(None, line.split(" ")))
+
+
+def paragraphs(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """The runs of lines between blank ones, each with the number of its first line, from 1."""
+    current: list[str] = []
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        if line.strip(BLANKS):
+            current.append(line)
+        elif current:
+            yield number - len(current), current
+            current = []
+    if current:
+        yield number - len(current) + 1, current
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the lines of a file are to be read; positions count from 0.
+
+    Args:
+        width: The number of columns.
+        word: The position of the word.
+        tag: The position of the tag.
+        tabs: Whether tabs part the columns, else spaces.
+        ragged: Whether lines of another width are taken for words too.
+    """
+
+    width: int
+    word: int
+    tag: int
+    tabs: bool
+    ragged: bool = False
+
+    def fitted(self, values: list[str]) -> list[str]:
+        """A line of another width as one of this width: its word, and its tag, which is counted from the end.
+
+        >>> Layout(2, 0, 1, True).fitted(["Oslo", "_", "_", "B-LOC"])
+        ['Oslo', 'B-LOC']
+        """
+        from_end = self.width - self.tag
+        if len(values) == self.width or len(values) <= max(self.word + 1, from_end):
+            return values
+        word, tag = values[self.word], values[-from_end]
+        if not looks_like_tag(tag, broken=True):
+            return values
+        row = [UNKNOWN_COLUMN] * self.width
+        row[self.word], row[self.tag] = word, tag
+        return row
+
+    def is_comment(self, line: str) -> bool:
+        """Whether a line at the start of a sentence is a comment or a document mark, and not a word.
+
+        Tweets begin with words such as ``#MH17``, so a line that can be a word with its tag is one.
+        """
+        values = self.fitted(split_line(line)) if self.ragged else split_line(line)
+        regular = len(values) == self.width
+        if line[0] == "#":
+            regular = regular and (self.ragged or ("\t" in line) == self.tabs)
+            return not (regular and looks_like_tag(values[self.tag], broken=True))
+        entity = regular and values[self.tag] != OUTSIDE and looks_like_tag(values[self.tag])
+        return values[0] == DOCUMENT_MARK and not entity
+
+    def count_comments(self, lines: Sequence[str]) -> int:
+        """How many lines of a paragraph stand before its first word."""
+        for position, line in enumerate(lines):
+            if line[0] not in "#-" or not self.is_comment(line):
+                return position
+            if line.rstrip("\r\n") == WORD_MARK:
+                return position + 1
+        return len(lines)
+
+
+def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -> Layout | None:
+    """The layout of a file, from its first lines with words.
+
+    The tag is the last column in which nearly all values look like tags; the word is the first other column,
+    unless that counts the words of each sentence.
+
+    Args:
+        options: Columns that the user named are not guessed.
+        sure: Give None unless the file is clearly one of columns; else be content with weaker signs.
+
+    Returns:
+        None for a file without words.
+
+    Raises:
+        DataError: When no column looks like tags, or a named column is not there.
+    """
+    sentences = _sample(file.lines())
+    rows = [split_line(line) for sentence in sentences for line in sentence]
+    if not rows:
+        return None
+    width, count = Counter(map(len, rows)).most_common(1)[0]
+    for role, column in (("word", options.word_column), ("tag", options.tag_column)):
+        if column is not None and column > width:
+            raise _no_column(file, role, column, width)
+    columns = list(zip(*(row for row in rows if len(row) == width), strict=True))
+    tag = _tag_position(columns, options, _SURE_SIGNS if sure else _ALL_SIGNS)
+    if tag is None or (sure and count < NEARLY_ALL * len(rows)):
+        if sure or all(row[0][:1] == "#" for row in rows):
+            return None
+        raise _no_tags(file, columns)
+    word = _word_position(sentences, width, tag, options)
+    tabs = 2 * sum("\t" in line for sentence in sentences for line in sentence) > len(rows)
+    return Layout(width, word, tag, tabs, RAGGED_LINES in options.repair)
+
+
+def _sample(lines: Iterable[str]) -> list[list[str]]:
+    """The first sentences of a file without their comments, or if there are none, what may be comments."""
+    sentences: list[list[str]] = [[]]
+    doubtful: list[str] = []
+    taken, marked = 0, False
+    for line in lines:
+        if not line.strip(BLANKS):
+            sentences.append([])
+        elif not sentences[-1] and not marked and line[0] == "#":
+            marked = line.rstrip(BLANKS) == WORD_MARK
+            doubtful += [line] * (len(doubtful) < SAMPLE_LINES)
+        elif sentences[-1] or marked or not line.startswith(DOCUMENT_MARK):
+            sentences[-1].append(line)
+            taken, marked = taken + 1, False
+            if taken == SAMPLE_LINES:
+                break
+    return [sentence for sentence in sentences if sentence] or [[line] for line in doubtful]
+
+
+_SURE_SIGNS = ((NEARLY_ALL, False), (NEARLY_ALL, True))
+_ALL_SIGNS = (*_SURE_SIGNS, (0.5, True))
+
+
+def _tag_position(
+    columns: Sequence[Sequence[str]], options: ReadOptions, signs: Sequence[tuple[float, bool]]
+) -> int | None:
+    """Where the tag stands, by the first sign that a column gives: a share of tags, perhaps broken ones."""
+    if options.tag_column is not None:
+        return options.tag_column - 1
+    candidates = [at for at in reversed(range(len(columns))) if at + 1 != options.word_column]
+    if len(columns) < 2:
+        return None
+    for share, broken in signs:
+        for at in candidates:
+            like = sum(looks_like_tag(value, broken=broken) for value in columns[at])
+            if like >= share * len(columns[at]) and any(map(looks_like_tag, columns[at])):
+                return at
+    return None
+
+
+def _word_position(sentences: Sequence[Sequence[str]], width: int, tag: int, options: ReadOptions) -> int:
+    if options.word_column is not None:
+        return options.word_column - 1
+    first, *others = (at for at in range(width) if at != tag)
+    return others[0] if others and _counts_words(sentences, first, width) else first
+
+
+def _counts_words(sentences: Sequence[Sequence[str]], column: int, width: int) -> bool:
+    """Whether a column says 1, 2, 3 … in nearly every sentence, and in at least one of several words."""
+    counted = [
+        [row[column] for row in map(split_line, sentence) if len(row) == width] for sentence in sentences
+    ]
+    running = [values == [str(number) for number in range(1, len(values) + 1)] for values in counted]
+    return sum(running) >= NEARLY_ALL * len(counted) and any(
+        is_running and len(values) > 1 for is_running, values in zip(running, counted, strict=True)
+    )
+
+
+def _no_column(file: TextFile, role: str, column: int, width: int) -> DataError:
+    return DataError(
+        Problem(f"there is no {role} column {column}: its lines have {width} columns", file.name),
+        fix=f"name one of them by --{role}-column, or leave that out to have it found",
+    )
+
+
+def _no_tags(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError:
+    values = ", ".join(repr(column[0]) for column in columns)
+    return DataError(
+        Problem(
+            f"no column looks like tags (O, B-PER, I-PER …); the first line has: {values:.100}", file.name
+        ),
+        fix="name the column by --tag-column, or the format by --format text or jsonl",
+    )

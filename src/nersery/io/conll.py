@@ -1,0 +1,261 @@
+"""CoNLL columns: a word a line, its tag in one of the columns, a blank line after each sentence.
+
+Columns beside word and tag are kept in the order of the file. Comments (``#``) and ``-DOCSTART-`` lines are
+kept with the sentence that follows them; those after the last sentence are not. A comment ``# sent_id = X``
+or ``# id X`` gives the sentence its id, otherwise it is ``{file}:{number}``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+from nersery import tags
+from nersery.data import UNKNOWN_COLUMN, Entity, Sentence
+from nersery.errors import DataError, Problem, SettingsError
+from nersery.io.base import Flaw, Pass, ReadOptions, Source, Writer, repair_hint
+from nersery.io.columns import DOCUMENT_MARK, WORD_MARK, Layout, detect_layout, paragraphs, split_line
+from nersery.io.files import TextFile
+
+TAB = "\t"
+BYTE_ORDER_MARK = "\ufeff"
+_NOTHING: Mapping[str, int] = {}
+MOST_PAIRS = 100_000
+"""So many different pairs of tags show that the column holds no tags at all."""
+
+_ID = re.compile(r"#[ \t]*(?:sent_id|id)(?:[ \t]*=[ \t]*|[ \t]+)([^ \t]+)")
+
+
+class Paragraph(NamedTuple):
+    """The lines of a sentence.
+
+    Args:
+        line: The number of the first line with a word, from 1.
+        rows: The values of each line.
+        comments: The comment lines in front, without line breaks.
+        repaired: How many of the lines each repair changed.
+    """
+
+    line: int
+    rows: list[list[str]]
+    comments: tuple[str, ...]
+    repaired: Mapping[str, int]
+
+
+class ConllSource(Source):
+    """Sentences of a file of columns; the file is read once beforehand to recognise layout and tag scheme.
+
+    Raises:
+        DataError: When the file cannot be read, or nothing in it looks like tags.
+    """
+
+    def __init__(self, file: TextFile, options: ReadOptions) -> None:
+        super().__init__(file, options)
+        self._line_repairs = {tags.RAGGED_LINES, tags.OUTER_SPACE}.intersection(options.repair)
+        self.layout = detect_layout(file, options)
+        self.scheme = options.scheme or tags.detect(self._pairs())
+
+    @property
+    def description(self) -> str:
+        """What was recognised."""
+        if self.layout is None:
+            return "conll, empty"
+        place = f"word {self.layout.word + 1}, tag {self.layout.tag + 1}"
+        return f"conll, {self.scheme}, {self.layout.width} columns: {place}"
+
+    def sentences(self, found: Pass) -> Iterator[Sentence]:
+        """One pass over the file."""
+        if self.layout is None:
+            return
+        for number, paragraph in enumerate(self._paragraphs(self.layout), start=1):
+            id = _id_of(paragraph.comments) or f"{self.file.stem}:{number}"
+            sentence = self._sentence(paragraph, id, self.layout, found)
+            if sentence is not None:
+                yield sentence
+
+    def _paragraphs(self, layout: Layout) -> Iterator[Paragraph]:
+        waiting: list[str] = []
+        for line, lines in paragraphs(self.file.lines()):
+            skip = layout.count_comments(lines)
+            if skip:
+                waiting += (text.rstrip("\r\n") for text in lines[:skip])
+            if skip < len(lines):
+                comments = tuple(text for text in waiting if text != WORD_MARK)
+                waiting = []
+                rows, repaired = list(map(split_line, lines[skip:])), _NOTHING
+                if self._line_repairs:
+                    rows, repaired = _mended(rows, layout, self._line_repairs)
+                yield Paragraph(line + skip, rows, comments, repaired)
+
+    def _pairs(self) -> set[tuple[str, str]]:
+        """All pairs of neighbouring tags, the evidence for the scheme."""
+        pairs: set[tuple[str, str]] = set()
+        if self.layout is None:
+            return pairs
+        width, position = self.layout.width, self.layout.tag
+        for paragraph in self._paragraphs(self.layout):
+            if set(map(len, paragraph.rows)) == {width}:
+                written = [row[position] for row in paragraph.rows]
+                pairs.update(zip([tags.OUTSIDE, *written], [*written, tags.OUTSIDE], strict=True))
+                if len(pairs) > MOST_PAIRS:
+                    break
+        return pairs
+
+    def _sentence(self, paragraph: Paragraph, id: str, layout: Layout, found: Pass) -> Sentence | None:
+        clash = found.clash(id, paragraph.line)
+        flaws = [clash] if clash else []
+        if set(map(len, paragraph.rows)) == {layout.width}:
+            columns = list(zip(*paragraph.rows, strict=True))
+            entities, faults, repaired = found.decode(columns[layout.tag], self.scheme)
+            flaws += (Flaw.of_tag(fault, self.scheme, paragraph.line + fault.index) for fault in faults)
+            sentence = None if flaws else self._built(columns, entities, id, paragraph.comments, layout)
+            if sentence is not None:
+                found.count(paragraph.repaired, repaired)
+                return sentence
+        flaws += _row_flaws(paragraph, layout)
+        found.broken(id, sorted(flaws, key=lambda flaw: flaw.line), _remains(paragraph, layout))
+        return None
+
+    def _built(
+        self,
+        columns: Sequence[tuple[str, ...]],
+        entities: tuple[Entity, ...],
+        id: str,
+        comments: tuple[str, ...],
+        layout: Layout,
+    ) -> Sentence | None:
+        """The sentence, or None when a word in it cannot be one."""
+        extra = tuple(column for at, column in enumerate(columns) if at not in (layout.word, layout.tag))
+        language = self.options.language
+        try:
+            return Sentence(columns[layout.word], entities, id, language, columns=extra, comments=comments)
+        except DataError:
+            return None
+
+
+def _id_of(comments: Sequence[str]) -> str | None:
+    return next((match[1] for match in map(_ID.match, comments) if match), None)
+
+
+def _mended(
+    rows: Sequence[list[str]], layout: Layout, names: Collection[str]
+) -> tuple[list[list[str]], Mapping[str, int]]:
+    """The lines of a sentence after those repairs that are about lines, and how many lines each changed."""
+    mended, counts = [], Counter[str]()
+    for row in rows:
+        fitted = layout.fitted(row) if tags.RAGGED_LINES in names else row
+        counts[tags.RAGGED_LINES] += fitted is not row
+        if tags.OUTER_SPACE in names and len(fitted) == layout.width:
+            word = fitted[layout.word]
+            counts[tags.OUTER_SPACE] += word != word.strip(" ")
+            fitted[layout.word] = word.strip(" ")
+        mended.append(fitted)
+    return mended, +counts
+
+
+def _row_flaws(paragraph: Paragraph, layout: Layout) -> Iterator[Flaw]:
+    """What is wrong with the lines of a sentence, apart from their tags."""
+    for line, row in enumerate(paragraph.rows, start=paragraph.line):
+        word = row[layout.word] if len(row) == layout.width else None
+        if word is None:
+            expected = f"expected {layout.width} (word {layout.word + 1}, tag {layout.tag + 1})"
+            message = f"the number of columns is {len(row)}, {expected}: {', '.join(map(repr, row)):.100}"
+            fixes = () if layout.fitted(row) is row else (repair_hint(tags.RAGGED_LINES),)
+            yield Flaw(line, "wrong number of columns", message, fixes)
+        elif not word.strip(" "):
+            yield Flaw(line, "empty word", f"the word is {word!r}, expected at least one character")
+        elif word != word.strip(" "):
+            message = f"the word {word!r} has a space at an end, expected none"
+            yield Flaw(line, "space around word", message, (repair_hint(tags.OUTER_SPACE),))
+        elif "\r" in word:
+            yield Flaw(line, "invalid word", f"the word {word!r} has a carriage return in it, expected none")
+
+
+def _remains(paragraph: Paragraph, layout: Layout) -> Sentence:
+    """A broken sentence for the rejects: words with their tags as a column, or its lines as they are."""
+    if set(map(len, paragraph.rows)) == {layout.width}:
+        columns = list(zip(*paragraph.rows, strict=True))
+        try:
+            return Sentence(columns[layout.word], columns=(columns[layout.tag],), comments=paragraph.comments)
+        except DataError:
+            pass
+    lines = (" ".join(row).replace("\r", " ").strip(" ") for row in paragraph.rows)
+    return Sentence(tuple(line or UNKNOWN_COLUMN for line in lines), comments=paragraph.comments)
+
+
+class ConllWriter(Writer):
+    """Writes word, extra columns and tag, in this order, and the comments in front of the sentence.
+
+    Ids, languages, origins and scores have no place in this format; JSONL keeps them.
+
+    Args:
+        scheme: A name of `nersery.tags.SCHEMES`.
+        separator: A tab, or a space, which then can be part of no word and no type.
+        columns: How many extra columns each sentence has; None takes the number of the first.
+
+    Raises:
+        SettingsError: When there is no such scheme, or the separator is another character.
+    """
+
+    def __init__(self, scheme: str = "IOB2", separator: str = TAB, columns: int | None = None) -> None:
+        if separator not in (TAB, " "):
+            raise SettingsError(f"the separator is {separator!r}, expected a tab or a space")
+        self.scheme, self.separator, self.columns = tags.scheme_name(scheme), separator, columns
+
+    def encode(self, sentence: Sentence) -> str:
+        """The sentence and a blank line.
+
+        Raises:
+            DataError: When it has another number of columns than the first, a value that would be read as
+                two, or a comment that would not be read as one.
+        """
+        self.columns = len(sentence.columns) if self.columns is None else self.columns
+        if len(sentence.columns) != self.columns:
+            found = f"it has {len(sentence.columns)} extra columns"
+            raise _refused(sentence, f"{found}, the sentences before it have {self.columns}")
+        columns = (*sentence.columns, tags.encode(sentence.entities, len(sentence), self.scheme))
+        rows = list(map(self.separator.join, zip(sentence.words, *columns, strict=True)))
+        text = "\n".join(rows)
+        if not self._is_clean(text, sentence):
+            raise _refused(sentence, self._culprit(sentence))
+        layout = Layout(len(columns) + 1, 0, len(columns), self.separator == TAB)
+        mark = f"{WORD_MARK}\n" if layout.is_comment(rows[0]) or text[0] == BYTE_ORDER_MARK else ""
+        return f"{_head(sentence, layout)}{mark}{text}\n\n"
+
+    def _is_clean(self, text: str, sentence: Sentence) -> bool:
+        """Whether no value would be read as two values, or as none."""
+        return (
+            text.count(self.separator) == len(sentence) * (len(sentence.columns) + 1)
+            and text.count("\n") == len(sentence) - 1
+            and "\r" not in text
+            and (self.separator == TAB or "\t" not in text)
+            and (self.separator == TAB or all(map(all, sentence.columns)))
+        )
+
+    def _culprit(self, sentence: Sentence) -> str:
+        types = (entity.type for entity in sentence.entities)
+        for value in (*sentence.words, *types, *chain.from_iterable(sentence.columns)):
+            if not value or any(character in value for character in (self.separator, "\t", "\n", "\r")):
+                break
+        return f"{value!r} cannot be a value between {'tabs' if self.separator == TAB else 'spaces'}"
+
+
+def _head(sentence: Sentence, layout: Layout) -> str:
+    """The comments of a sentence; a blank line follows a document mark."""
+    lines = []
+    for comment in sentence.comments:
+        legal = comment[:1] in ("#", "-") and "\n" not in comment and comment == comment.rstrip("\r")
+        if not legal or comment == WORD_MARK or not layout.is_comment(comment):
+            raise _refused(sentence, f"its comment {comment!r} would not be read as a comment")
+        lines.append(f"{comment}\n\n" if comment.startswith(DOCUMENT_MARK) else f"{comment}\n")
+    return "".join(lines)
+
+
+def _refused(sentence: Sentence, message: str) -> DataError:
+    return DataError(
+        Problem(f"cannot be written as columns: {message}", sentence=sentence.id or None),
+        fix="write JSONL, which holds every sentence, or columns parted by tabs",
+    )

@@ -1,0 +1,92 @@
+"""Opens what the user names, and says in their words why that failed."""
+
+from __future__ import annotations
+
+import codecs
+import difflib
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from nersery.errors import DataError, Problem
+
+STANDARD_INPUT = "-"
+_BAD_BYTE = re.compile("[\udc80-\udcff]")
+
+
+class TextFile:
+    """A file of text that can be read again and again; standard input and pipes are copied for that.
+
+    Lines end at a line feed only: any other character, such as U+2028 or U+0085, belongs to somebody's words.
+
+    Args:
+        path: The file, or ``-`` for standard input.
+        encoding: Of the file; a byte order mark is no part of the text.
+    """
+
+    def __init__(self, path: str | Path, encoding: str = "utf-8") -> None:
+        self.path, self.name, self.stem = Path(path), str(path), Path(path).stem
+        if self.name == STANDARD_INPUT:
+            self.name, self.stem = "<stdin>", "stdin"
+            self._spool(sys.stdin.buffer)
+        elif self.path.is_fifo():
+            with self.path.open("rb") as stream:
+                self._spool(stream)
+        self.stem = self.stem.encode("utf-8", "replace").decode()
+        self.encoding = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+
+    def _spool(self, stream: BinaryIO) -> None:
+        """Copy what can be read only once."""
+        self._folder = tempfile.TemporaryDirectory(prefix="nersery-")
+        self.path = Path(self._folder.name) / "spool"
+        with self.path.open("wb") as copy:
+            shutil.copyfileobj(stream, copy)
+
+    def lines(self) -> Iterator[str]:
+        """The lines with their line breaks.
+
+        Raises:
+            DataError: When the file is not there, cannot be read, or holds bytes of another encoding.
+        """
+        try:
+            with self.path.open(encoding=self.encoding, newline="\n") as stream:
+                yield from stream
+        except UnicodeError:
+            raise self._wrong_bytes() from None
+        except OSError as error:
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, error: OSError) -> DataError:
+        if isinstance(error, FileNotFoundError):
+            siblings = [path.name for path in self.path.parent.iterdir()] if self.path.parent.is_dir() else []
+            close = difflib.get_close_matches(self.path.name, siblings, n=1)
+            fix = f"the folder has {close[0]}" if close else "check the name and the folder"
+            return DataError(Problem("there is no such file", self.name), fix=fix)
+        if self.path.is_dir():
+            return DataError(Problem("this is a folder, expected a file", self.name), fix="name a file in it")
+        return DataError(Problem(f"cannot be read: {error.strerror}", self.name))
+
+    def _wrong_bytes(self) -> DataError:
+        encoding = self.encoding.removesuffix("-sig")
+        with self.path.open("rb") as stream:
+            mark = stream.read(2)
+        likely = "utf-16" if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
+        fix = f"name the encoding that the file was written in, e.g. --encoding {likely}"
+        try:
+            with self.path.open(encoding=self.encoding, newline="\n", errors="surrogateescape") as stream:
+                bad = [
+                    (number, match[0])
+                    for number, match in enumerate(map(_BAD_BYTE.search, stream), 1)
+                    if match
+                ]
+        except UnicodeError:  # an encoding of several bytes a character cannot be read past its first fault
+            bad = []
+        problems = [
+            Problem(f"the byte 0x{ord(byte) - 0xDC00:02x} is not {encoding}", self.name, number)
+            for number, byte in bad
+        ]
+        return DataError(problems or Problem(f"the bytes are not {encoding}", self.name), fix=fix)

@@ -1,0 +1,51 @@
+"""Checks that ids are distinct, in memory that does not grow with the corpus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import sqlite3
+
+IN_MEMORY = 200_000
+"""How many ids are kept in memory; the rest goes to a temporary file."""
+
+
+class Ids:
+    """The ids seen so far, each with the line where it stood.
+
+    >>> ids = Ids()
+    >>> ids.add("a", 1), ids.add("b", 2), ids.add("a", 3)
+    (None, None, 1)
+    """
+
+    def __init__(self, in_memory: int = IN_MEMORY) -> None:
+        self._in_memory = in_memory
+        self._lines: dict[str, int] = {}
+        self._table: sqlite3.Connection | None = None
+
+    def add(self, id: str, line: int) -> int | None:
+        """Note an id; the line where it stood before, or None when it is new."""
+        if id in self._lines:
+            return self._lines[id]
+        if len(self._lines) < self._in_memory:
+            self._lines[id] = line
+            return None
+        self._table = self._table or _temporary_table()
+        key = id.encode("utf-8", "surrogatepass")
+        if self._table.execute("insert or ignore into ids values (?, ?)", (key, line)).rowcount:
+            return None
+        found: tuple[int] = self._table.execute("select line from ids where id = ?", (key,)).fetchone()
+        return found[0]
+
+
+def _temporary_table() -> sqlite3.Connection:
+    """A table in a file without a name, which the system removes with the connection."""
+    import sqlite3
+
+    connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
+    connection.execute("pragma journal_mode = off")
+    connection.execute("pragma synchronous = off")
+    connection.execute("create table ids (id blob primary key, line integer) without rowid")
+    connection.execute("begin")
+    return connection

@@ -1,0 +1,320 @@
+"""JSONL, the native format: an object a line, which holds all of a sentence and gives it back as it was.
+
+The keys are ``id``, ``words``, ``language``, ``entities`` (with ``start``, ``end``, ``type``, ``score``),
+``origin`` (with ``method``, ``parents``, ``copy``), ``scores``, ``columns`` and ``comments``; what is empty
+is left out. For convenience ``tokens`` is read as ``words``, and ``tags`` or ``ner_tags``, strings in any
+scheme, in place of ``entities``.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from nersery import tags
+from nersery.data import UNKNOWN_COLUMN, Entity, Origin, Sentence
+from nersery.errors import DataError, Problem, did_you_mean
+from nersery.io.base import Flaw, Pass, ReadOptions, Source, Writer
+from nersery.io.columns import BLANKS
+from nersery.io.files import TextFile
+from nersery.loop import Reject
+
+Object = dict[str, Any]
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _number(value: Any) -> bool:
+    return type(value) in (int, float) and math.isfinite(value)
+
+
+def _entities(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(item, dict)
+        and item.keys() - {"score"} == {"start", "end", "type"}
+        and type(item["start"]) is int
+        and type(item["end"]) is int
+        and isinstance(item["type"], str)
+        and (item.get("score") is None or _number(item["score"]))
+        for item in value
+    )
+
+
+def _origin(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.keys() <= {"method", "parents", "copy"}
+        and isinstance(value.get("method"), str)
+        and _texts(value.get("parents", []))
+        and type(value.get("copy", 0)) is int
+    )
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+_SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
+    "id": (_text, "a string"),
+    "words": (_texts, "a list of strings"),
+    "language": (_text, "a string"),
+    "entities": (
+        _entities,
+        'a list of {"start": number, "end": number, "type": string}, each perhaps with a "score"',
+    ),
+    "origin": (_origin, '{"method": string, "parents": list of ids, "copy": number}'),
+    "scores": (
+        lambda value: isinstance(value, dict) and all(map(_number, value.values())),
+        "an object of numbers, none of them NaN or infinite",
+    ),
+    "columns": (
+        lambda value: isinstance(value, list) and all(map(_texts, value)),
+        "a list of lists of strings",
+    ),
+    "comments": (_texts, "a list of strings"),
+    "tokens": (_texts, "a list of strings"),
+    "tags": (_texts, "a list of strings such as B-PER"),
+    "ner_tags": (_texts, "a list of strings such as B-PER; numbers must be turned into them first"),
+}
+_TAGS = ("tags", "ner_tags")
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number in JSON")
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
+class _BrokenError(Exception):
+    """A line that is no sentence."""
+
+    def __init__(self, *flaws: Flaw) -> None:
+        super().__init__()
+        self.flaws = flaws
+
+
+class JsonlSource(Source):
+    """Sentences of a JSONL file; if the first has tags, the file is read once beforehand for their scheme.
+
+    Raises:
+        DataError: When the file cannot be read.
+    """
+
+    def __init__(self, file: TextFile, options: ReadOptions) -> None:
+        super().__init__(file, options)
+        first = next(self._lines(), None)
+        self._empty = first is None
+        self._has_tags = first is not None and _tags_of(first[1]) is not None
+        self.scheme = options.scheme or (tags.detect(self._pairs()) if self._has_tags else None)
+
+    @property
+    def description(self) -> str:
+        """The format, and the scheme of the tags if there are any."""
+        if self._empty:
+            return "jsonl, empty"
+        return f"jsonl, {self.scheme}" if self._has_tags else "jsonl"
+
+    def sentences(self, found: Pass) -> Iterator[Sentence]:
+        """One pass over the file."""
+        for number, (line, text) in enumerate(self._lines(), start=1):
+            id, value = f"{self.file.stem}:{number}", None
+            try:
+                value = _load(text, line)
+                id = value.get("id") or id
+                if clash := found.clash(id, line):
+                    raise _BrokenError(clash)
+                entities, repaired = self._entities(value, line, found)
+                sentence = _built(value, id, entities, self.options.language, line)
+            except _BrokenError as broken:
+                found.broken(id, broken.flaws, _remains(value, text))
+            else:
+                found.count(repaired)
+                yield sentence
+
+    def _lines(self) -> Iterator[tuple[int, str]]:
+        """The lines that are not blank, with their numbers from 1."""
+        return ((line, text) for line, text in enumerate(self.file.lines(), start=1) if text.strip(BLANKS))
+
+    def _pairs(self) -> set[tuple[str, str]]:
+        """All pairs of neighbouring tags, the evidence for the scheme."""
+        pairs: set[tuple[str, str]] = set()
+        for _, text in self._lines():
+            written = _tags_of(text) or []
+            pairs.update(zip([tags.OUTSIDE, *written], [*written, tags.OUTSIDE], strict=True))
+        return pairs
+
+    def _entities(
+        self, value: Object, line: int, found: Pass
+    ) -> tuple[tuple[Entity, ...], Mapping[str, int]]:
+        key = next((key for key in _TAGS if key in value), None)
+        if key is None:
+            entities = (Entity(**entity) for entity in value.get("entities", ()))
+            return tuple(entities), {}
+        written, words = value[key], _words(value)
+        if len(written) != len(words):
+            message = f'{len(words)} words and {len(written)} "{key}", expected one for each word'
+            raise _BrokenError(Flaw(line, "wrong number of tags", message))
+        if self.scheme is None:
+            message = f'"{key}" here, but the first sentence has none, so that their scheme is not known'
+            raise _BrokenError(Flaw(line, "unknown scheme", message, ("--scheme NAME",)))
+        entities_, faults, repaired = found.decode(written, self.scheme)
+        if faults:
+            raise _BrokenError(*(Flaw.of_tag(fault, self.scheme, line, word=True) for fault in faults))
+        return entities_, repaired
+
+
+def _load(text: str, line: int) -> Object:
+    """The object of a line, with its keys and the shapes of its values checked."""
+    try:
+        value: Object = _parsed(text)
+    except ValueError as error:
+        raise _BrokenError(Flaw(line, "not JSON", str(error))) from None
+    if messages := list(_faults(value)):
+        raise _BrokenError(*(Flaw(line, "wrong object", message) for message in messages))
+    return value
+
+
+def _parsed(text: str) -> Any:
+    try:
+        value = _DECODER.decode(text)
+        if "\\u" in text:
+            _ENCODER.encode(value).encode()
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error.msg} in column {error.colno}") from None
+    except UnicodeEncodeError:
+        raise ValueError("a string holds half of a surrogate pair, which no file can store") from None
+    except RecursionError:
+        raise ValueError("nested too deeply for a sentence") from None
+    return value
+
+
+def _faults(value: Any) -> Iterator[str]:
+    """What is wrong with the keys and shapes of an object."""
+    if not isinstance(value, dict):
+        yield f'{value!r:.60}, expected an object such as {{"words": […], "entities": […]}}'
+        return
+    for key, content in value.items():
+        if key not in _SHAPES:
+            yield f'there is no key "{key}"; {did_you_mean(key, _SHAPES)}'
+        elif not _SHAPES[key][0](content):
+            yield f'"{key}" is {content!r:.60}, expected {_SHAPES[key][1]}'
+    if len(value.keys() & {"words", "tokens"}) != 1:
+        yield 'expected exactly one of "words" and "tokens"'
+    if len(value.keys() & {"entities", *_TAGS}) > 1:
+        yield f"expected only one of {', '.join(('entities', *_TAGS))}"
+
+
+def _words(value: Object) -> list[str]:
+    words: list[str] = value["words"] if "words" in value else value["tokens"]
+    return words
+
+
+def _tags_of(text: str) -> list[str] | None:
+    """The tags in a line, if it has any that can be read."""
+    try:
+        value = _load(text, 0)
+    except _BrokenError:
+        return None
+    return next((value[key] for key in _TAGS if key in value), None)
+
+
+def _built(value: Object, id: str, entities: tuple[Entity, ...], language: str, line: int) -> Sentence:
+    origin = value.get("origin")
+    if origin is not None:
+        origin = Origin(origin["method"], tuple(origin.get("parents", ())), origin.get("copy", 0))
+    try:
+        return Sentence(
+            tuple(_words(value)),
+            entities,
+            id,
+            value.get("language", language),
+            origin,
+            value.get("scores", {}),
+            tuple(map(tuple, value.get("columns", ()))),
+            tuple(value.get("comments", ())),
+        )
+    except DataError as error:
+        flaws = (Flaw(line, "invalid sentence", problem.message) for problem in error.problems)
+        raise _BrokenError(*flaws) from None
+
+
+def _remains(value: Object | None, text: str) -> Sentence:
+    """A broken sentence for the rejects: its words with their tags as a column, or its line as it is."""
+    try:
+        if value is not None:
+            columns = tuple(tuple(value[key]) for key in _TAGS if key in value)
+            return Sentence(tuple(_words(value)), columns=columns)
+    except DataError:
+        pass
+    return Sentence(tuple(text.split()) or (UNKNOWN_COLUMN,))
+
+
+def to_object(sentence: Sentence) -> Object:
+    """A sentence as JSON values; what is empty is left out."""
+    value: Object = {"id": sentence.id, "words": list(sentence.words)}
+    if sentence.language:
+        value["language"] = sentence.language
+    value["entities"] = [_entity_object(entity) for entity in sentence.entities]
+    if sentence.origin is not None:
+        origin = sentence.origin
+        value["origin"] = {"method": origin.method, "parents": list(origin.parents), "copy": origin.copy}
+    if sentence.scores:
+        value["scores"] = dict(sentence.scores)
+    if sentence.columns:
+        value["columns"] = [list(column) for column in sentence.columns]
+    if sentence.comments:
+        value["comments"] = list(sentence.comments)
+    return value
+
+
+def _entity_object(entity: Entity) -> Object:
+    value: Object = {"start": entity.start, "end": entity.end, "type": entity.type}
+    return value if entity.score is None else {**value, "score": entity.score}
+
+
+class JsonlWriter(Writer):
+    """Writes every part of a sentence."""
+
+    def encode(self, sentence: Sentence) -> str:
+        """One line.
+
+        Raises:
+            DataError: When a score is NaN or infinite.
+        """
+        return _line(to_object(sentence), sentence)
+
+
+def reject_line(reject: Reject) -> str:
+    """A reject as a line of JSONL: what is known of the sentence, and the reason."""
+    known = {} if reject.sentence is None else to_object(reject.sentence)
+    return _line({**known, "reason": reject.reason}, reject.sentence)
+
+
+def _line(value: Object, sentence: Sentence | None) -> str:
+    try:
+        return _ENCODER.encode(value) + "\n"
+    except ValueError:
+        place = sentence.id if sentence is not None and sentence.id else None
+        raise DataError(
+            Problem("a score is NaN or infinite, which JSON has no way to write", sentence=place),
+            fix="let the method give finite scores",
+        ) from None
+
+
+def read_rejects(path: Path) -> Iterator[Reject]:
+    """The rejects that `reject_line` wrote; none when there is no such file."""
+    if not path.exists():
+        return
+    for line, text in enumerate(TextFile(path, "utf-8").lines(), start=1):
+        value = json.loads(text)
+        reason = value.pop("reason")
+        entities = tuple(Entity(**entity) for entity in value.get("entities", ()))
+        sentence = _built(value, value.get("id", ""), entities, "", line) if value else None
+        yield Reject(reason, sentence)

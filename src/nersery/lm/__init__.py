@@ -1,0 +1,1 @@
+"""Language models: where they are loaded, and the engines that methods share."""

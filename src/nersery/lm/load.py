@@ -1,0 +1,137 @@
+"""Where models are loaded: names, devices, precision and refusals in one place.
+
+Weights come as safetensors only, and code from a model's repository runs only when the user asks for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import torch
+
+from nersery.errors import MissingResourceError, SettingsError
+from nersery.lm import bundled
+
+Precision = Literal["auto", "bf16", "fp32"]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """Which pretrained model, and how far it is trusted.
+
+    Args:
+        name: ``bundled``, a folder, or a name on the Hugging Face hub.
+        revision: A branch, tag or commit on the hub.
+        trust_remote_code: Run code that comes with the model; never without the user's word.
+    """
+
+    name: str
+    revision: str | None = None
+    trust_remote_code: bool = False
+
+    @property
+    def location(self) -> str:
+        """A folder, or the hub's name."""
+        return str(bundled.folder()) if self.name == bundled.NAME else self.name
+
+    def config(self, **settings: Any) -> Any:
+        """The model's configuration with some of it set anew."""
+        from transformers import AutoConfig
+
+        return self._load(AutoConfig.from_pretrained, **settings)
+
+    def tokenizer(self) -> Any:
+        """The model's tokenizer."""
+        from transformers import AutoTokenizer
+
+        return self._load(AutoTokenizer.from_pretrained)
+
+    def model(self, auto_class: str, **settings: Any) -> Any:
+        """The model with the head that a transformers Auto class puts on it, in fp32.
+
+        Args:
+            auto_class: e.g. ``AutoModelForTokenClassification``.
+
+        Raises:
+            MissingResourceError: When the model cannot be found, or has no safetensors.
+        """
+        import transformers
+
+        loader = getattr(transformers, auto_class).from_pretrained
+        return self._load(loader, use_safetensors=True, dtype=torch.float32, **settings)
+
+    def _load(self, loader: Callable[..., T], **settings: Any) -> T:
+        location = self.location
+        if os.sep in location and location.startswith((".", os.sep, "~")) and not Path(location).is_dir():
+            raise MissingResourceError(f"there is no model folder {location}. Expected a folder with a config.json")
+        if self.revision is not None:
+            settings["revision"] = self.revision
+        try:
+            with _quiet_transformers():
+                return loader(location, trust_remote_code=self.trust_remote_code, **settings)
+        except (OSError, ValueError) as error:
+            raise MissingResourceError(
+                f'cannot load the model "{self.name}": {str(error).strip()}\n'
+                'Expected "bundled", a folder with config.json, tokenizer and model.safetensors, or a name on the '
+                "Hugging Face hub (which needs the network once). Pickled weights (pytorch_model.bin) are refused: "
+                "convert them to safetensors"
+            ) from error
+
+
+@contextlib.contextmanager
+def _quiet_transformers() -> Iterator[None]:
+    """Loading reports (new heads, unused poolers) are expected here, and would drown our own messages."""
+    from transformers.utils import logging
+
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+
+
+def pick_device(name: str) -> torch.device:
+    """The device to use; ``auto`` takes a GPU where there is one.
+
+    Raises:
+        SettingsError: When the device is unknown or not there.
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise SettingsError(f'device "{name}" cannot be used: {error}. Expected auto, cpu, cuda or cuda:0') from error
+    return device
+
+
+def has_fast_bf16(device: torch.device) -> bool:
+    """Whether the processor computes in bf16 natively, so that it is faster than fp32."""
+    if device.type == "cuda":
+        return torch.cuda.is_bf16_supported(including_emulation=False)
+    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+
+
+def autocast(device: torch.device, precision: Precision) -> torch.autocast:
+    """A context for one forward pass, or for many while the weights do not change.
+
+    Autocast keeps the weights it has cast until the context ends, so a context around several training steps
+    would train on stale weights.
+    """
+    wanted = precision == "bf16" or (precision == "auto" and has_fast_bf16(device))
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=wanted)
+
+
+def warn(message: str) -> None:
+    """Tell the user something that is not an error."""
+    print(f"note: {message}", file=sys.stderr)

@@ -1,0 +1,173 @@
+"""From words to a model's pieces and back, without ever losing a word.
+
+A sentence longer than the model is read in overlapping windows; a word that the tokenizer turns into nothing is shown
+to the model as its unknown token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+MAX_PIECES = 512
+"""The longest window; some models claim to read any length."""
+
+CACHED_WORDS = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A part of a sentence that a model can read at once.
+
+    Args:
+        pieces: Piece ids with the model's special tokens.
+        firsts: For each word of the window, the position of its first piece in ``pieces``.
+        start: The sentence's word that the window begins with.
+        core: The sentence's words ``[start, end)`` whose result is taken from this window; the cores of all
+            windows of a sentence make up the sentence.
+    """
+
+    pieces: tuple[int, ...]
+    firsts: tuple[int, ...]
+    start: int
+    core: tuple[int, int]
+
+
+class PieceEncoder:
+    """Cuts words into pieces, each word by itself, as ``is_split_into_words`` does but once a distinct word.
+
+    Args:
+        tokenizer: Of transformers, fast or slow.
+        max_pieces: The longest window, special tokens included; None takes what the tokenizer and the model allow.
+    """
+
+    def __init__(self, tokenizer: Any, max_pieces: int | None = None) -> None:
+        self.tokenizer = tokenizer
+        longest = min(MAX_PIECES, tokenizer.model_max_length)
+        self.max_pieces = min(max_pieces or longest, longest)
+        self.prefix, self.suffix = _special_tokens(tokenizer)
+        self._lead = " " if _is_byte_level(tokenizer) else ""
+        self._cache: dict[str, tuple[int, ...]] = {}
+
+    @property
+    def pad(self) -> int:
+        """The id that fills up short rows; they are masked, so any id will do where there is none."""
+        return int(self.tokenizer.pad_token_id or 0)
+
+    def pieces(self, words: Sequence[str]) -> list[tuple[int, ...]]:
+        """The pieces of each word; never none."""
+        new = [word for word in dict.fromkeys(words) if word not in self._cache]
+        if new:
+            if len(self._cache) > CACHED_WORDS:
+                self._cache.clear()
+                new = list(dict.fromkeys(words))
+            encoded = self.tokenizer([self._lead + word for word in new], add_special_tokens=False)["input_ids"]
+            unknown = self.tokenizer.unk_token_id
+            nothing = (unknown if unknown is not None else self.pad,)
+            self._cache.update((word, tuple(ids) or nothing) for word, ids in zip(new, encoded, strict=True))
+        return [self._cache[word] for word in words]
+
+    def windows(self, words: Sequence[str]) -> list[Window]:
+        """The windows of a sentence, one when it fits; neighbours share about a quarter of their pieces.
+
+        A single word longer than a window is shown by its beginning; it keeps its place and gets its result.
+        """
+        room = self.max_pieces - len(self.prefix) - len(self.suffix)
+        pieces = [ids[:room] for ids in self.pieces(words)]
+        spans = _spans([len(ids) for ids in pieces], room, overlap=room // 4)
+        borders = [0, *((a[1] + b[0] + 1) // 2 for a, b in zip(spans, spans[1:], strict=False)), len(words)]
+        return [
+            self._window(pieces, span, (borders[number], borders[number + 1])) for number, span in enumerate(spans)
+        ]
+
+    def _window(self, pieces: Sequence[tuple[int, ...]], span: tuple[int, int], core: tuple[int, int]) -> Window:
+        ids = list(self.prefix)
+        firsts = []
+        for word in pieces[span[0] : span[1]]:
+            firsts.append(len(ids))
+            ids += word
+        return Window((*ids, *self.suffix), tuple(firsts), span[0], core)
+
+
+def _spans(lengths: Sequence[int], room: int, overlap: int) -> list[tuple[int, int]]:
+    """Spans of words of at most ``room`` pieces that cover all words, each beginning and ending later than the last."""
+    spans: list[tuple[int, int]] = []
+    start = 0
+    while True:
+        end, used = start, 0
+        while end < len(lengths) and used + lengths[end] <= room:
+            used += lengths[end]
+            end += 1
+        spans.append((start, end))
+        if end == len(lengths):
+            return spans
+        following, shared = end, 0
+        while following - 1 > start and shared + lengths[following - 1] <= min(overlap, room - lengths[end]):
+            following -= 1
+            shared += lengths[following]
+        start = following
+
+
+def _special_tokens(tokenizer: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """What the tokenizer puts in front of a text and behind it."""
+    inner = tokenizer("a", add_special_tokens=False)["input_ids"]
+    whole = tokenizer("a")["input_ids"]
+    for start in range(len(whole) - len(inner) + 1):
+        if whole[start : start + len(inner)] == inner:
+            return tuple(whole[:start]), tuple(whole[start + len(inner) :])
+    return (), ()
+
+
+def _is_byte_level(tokenizer: Any) -> bool:
+    """Whether a word inside a sentence needs a space in front to get the pieces it has there (GPT-2, RoBERTa)."""
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    return backend is not None and "ByteLevel" in repr(backend.pre_tokenizer)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Windows as tensors.
+
+    Args:
+        input_ids: Shape: (windows, pieces).
+        attention_mask: 1 for a piece, 0 for padding. Shape: (windows, pieces).
+        firsts: Position of each word's first piece, 0 behind the last word. Shape: (windows, words).
+        word_mask: Whether there is a word. Shape: (windows, words).
+    """
+
+    input_ids: Tensor
+    attention_mask: Tensor
+    firsts: Tensor
+    word_mask: Tensor
+
+    def to(self, device: torch.device) -> Batch:
+        """The same on a device."""
+        return Batch(
+            self.input_ids.to(device),
+            self.attention_mask.to(device),
+            self.firsts.to(device),
+            self.word_mask.to(device),
+        )
+
+
+def collate(windows: Sequence[Window], pad: int, *, rows: int = 0, multiple: int = 1) -> Batch:
+    """Windows side by side, padded at the end.
+
+    Args:
+        rows: Fill up with copies of the first window to at least this many rows.
+        multiple: Make the number of pieces a multiple of this.
+    """
+    windows = [*windows, *[windows[0]] * (rows - len(windows))]
+    length = max(len(window.pieces) for window in windows)
+    length += -length % multiple
+    words = max(len(window.firsts) for window in windows)
+    return Batch(
+        torch.tensor([window.pieces + (pad,) * (length - len(window.pieces)) for window in windows]),
+        torch.tensor([(1,) * len(window.pieces) + (0,) * (length - len(window.pieces)) for window in windows]),
+        torch.tensor([window.firsts + (0,) * (words - len(window.firsts)) for window in windows]),
+        torch.tensor([(True,) * len(window.firsts) + (False,) * (words - len(window.firsts)) for window in windows]),
+    )

@@ -1,0 +1,382 @@
+"""The loop: the one place for batches, rejects, progress, journal and resume.
+
+A stage hands it items and a step that turns a batch of items into outcomes, one for each item and in the same
+order. So ``read = written + rejected`` holds by construction, and nothing is lost quietly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+from nersery.data import Corpus, Sentence
+from nersery.errors import NerseryError, SettingsError
+from nersery.progress import Progress
+
+Item = TypeVar("Item")
+
+BATCH_SIZE = 1024
+CHECKPOINT_SECONDS = 1.0
+"""At most so much finished work is done again after a kill."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """An item that gave no sentence, and why.
+
+    Args:
+        reason: Short and the same for all items of its kind, so that it can be counted.
+        sentence: What was rejected; a method may leave it out, the loop fills it in.
+    """
+
+    reason: str
+    sentence: Sentence | None = None
+
+
+Outcome = Sentence | Reject
+Step = Callable[[Sequence[Item]], Sequence[Outcome]]
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many items were read, and what became of them."""
+
+    read: int = 0
+    written: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def rejected(self) -> int:
+        """The number of rejects; always ``read - written``."""
+        return self.reasons.total()
+
+    def add(self, outcome: Outcome) -> None:
+        """Count one more item."""
+        self.read += 1
+        if isinstance(outcome, Reject):
+            self.reasons[outcome.reason] += 1
+        else:
+            self.written += 1
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; reasons by falling count."""
+        return {
+            "read": self.read,
+            "written": self.written,
+            "rejected": self.rejected,
+            "reasons": dict(sorted(self.reasons.items(), key=lambda pair: (-pair[1], pair[0]))),
+        }
+
+    def __str__(self) -> str:
+        """One line, e.g. ``read 300, wrote 280, rejected 20 (unchanged 20)``."""
+        text = f"read {self.read}, wrote {self.written}, rejected {self.rejected}"
+        reasons = ", ".join(f"{reason} {count}" for reason, count in self.as_dict()["reasons"].items())
+        return f"{text} ({reasons})" if reasons else text
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a stage made in memory."""
+
+    corpus: Corpus
+    rejects: tuple[Reject, ...]
+    tally: Tally
+
+
+def run(
+    items: Iterable[Item],
+    step: Step[Item],
+    *,
+    batch_size: int = BATCH_SIZE,
+    progress: Progress | None = None,
+) -> Iterator[Outcome]:
+    """Apply a step to items batch by batch, and yield one outcome for each item in order.
+
+    Args:
+        batch_size: Items handed to the step at once; it changes speed, never results.
+
+    Raises:
+        NerseryError: When a step answers with more or fewer outcomes than it was given items.
+    """
+    if batch_size < 1:
+        raise SettingsError(f"batch_size is {batch_size}, expected 1 or more")
+    iterator = iter(items)
+    while batch := list(islice(iterator, batch_size)):
+        outcomes = step(batch)
+        if len(outcomes) != len(batch):
+            raise NerseryError(
+                f"a step was given {len(batch)} items and answered with {len(outcomes)} outcomes"
+            )
+        yield from outcomes
+        if progress is not None:
+            progress.advance(len(batch))
+
+
+def collect(outcomes: Iterable[Outcome]) -> Result:
+    """Gather outcomes in memory."""
+    tally = Tally()
+    sentences: list[Sentence] = []
+    rejects: list[Reject] = []
+    for outcome in outcomes:
+        tally.add(outcome)
+        if isinstance(outcome, Reject):
+            rejects.append(outcome)
+        else:
+            sentences.append(outcome)
+    return Result(Corpus(sentences), tuple(rejects), tally)
+
+
+@dataclass(frozen=True)
+class FileJob:
+    """A loop from items into a file that survives ``kill -9``.
+
+    While it runs, everything lies in the folder ``TARGET.part``: the output so far, the rejects and a journal
+    that says how many items are done and how many bytes belong to them. The same call goes on from there. At
+    the end the files move to ``TARGET`` and ``TARGET.rejects.jsonl`` (only if there are rejects).
+
+    Args:
+        target: The file to write.
+        encode: A sentence as text of the target's format, with its line breaks.
+        encode_reject: A reject as one line of text.
+        fingerprint: Whatever the result depends on (inputs, settings, seed, versions), as JSON values.
+        header: Text in front of the first sentence.
+    """
+
+    target: Path
+    encode: Callable[[Sentence], str]
+    encode_reject: Callable[[Reject], str]
+    fingerprint: Mapping[str, Any]
+    header: str = ""
+
+    @property
+    def part(self) -> Path:
+        """The folder of the unfinished job."""
+        return self.target.with_name(self.target.name + ".part")
+
+    @property
+    def rejects(self) -> Path:
+        """The file of the rejects."""
+        return rejects_of(self.target)
+
+    def check_target(self, *, overwrite: bool = False) -> None:
+        """Refuse a target that may not be written, before any work is done for it.
+
+        Raises:
+            SettingsError: When it is a folder, or exists and may not be overwritten.
+        """
+        if self.target.is_dir():
+            raise SettingsError(f"{self.target} is a folder, expected the name of a file to write")
+        if self.target.exists() and not (self.part / "journal.json").exists() and not overwrite:
+            raise self._exists_already()
+
+    def run(
+        self,
+        items: Iterable[Item],
+        step: Step[Item],
+        *,
+        batch_size: int = BATCH_SIZE,
+        progress: Progress | None = None,
+        overwrite: bool = False,
+    ) -> Tally:
+        """Process all items, or those that an earlier call left over.
+
+        Raises:
+            SettingsError: When the target exists and may not be overwritten, or an unfinished job with
+                another fingerprint lies in its place, or another process is at work there.
+            NerseryError: When the files of an unfinished job are shorter than its journal says.
+        """
+        self.check_target(overwrite=overwrite)
+        self.part.mkdir(parents=True, exist_ok=True)
+        with _locked(self.part):
+            journal = self._open_journal(overwrite)
+            if not journal.finished:
+                self._fill(journal, items, step, batch_size, progress)
+            self._publish(journal.tally)
+        return journal.tally
+
+    def _open_journal(self, overwrite: bool) -> _Journal:
+        journal = _Journal(self.part / "journal.json", dict(self.fingerprint))
+        difference = journal.load() if journal.path.exists() else ""
+        if difference and not overwrite:
+            raise SettingsError(
+                f"{self.part} holds an unfinished job with other settings:\n{difference}\n"
+                "Repeat the command with those settings to go on, choose another output, or start anew "
+                "(--force)"
+            )
+        if self.target.exists() and not journal.has_work and not overwrite:
+            raise self._exists_already()
+        journal.write()  # before the output is cut, so that no journal ever speaks of another job's bytes
+        return journal
+
+    def _exists_already(self) -> SettingsError:
+        return SettingsError(
+            f"{self.target} exists already. Choose another name, or allow to overwrite it (--force)"
+        )
+
+    def _fill(
+        self,
+        journal: _Journal,
+        items: Iterable[Item],
+        step: Step[Item],
+        batch_size: int,
+        progress: Progress | None,
+    ) -> None:
+        remaining = islice(iter(items), journal.tally.read, None)
+        if progress is not None and journal.tally.read:
+            progress.advance(journal.tally.read, resumed=True)
+        with (
+            _cut_to(self.part / "output", journal.bytes[0]) as output,
+            _cut_to(self.part / "rejects", journal.bytes[1]) as rejects,
+        ):
+            if not journal.tally.read:
+                output.write(self.header.encode())
+            saved = time.monotonic()
+            outcomes = run(remaining, step, batch_size=batch_size, progress=progress)
+            for number, outcome in enumerate(outcomes, start=1):
+                journal.tally.add(outcome)
+                if isinstance(outcome, Reject):
+                    rejects.write(self.encode_reject(outcome).encode())
+                else:
+                    output.write(self.encode(outcome).encode())
+                if number % batch_size == 0 and time.monotonic() - saved >= CHECKPOINT_SECONDS:
+                    journal.save(output, rejects)
+                    saved = time.monotonic()
+            journal.finished = True
+            journal.save(output, rejects)
+
+    def _publish(self, tally: Tally) -> None:
+        """Move the finished files; what a killed call has moved already is no longer there."""
+        rejects, output = self.part / "rejects", self.part / "output"
+        if not tally.rejected:
+            self.rejects.unlink(missing_ok=True)
+        elif rejects.exists():
+            os.replace(rejects, self.rejects)
+        if output.exists():
+            os.replace(output, self.target)
+        shutil.rmtree(self.part)
+
+
+@dataclass(slots=True)
+class _Journal:
+    """What of an unfinished job is done; replaced whole, so it is never half written."""
+
+    path: Path
+    fingerprint: dict[str, Any]
+    tally: Tally = field(default_factory=Tally)
+    bytes: tuple[int, int] = (0, 0)
+    finished: bool = False
+
+    @property
+    def has_work(self) -> bool:
+        """Whether something is done that would be lost."""
+        return self.finished or self.tally.read > 0
+
+    def load(self) -> str:
+        """Take over the state on disk if it is of the same job; otherwise say how the two differ.
+
+        A state in which nothing is done yet stands in nobody's way.
+        """
+        state = json.loads(self.path.read_text("utf-8"))
+        wanted = json.loads(json.dumps(self.fingerprint))
+        if state["fingerprint"] != wanted:
+            has_work = state["finished"] or state["read"]
+            return differences(state["fingerprint"], wanted) if has_work else ""
+        self.tally = Tally(state["read"], state["written"], Counter(state["reasons"]))
+        self.bytes = (state["bytes"][0], state["bytes"][1])
+        self.finished = state["finished"]
+        return ""
+
+    def save(self, output: BinaryIO, rejects: BinaryIO) -> None:
+        """Write the state after everything it speaks of."""
+        output.flush()
+        rejects.flush()
+        self.bytes = (output.tell(), rejects.tell())
+        self.write()
+
+    def write(self) -> None:
+        """Write the state as it is."""
+        state = {
+            "fingerprint": self.fingerprint,
+            **self.tally.as_dict(),
+            "bytes": self.bytes,
+            "finished": self.finished,
+        }
+        write_atomic(self.path, json.dumps(state, indent=1))
+
+
+def rejects_of(target: Path) -> Path:
+    """Where the rejects of an output file lie."""
+    return target.with_name(target.name + ".rejects.jsonl")
+
+
+def write_atomic(path: Path, text: str) -> None:
+    """Write a file so that a reader or a later run sees the old one or the new one, never a part."""
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_bytes(text.encode())
+    os.replace(temporary, path)
+
+
+class _Absent:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+_ABSENT = _Absent()
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> str:
+    """The settings in which two nested mappings differ, one a line.
+
+    >>> print(differences({"seed": 1, "data": {"size": 100}}, {"seed": 1, "data": {"size": 200}}))
+      data.size: there 100, asked for 200
+    """
+    lines = []
+    for key in sorted({*old, *new}):
+        name = f"{prefix}{key}"
+        there, asked = old.get(key, _ABSENT), new.get(key, _ABSENT)
+        if isinstance(there, Mapping) and isinstance(asked, Mapping):
+            if nested := differences(there, asked, f"{name}."):
+                lines.append(nested)
+        elif there != asked:
+            lines.append(f"  {name}: there {there!r}, asked for {asked!r}")
+    return "\n".join(lines)
+
+
+def _cut_to(path: Path, size: int) -> BinaryIO:
+    """Open a file for writing after its first ``size`` bytes; the rest belongs to no finished item."""
+    path.touch()
+    if path.stat().st_size < size:
+        raise NerseryError(
+            f"{path} has lost finished work. Delete the folder {path.parent} to start the job anew"
+        )
+    stream = path.open("r+b")
+    stream.truncate(size)
+    stream.seek(size)
+    return stream
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep a second process out of the same job; the system drops the lock of a killed process."""
+    try:
+        import fcntl
+    except ImportError:  # Windows has no flock; two jobs on one file are then the user's own care
+        yield
+        return
+    with (folder / "lock").open("w") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise SettingsError(
+                f"another process is writing {folder}. Wait for it, or choose another output"
+            ) from None
+        yield

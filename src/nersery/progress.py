@@ -1,0 +1,60 @@
+"""Progress of long jobs, on standard error: a bar in a terminal, a line now and then in a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+
+LOG_SECONDS = 15.0
+
+
+class Progress:
+    """Counts finished items of a job and shows them.
+
+    Args:
+        label: What is going on, e.g. ``train``.
+        total: How many items there will be, if that is known.
+        quiet: Show nothing.
+    """
+
+    def __init__(self, label: str, total: int | None = None, *, quiet: bool = False) -> None:
+        self.label, self.total, self.quiet = label, total, quiet
+        self.done = self.resumed = 0
+        self.note = ""
+        self._started = time.monotonic()
+        self._shown = self._started
+        self._interval = 0.2 if sys.stderr.isatty() else LOG_SECONDS
+
+    def __enter__(self) -> Progress:
+        """The progress itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Show the final state."""
+        if not self.quiet:
+            self._show(end="\n")
+
+    def advance(self, items: int = 1, *, resumed: bool = False, note: str = "") -> None:
+        """Count items as done; ``resumed`` ones were done by an earlier call and do not count for the speed."""
+        self.done += items
+        self.resumed += items if resumed else 0
+        self.note = note or self.note
+        if not self.quiet and time.monotonic() - self._shown >= self._interval:
+            self._shown = time.monotonic()
+            self._show(end="" if sys.stderr.isatty() else "\n")
+
+    def _show(self, end: str) -> None:
+        seconds = time.monotonic() - self._started
+        speed = (self.done - self.resumed) / seconds if seconds > 0 else 0.0
+        count = f"{self.done}/{self.total}" if self.total else str(self.done)
+        left = ""
+        if self.total and speed and self.done < self.total:
+            left = f", {(self.total - self.done) / speed:.0f} s left"
+        text = f"{self.label}: {count}, {speed:.3g}/s{left}{', ' + self.note if self.note else ''}"
+        if sys.stderr.isatty():
+            print(f"\r\x1b[K{text}", end=end, file=sys.stderr, flush=True)
+        else:
+            print(text, file=sys.stderr, flush=True)

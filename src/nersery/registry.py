@@ -1,0 +1,156 @@
+"""Finds methods by name: a file in the folder of its kind is a method, and so is an entry point of a third party.
+
+The file name is the method's name; its settings are the fields of the one public dataclass in it that implements the
+kind. Names are listed without importing anything, so that ``nersery --help`` stays quick.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, get_type_hints
+
+from nersery.errors import SettingsError, did_you_mean
+
+KINDS: Mapping[str, str] = {"augment": "Augmenter", "select": "Selector", "tagger": "Tagger"}
+"""Each kind of plug-in: its folder, and the base class in that folder's ``base.py``."""
+
+
+def names(kind: str) -> tuple[str, ...]:
+    """The names of all methods of a kind, sorted.
+
+    >>> "mention_replacement" in names("augment")
+    True
+    """
+    return tuple(sorted({*_module_names(kind), *_entry_points(kind)}))
+
+
+@cache
+def _module_names(kind: str) -> tuple[str, ...]:
+    package = importlib.import_module(f"nersery.{kind}")
+    helpers = {"base", *getattr(package, "HELPERS", ())}
+    return tuple(
+        module.name for module in pkgutil.iter_modules(package.__path__) if module.name not in helpers
+    )
+
+
+@cache
+def _entry_points(kind: str) -> Mapping[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=f"nersery.{kind}")}
+
+
+def get(kind: str, name: str) -> type[Any]:
+    """The class of a method.
+
+    Raises:
+        SettingsError: When there is none of that name.
+    """
+    if name in _module_names(kind):
+        module = importlib.import_module(f"nersery.{kind}.{name}")
+        base = getattr(importlib.import_module(f"nersery.{kind}.base"), KINDS[kind])
+        return next(
+            member
+            for _, member in inspect.getmembers(module, inspect.isclass)
+            if issubclass(member, base) and member.__module__ == module.__name__ and not member.__name__.startswith("_")
+        )
+    if name in _entry_points(kind):
+        loaded: type[Any] = _entry_points(kind)[name].load()
+        return loaded
+    raise SettingsError(f'no {kind} method is called "{name}"; {did_you_mean(name, names(kind))}')
+
+
+def summary(kind: str, name: str) -> str:
+    """The first line of a method's documentation."""
+    return (inspect.getdoc(get(kind, name)) or "").split("\n", 1)[0]
+
+
+def name_of(method: object) -> str:
+    """The registered name of a method's class or instance: its file's name, or its entry point's.
+
+    Raises:
+        SettingsError: When it is registered nowhere; use its class name then.
+    """
+    cls = method if isinstance(method, type) else type(method)
+    package, _, name = cls.__module__.rpartition(".")
+    if package.startswith("nersery."):
+        return name
+    for kind in KINDS:
+        for point in _entry_points(kind).values():
+            if point.value.split(":")[0] == cls.__module__:
+                return point.name
+    return cls.__name__
+
+
+def create(kind: str, name: str, settings: Mapping[str, Any] | None = None) -> Any:
+    """Build a method from its name and its settings, all of them checked.
+
+    Raises:
+        SettingsError: With every unknown setting and every value of a wrong type at once.
+
+    >>> create("augment", "mention_replacement", {"rate": 0.3}).rate
+    0.3
+    """
+    values, problems = _validated(get(kind, name), name, settings or {})
+    if problems:
+        raise SettingsError("\n".join(problems))
+    return get(kind, name)(**values)
+
+
+def check(kind: str, name: str, settings: Mapping[str, Any]) -> list[str]:
+    """All that is wrong with a method's settings, one line each; empty when nothing is."""
+    try:
+        values, problems = _validated(get(kind, name), name, settings)
+        if not problems:
+            get(kind, name)(**values)
+    except SettingsError as error:
+        return [str(error)]
+    return problems
+
+
+def _validated(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The settings in the types of the fields they are for, and what is wrong with the others."""
+    from pydantic import TypeAdapter, ValidationError
+
+    hints = get_type_hints(cls)
+    known = [field.name for field in dataclasses.fields(cls) if field.init]
+    values: dict[str, Any] = {}
+    problems = []
+    for key, value in settings.items():
+        if key not in known:
+            problems.append(f'{name} has no setting "{key}"; {did_you_mean(key, known)}')
+            continue
+        try:
+            values[key] = TypeAdapter(hints[key]).validate_python(value)
+        except ValidationError as error:
+            messages = dict.fromkeys(detail["msg"] for detail in error.errors())
+            problems.append(f"{name}.{key} is {value!r}: {'; or '.join(messages)}")
+    missing = [field.name for field in dataclasses.fields(cls) if _is_required(field) and field.name not in settings]
+    problems += [f'{name} needs the setting "{key}"' for key in missing]
+    return values, problems
+
+
+def _is_required(field: dataclasses.Field[Any]) -> bool:
+    nothing = dataclasses.MISSING
+    return field.init and field.default is nothing and field.default_factory is nothing
+
+
+def describe(kind: str, name: str) -> dict[str, Any]:
+    """A method's documentation and its settings with type and default, as JSON values."""
+    cls = get(kind, name)
+    settings = {
+        setting.name: {"type": str(setting.type), "default": _default(setting)}
+        for setting in dataclasses.fields(cls)
+        if setting.init
+    }
+    return {"kind": kind, "name": name, "documentation": inspect.getdoc(cls) or "", "settings": settings}
+
+
+def _default(setting: dataclasses.Field[Any]) -> Any:
+    if setting.default_factory is not dataclasses.MISSING:
+        return setting.default_factory()
+    return None if setting.default is dataclasses.MISSING else setting.default

@@ -1,0 +1,187 @@
+"""What a finished run says, gathered from its folder; the report shows it and nothing else."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nersery import __version__, io
+from nersery.data import Corpus, Sentence
+from nersery.evaluate.scores import Counts, sentence_counts, summarise
+from nersery.evaluate.significance import paired_bootstrap, sign_flip
+from nersery.loop import Tally, rejects_of
+from nersery.recipe import Arm
+
+if TYPE_CHECKING:
+    from nersery.runs import Run
+
+LIBRARIES = ("numpy", "safetensors", "tokenizers", "torch", "transformers")
+SHOWN_EXAMPLES = 20
+SHOWN_REJECTS = 12
+FIGURES = ("precision", "recall", "f1")
+
+
+def build_report(run: Run) -> dict[str, Any]:
+    """Everything the report shows, as JSON values; equal runs give equal reports, so there is no clock in it."""
+    recipe = run.recipe
+    return {
+        "name": recipe.name,
+        "description": recipe.description,
+        "nersery": __version__,
+        "versions": versions(),
+        "command": f"nersery run {recipe.source} --out {run.folder}",
+        "recipe": recipe.as_dict(),
+        "seeds": recipe.seeds,
+        "notes": run.notes,
+        "data": {
+            split: {"path": getattr(recipe.data, split), "sha256": sha256, **_counts(run.corpora[split])}
+            for split, sha256 in run.identity()["inputs"].items()
+        },
+        "sample": asdict(recipe.sample),
+        "arms": [_arm(run, arm) for arm in recipe.arms],
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a result may depend on."""
+    found = {library: version(library) for library in LIBRARIES}
+    return {"python": ".".join(map(str, sys.version_info[:3])), "nersery": __version__, **found}
+
+
+def _counts(corpus: Corpus) -> dict[str, Any]:
+    types = Counter(entity.type for sentence in corpus for entity in sentence.entities)
+    return {
+        "sentences": len(corpus),
+        "words": sum(map(len, corpus)),
+        "entities": types.total(),
+        "types": dict(sorted(types.items())),
+    }
+
+
+def _arm(run: Run, arm: Arm) -> dict[str, Any]:
+    seeds = run.recipe.seeds
+    results = [json.loads(run.path(seed, arm, "result.json").read_text("utf-8")) for seed in seeds]
+    scores = [result["scores"] for result in results]
+    report = {
+        "name": arm.name,
+        "method": arm.augment.method if arm.augment else None,
+        "select": [selector.method for selector in arm.select],
+        "settings": {},
+        **{figure: _summary([score["micro"][figure] for score in scores]) for figure in FIGURES},
+        "per_type": _per_type(scores),
+        "train_sentences": [result["train_sentences"] for result in results],
+        "training": [result["training"] for result in results],
+        "against_gold": None,
+    }
+    if arm.augment is not None:
+        report["settings"] = {**arm.augment.settings, "copies": arm.copies, "gold_copies": arm.gold_copies}
+        report["against_gold"] = _against_gold(run, arm)
+        report |= _generated(run, arm)
+    return report
+
+
+def _summary(values: Iterable[float]) -> dict[str, Any]:
+    summary = summarise(values)
+    return {"mean": summary.mean, "std": summary.std, "values": list(summary.values)}
+
+
+def _per_type(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    none = Counts().as_dict()
+    types = sorted({type_ for score in scores for type_ in score["per_type"]})
+    rows = {type_: [score["per_type"].get(type_, none) for score in scores] for type_ in types}
+    return {
+        type_: {**{figure: _summary(c[figure] for c in counts) for figure in FIGURES}, "gold": max(c["gold"] for c in counts)}
+        for type_, counts in rows.items()
+    }
+
+
+def _against_gold(run: Run, arm: Arm) -> dict[str, Any]:
+    """The arm against the baseline on the same test sentences and seeds."""
+    baseline, test, seeds = run.recipe.arms[0], run.corpora["test"], run.recipe.seeds
+
+    def counts(of: Arm) -> Any:
+        return np.stack([sentence_counts(test, io.read(run.path(seed, of, "predicted.jsonl"))) for seed in seeds])
+
+    ours, theirs = counts(arm), counts(baseline)
+    samples = run.recipe.evaluate.bootstrap_samples
+    comparison = paired_bootstrap(theirs, ours, samples=samples).as_dict()
+    comparison["p"] = comparison.pop("p_value")
+    over_seeds = sign_flip(_f1(theirs), _f1(ours)) if len(seeds) > 1 else None
+    return {
+        **comparison,
+        "samples": samples,
+        "test": "paired bootstrap over test sentences, F1 averaged over seeds, two-sided",
+        "p_over_seeds": over_seeds,
+    }
+
+
+def _f1(counts: Any) -> list[float]:
+    """F1 of each run. Shape: (runs, sentences, 3)"""
+    return [Counts(*map(int, run.sum(axis=0))).f1 for run in counts]
+
+
+def _generated(run: Run, arm: Arm) -> dict[str, Any]:
+    """What the method made and the selectors kept, summed over seeds, with examples from the first seed."""
+    made = [run.path(seed, run.generation_arm(arm), "generated.jsonl") for seed in run.recipe.seeds]
+    stages = [(arm.augment.method if arm.augment else "", made)]
+    for number, selector in enumerate(arm.select, start=1):
+        files = [run.path(seed, arm, f"{number}-{selector.method}.jsonl") for seed in run.recipe.seeds]
+        stages.append((selector.method, files))
+    tallies = [{"method": method, **_tally(files).as_dict()} for method, files in stages]
+    parents = run.sampled(run.recipe.seeds[0])[0]
+    kept = list(io.open_corpus(stages[-1][1][0]))
+    rejected = [(method, reject) for method, files in stages for reject in io.read_rejects(rejects_of(files[0]))]
+    return {
+        "generation": {key: value for key, value in tallies[0].items() if key != "method"},
+        "selection": tallies[1:],
+        "examples": [
+            {"parent": _parent(child, parents), "child": _shown(child), "scores": dict(child.scores)}
+            for child in _spread(kept, SHOWN_EXAMPLES)
+        ],
+        "reject_examples": [
+            {
+                "stage": stage,
+                "reason": reject.reason,
+                "parent": _parent(reject.sentence, parents),
+                "child": _shown(reject.sentence),
+            }
+            for stage, reject in _spread(rejected, SHOWN_REJECTS)
+            if reject.sentence is not None
+        ],
+    }
+
+
+def _tally(files: Iterable[Any]) -> Tally:
+    """What the files of a stage say was written and rejected."""
+    tally = Tally()
+    for file in files:
+        for outcome in (*io.open_corpus(file), *io.read_rejects(rejects_of(file))):
+            tally.add(outcome)
+    return tally
+
+
+def _spread(items: Sequence[Any], count: int) -> list[Any]:
+    """Some of the items, evenly spread over all."""
+    if len(items) <= count:
+        return list(items)
+    return [items[number * len(items) // count] for number in range(count)]
+
+
+def _shown(sentence: Sentence) -> dict[str, Any]:
+    entities = [{"start": e.start, "end": e.end, "type": e.type} for e in sentence.entities]
+    return {"id": sentence.id, "words": list(sentence.words), "entities": entities}
+
+
+def _parent(child: Sentence, parents: Corpus) -> dict[str, Any] | None:
+    """The gold sentence that a generated one was made from; None where there is none."""
+    for id_ in child.origin.parents if child.origin else ():
+        if id_ in parents:
+            return _shown(parents.by_id(id_))
+    return None

@@ -1,0 +1,1 @@
+"""Methods that say how good a sentence is, one a file."""

@@ -1,0 +1,55 @@
+"""Keep sentences on which a tagger trained on gold predicts exactly the labels they carry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from nersery.data import Sentence
+from nersery.registry import create
+from nersery.select.base import Selector
+from nersery.tagger.base import Tagger, load_tagger, strict_f1
+
+
+@dataclass
+class Agreement(Selector):
+    """Score: strict F1 of a gold-trained tagger's prediction against the sentence's labels; 1.0 is exact agreement.
+
+    Args:
+        threshold: The lowest score to keep, in [0, 1]; 1.0 keeps exact agreement only, as both papers do.
+        tagger: The folder of a tagger trained on gold, or the name of a Hugging Face token-classification model; None
+            trains the default tagger on the gold sentences first. In a run it is the baseline's tagger of the same seed.
+
+    Reference: the post-processing of MELM (Zhou et al. 2022, section 2.4) and of ACLM's code (Ghosh et al. 2023).
+    Departures: the papers keep or drop; the score below 1.0 lets a user keep sentences that agree in part.
+    """
+
+    threshold: float = 1.0
+    tagger: str | None = None
+    _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
+
+    def fit(
+        self,
+        gold: Sequence[Sentence],
+        *,
+        held_out: Iterable[Sentence] = (),
+        tagger: Callable[[], Tagger] | None = None,
+    ) -> None:
+        """Take the tagger that is there, or train one on gold."""
+        if self.tagger is not None:
+            self._tagger = load_tagger(self.tagger)
+        elif tagger is not None:
+            self._tagger = tagger()
+        else:
+            trained: Tagger = create("tagger", "transformer")
+            trained.fit(gold)
+            self._tagger = trained
+
+    def score(self, sentences: Sequence[Sentence]) -> list[float]:
+        """Agreement of each sentence, in [0, 1]; a sentence without entities agrees when none is predicted."""
+        assert self._tagger is not None
+        predicted = self._tagger.predict(sentences)
+        return [
+            strict_f1([labelled], [guess]) if labelled.labels != guess.labels else 1.0
+            for labelled, guess in zip(sentences, predicted, strict=True)
+        ]

@@ -1,0 +1,106 @@
+"""What a selector is, and the loop that runs one over a corpus."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from nersery import loop
+from nersery.data import Sentence
+from nersery.errors import NerseryError
+from nersery.loop import BATCH_SIZE, Outcome, Reject, Result
+from nersery.registry import name_of
+
+if TYPE_CHECKING:
+    from nersery.tagger.base import Tagger
+
+
+class Selector(ABC):
+    """Says how good generated sentences are; those below its threshold are rejected.
+
+    A subclass is a dataclass whose fields are its settings, alone in a file that bears its name. One of them
+    is ``threshold``, with a default. Batches and rejects belong to the loop, and the score of a sentence must
+    not depend on its batch: then a threshold can be moved later, and a killed job goes on where it stopped.
+    """
+
+    threshold: float
+
+    def fit(  # noqa: B027 - most selectors need it, some do not
+        self,
+        gold: Sequence[Sentence],
+        *,
+        held_out: Iterable[Sentence] = (),
+        tagger: Callable[[], Tagger] | None = None,
+    ) -> None:
+        """Learn from the gold sentences; called once, before anything is scored.
+
+        Args:
+            held_out: The sentences of dev and test: to keep away from, never to learn from.
+            tagger: Gives a tagger that was trained on gold, where the caller has one.
+        """
+
+    def survey(self, candidates: Iterable[Sentence]) -> None:  # noqa: B027 - only some selectors need it
+        """Read all sentences that are going to be scored, in order; called once, after `fit`.
+
+        For a score that depends on the other candidates.
+        """
+
+    @abstractmethod
+    def score(self, sentences: Sequence[Sentence]) -> Sequence[float]:
+        """One score for each sentence, in order; higher is better."""
+
+    def reason(self, sentence: Sentence, score: float) -> str:
+        """Why a sentence of that score is rejected: short, and the same for all of its kind."""
+        return f"{name_of(self)} < {self.threshold:g}"
+
+
+def step(selector: Selector) -> loop.Step[Sentence]:
+    """The step of the loop: a fitted selector over a batch of sentences."""
+    name = name_of(selector)
+
+    def run_batch(batch: Sequence[Sentence]) -> list[Outcome]:
+        scores = selector.score(batch)
+        if len(scores) != len(batch):
+            raise NerseryError(
+                f"{name} was given {len(batch)} sentences and answered with {len(scores)} scores"
+            )
+        return [_judged(selector, name, *pair) for pair in zip(batch, scores, strict=True)]
+
+    return run_batch
+
+
+def _judged(selector: Selector, name: str, sentence: Sentence, score: float) -> Outcome:
+    scored = sentence.with_scores(**{name: float(score)})
+    # Not "score < threshold": a score that is no number must not pass.
+    return scored if score >= selector.threshold else Reject(selector.reason(sentence, score), scored)
+
+
+def select(
+    corpus: Iterable[Sentence],
+    selector: Selector,
+    gold: Sequence[Sentence],
+    *,
+    held_out: Iterable[Sentence] = (),
+    batch_size: int = BATCH_SIZE,
+) -> Result:
+    """Fit a selector on gold sentences and choose among others, in memory.
+
+    Args:
+        corpus: The sentences to choose from; read twice, so not a one-way iterator.
+        held_out: The sentences of dev and test.
+        batch_size: Sentences handed to the selector at once; it changes speed, never results.
+
+    >>> from nersery import Corpus, Sentence
+    >>> from nersery.select.duplicates import Duplicates
+    >>> gold = Corpus([Sentence(("Ada", "wrote"), id="a")])
+    >>> new = Corpus([Sentence(("Ada", "wrote"), id="a~1"), Sentence(("Grace", "spoke"), id="a~2")])
+    >>> result = select(new, Duplicates(), gold)
+    >>> print(result.tally)
+    read 2, wrote 1, rejected 1 (duplicate of gold 1)
+    >>> result.corpus[0].scores
+    {'duplicates': 1.0}
+    """
+    selector.fit(gold, held_out=held_out)
+    selector.survey(corpus)
+    return loop.collect(loop.run(corpus, step(selector), batch_size=batch_size))

@@ -1,0 +1,2 @@
+"""Taggers, one a file."""
+HELPERS = ("crf", "tagset")

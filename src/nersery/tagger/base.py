@@ -1,0 +1,102 @@
+"""What a tagger is."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+from nersery.data import Sentence
+from nersery.errors import DataError, MissingResourceError
+from nersery.progress import Progress
+from nersery.registry import get, name_of
+
+DESCRIPTION = "nersery.json"
+"""The file in a tagger's folder that says which tagger it is, with its settings and the course of its training."""
+
+
+class Tagger(ABC):
+    """Finds entities in sentences, after it was trained on labelled ones.
+
+    A subclass is a dataclass whose fields are its settings, alone in a file that bears its name.
+    """
+
+    history: dict[str, Any]
+    """The course of the training, as JSON values; empty before it."""
+
+    @abstractmethod
+    def fit(
+        self,
+        gold: Sequence[Sentence],
+        dev: Sequence[Sentence] = (),
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Train, keep the weights that are best on dev, and tell the course of it as JSON values.
+
+        Args:
+            dev: Sentences to choose the best weights by; empty keeps the last ones.
+
+        Raises:
+            DataError: When there is nothing to learn from.
+        """
+
+    @abstractmethod
+    def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
+        """The same sentences, in order, under predicted entities with scores in [0, 1]."""
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write the tagger, safetensors and JSON only."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a tagger that `save` wrote."""
+
+
+def load_tagger(folder: str | Path) -> Tagger:
+    """Open any saved tagger, or any Hugging Face token-classification model by folder or name.
+
+    Raises:
+        MissingResourceError: When there is no such thing.
+    """
+    description = Path(folder) / DESCRIPTION
+    name = "transformer"
+    if description.exists():
+        name = json.loads(description.read_text("utf-8"))["tagger"]
+    elif not Path(folder).is_dir() and (Path(folder).exists() or str(folder).startswith((".", "/", "~"))):
+        raise MissingResourceError(f"{folder} is no tagger: expected a folder that `nersery train` wrote")
+    tagger: Tagger = get("tagger", name).load(folder)
+    return tagger
+
+
+def describe(tagger: Tagger, settings: dict[str, Any], history: dict[str, Any]) -> str:
+    """The content of the description file."""
+    content = {"tagger": name_of(tagger), "settings": settings, "history": history}
+    return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+
+
+def require_labels(gold: Sequence[Sentence]) -> None:
+    """Refuse to train on nothing.
+
+    Raises:
+        DataError: When there is no sentence or no entity.
+    """
+    if not gold:
+        raise DataError("there is no training sentence", fix="name a file that holds labelled sentences")
+    if not any(sentence.entities for sentence in gold):
+        raise DataError(
+            f"none of the {len(gold)} training sentences has an entity",
+            fix="check that the tag column is the right one (--tag-column)",
+        )
+
+
+def strict_f1(gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> float:
+    """Micro F1 over whole entities, of sentences in the same order; to choose the best weights by."""
+    correct = sum(len({*g.labels} & {*p.labels}) for g, p in zip(gold, predicted, strict=True))
+    total = sum(len(s.entities) for s in gold) + sum(len(s.entities) for s in predicted)
+    return 2 * correct / total if total else 0.0

@@ -1,0 +1,309 @@
+"""A transformer encoder with a linear layer on the first piece of each word, or with a CRF on top of that.
+
+The folder it saves is an ordinary Hugging Face token-classification model.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from nersery.data import Entity, Sentence
+from nersery.errors import MissingResourceError, SettingsError
+from nersery.lm.load import ModelSource, Precision, autocast, pick_device
+from nersery.lm.pieces import PieceEncoder, Window, collate
+from nersery.lm.training import Optimizer, Schedule, TrainingPlan, seeded, train
+from nersery.progress import Progress
+from nersery.tagger.base import DESCRIPTION, Tagger, describe, require_labels, strict_f1
+from nersery.tagger.crf import ConditionalRandomField
+from nersery.tagger.tagset import OutputScheme, TagSet
+
+Head = Literal["linear", "crf"]
+Example = tuple[Window, tuple[int, ...]]
+"""A window and the tag of each of its words."""
+
+ROWS = 32
+"""Windows in one forward pass. Prediction pads every pass to the same shape, so that a sentence gets the same
+numbers to the last bit whatever stands beside it."""
+LENGTH_MULTIPLE = 8
+DEFAULT_STEPS = 300
+CRF_FILE = "crf.safetensors"
+
+
+@dataclass
+class TransformerTagger(Tagger):
+    """A pretrained encoder with a linear or CRF head on each word's first piece.
+
+    Args:
+        model: ``bundled``, or any Hugging Face encoder by name or folder.
+        head: What scores tag sequences: ``linear`` scores each word by itself, ``crf`` also the step from tag to tag.
+            Either way only legal sequences are predicted.
+        scheme: The tags inside the model, IOB2 or BIOES.
+        steps: Batches to train for; 300 when neither steps nor epochs are given.
+        epochs: Passes over the training data, instead of steps.
+        evaluate_every: Steps between two looks at dev; None looks after each epoch, but at most ten times when
+            ``steps`` is given.
+        patience: Stop after so many looks at dev without a better F1; None trains to the end.
+        batch_size: Sentences in a step.
+        learning_rate: The encoder's highest rate.
+        head_learning_rate: The highest rate of what was not pretrained; None takes ``learning_rate``.
+        warmup: Share of the steps over which the rate rises, in [0, 1].
+        schedule: ``linear`` falls to zero, ``constant`` stays.
+        optimizer: ``adamw``, ``adam`` or ``sgd``.
+        weight_decay: Of weights, not of biases and norms.
+        clip: The longest gradient of a step.
+        dropout: Before the head, in [0, 1); None keeps the model's own.
+        max_pieces: The longest window that the model reads at once; None is the model's limit, at most 512.
+        precision: ``auto`` computes in bf16 where the processor has it.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
+        revision: Branch, tag or commit of a model on the hub.
+        trust_remote_code: Run code that comes with the model.
+
+    Reference: Devlin et al. 2019 (first piece, linear layer); Lample et al. 2016 (CRF).
+    Departures: linear heads are decoded by Viterbi over the legal sequences of the scheme rather than word by word, so
+        that no broken sequence is ever scored; a sentence longer than the model is read in overlapping windows.
+    """
+
+    model: str = "bundled"
+    head: Head = "linear"
+    scheme: OutputScheme = "IOB2"
+    steps: int | None = None
+    epochs: int | None = None
+    evaluate_every: int | None = None
+    patience: int | None = None
+    batch_size: int = 16
+    learning_rate: float = 2e-4
+    head_learning_rate: float | None = None
+    warmup: float = 0.1
+    schedule: Schedule = "linear"
+    optimizer: Optimizer = "adamw"
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    dropout: float | None = None
+    max_pieces: int | None = None
+    precision: Precision = "auto"
+    device: str = "auto"
+    revision: str | None = None
+    trust_remote_code: bool = False
+    _network: Any = field(default=None, init=False, repr=False, compare=False)
+    _crf: ConditionalRandomField | None = field(default=None, init=False, repr=False, compare=False)
+    _encoder: PieceEncoder | None = field(default=None, init=False, repr=False, compare=False)
+    _tags: TagSet = field(default=TagSet(("O",)), init=False, repr=False, compare=False)
+    history: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot work."""
+        checks = {
+            "steps is 1 or more": self.steps is None or self.steps >= 1,
+            "epochs is 1 or more": self.epochs is None or self.epochs >= 1,
+            "only one of steps and epochs is given": self.steps is None or self.epochs is None,
+            "evaluate_every is 1 or more": self.evaluate_every is None or self.evaluate_every >= 1,
+            "patience is 1 or more": self.patience is None or self.patience >= 1,
+            "batch_size is 1 or more": self.batch_size >= 1,
+            "learning_rate is above 0": self.learning_rate > 0,
+            "head_learning_rate is above 0": self.head_learning_rate is None or self.head_learning_rate > 0,
+            "warmup lies in [0, 1]": 0 <= self.warmup <= 1,
+            "clip is above 0": self.clip > 0,
+            "dropout lies in [0, 1)": self.dropout is None or 0 <= self.dropout < 1,
+            "max_pieces is 8 or more": self.max_pieces is None or self.max_pieces >= 8,
+        }
+        wrong = [expectation for expectation, holds in checks.items() if not holds]
+        if wrong:
+            raise SettingsError(f"the transformer tagger expects that {'; that '.join(wrong)}")
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types that a trained tagger can predict."""
+        return self._tags.types
+
+    def fit(
+        self,
+        gold: Sequence[Sentence],
+        dev: Sequence[Sentence] = (),
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> dict[str, Any]:
+        """Train; see `Tagger.fit`. A type that only dev has is learnt by nobody and counts as missed."""
+        require_labels(gold)
+        with seeded(seed):
+            network = self._build(TagSet.of({e.type for s in gold for e in s.entities}, self.scheme))
+            examples = [example for sentence in gold for example in self._examples(sentence)]
+            plan = self._plan()
+            if progress is not None:
+                progress.total = plan.total_steps(len(examples))
+            history = train(
+                self._trained_parts(),
+                examples,
+                self._loss,
+                plan,
+                seed=seed,
+                device=network.device,
+                evaluate=(lambda: strict_f1(dev, self.predict(dev))) if dev else None,
+                is_new=lambda name: "classifier" in name or name.startswith("crf"),
+                progress=progress,
+            )
+        self.history = {
+            "seed": seed,
+            "sentences": len(gold),
+            "steps": history.steps,
+            "best_step": history.best.step if history.best else history.steps,
+            "evaluations": [dataclasses.asdict(evaluation) for evaluation in history.evaluations],
+        }
+        return self.history
+
+    def _plan(self) -> TrainingPlan:
+        names = {plan_field.name for plan_field in dataclasses.fields(TrainingPlan)} - {"steps"}
+        steps = self.steps if self.epochs is not None else self.steps or DEFAULT_STEPS
+        return TrainingPlan(steps=steps, **{name: getattr(self, name) for name in names})
+
+    def _trained_parts(self) -> nn.Module:
+        """Everything with weights; names that begin with ``crf`` are the CRF's."""
+        return nn.ModuleDict({"network": self._network} | ({"crf": self._crf} if self._crf is not None else {}))
+
+    def _build(self, tags: TagSet) -> Any:
+        """A pretrained network with a new head for the tags."""
+        source = ModelSource(self.model, self.revision, self.trust_remote_code)
+        labels: dict[str, Any] = {
+            "num_labels": len(tags.names),
+            "id2label": dict(enumerate(tags.names)),
+            "label2id": {name: index for index, name in enumerate(tags.names)},
+        }
+        if self.dropout is not None:
+            labels["classifier_dropout"] = self.dropout
+        network = source.model("AutoModelForTokenClassification", **labels)
+        crf = None
+        if self.head == "crf":
+            crf = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
+        self._adopt(network, source.tokenizer(), tags, crf)
+        return self._network
+
+    def _adopt(self, network: Any, tokenizer: Any, tags: TagSet, crf: ConditionalRandomField | None) -> None:
+        device = pick_device(self.device)
+        self._network, self._tags = network.to(device).eval(), tags
+        self._crf = crf.to(device) if crf is not None else None
+        positions = getattr(network.config, "max_position_embeddings", None)
+        if positions is not None:  # RoBERTa counts its positions from behind the padding id
+            positions -= (network.config.pad_token_id or 0) + 1 if "roberta" in network.config.model_type else 0
+        limits = [limit for limit in (self.max_pieces, positions) if limit]
+        self._encoder = PieceEncoder(tokenizer, min(limits) if limits else None)
+
+    @property
+    def _ready(self) -> tuple[Any, PieceEncoder]:
+        if self._encoder is None:
+            raise SettingsError("this tagger is not trained yet; call fit, or load a saved one")
+        return self._network, self._encoder
+
+    def _examples(self, sentence: Sentence) -> list[Example]:
+        _, encoder = self._ready
+        tags = self._tags.indices(sentence.entities, len(sentence))
+        return [
+            (window, tuple(tags[window.start : window.start + len(window.firsts)]))
+            for window in encoder.windows(sentence.words)
+        ]
+
+    def _emissions(self, windows: Sequence[Window], **shape: int) -> tuple[Tensor, Tensor]:
+        """Scores of each tag at each word's first piece, and the word mask.
+
+        Shape: (windows, words, tags) and (windows, words).
+        """
+        network, encoder = self._ready
+        batch = collate(windows, encoder.pad, **shape).to(network.device)
+        logits = network(input_ids=batch.input_ids, attention_mask=batch.attention_mask).logits
+        rows = torch.arange(len(logits), device=logits.device).unsqueeze(1)
+        return logits[rows, batch.firsts], batch.word_mask
+
+    def _loss(self, examples: Sequence[Example]) -> Tensor:
+        emissions, mask = self._emissions([window for window, _ in examples])
+        width = mask.shape[1]
+        tags = torch.tensor([tags + (0,) * (width - len(tags)) for _, tags in examples]).to(mask.device)
+        if self._crf is not None:
+            return self._crf.loss(emissions, tags, mask)
+        return nn.functional.cross_entropy(emissions[mask], tags[mask])
+
+    @torch.inference_mode()
+    def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
+        """Label sentences; see `Tagger.predict`. An entity's score is the mean probability of its words' tags."""
+        network, encoder = self._ready
+        network.eval()
+        windows = [(number, w) for number, s in enumerate(sentences) for w in encoder.windows(s.words)]
+        windows.sort(key=lambda pair: len(pair[1].pieces))
+        emissions = [torch.empty(len(s), len(self._tags.names)) for s in sentences]
+        by_length: dict[int, list[tuple[int, Window]]] = defaultdict(list)
+        for number, window in windows:
+            by_length[-(-len(window.pieces) // LENGTH_MULTIPLE)].append((number, window))
+        with autocast(network.device, self.precision):
+            for group in by_length.values():
+                for start in range(0, len(group), ROWS):
+                    part = group[start : start + ROWS]
+                    self._fill(emissions, part)
+                    if progress is not None:
+                        progress.advance(len(part))
+        return self._decode(sentences, emissions)
+
+    def _fill(self, emissions: list[Tensor], part: Sequence[tuple[int, Window]]) -> None:
+        scores, _ = self._emissions([window for _, window in part], rows=ROWS, multiple=LENGTH_MULTIPLE)
+        for (number, window), row in zip(part, scores.float().cpu(), strict=False):
+            start, end = window.core
+            emissions[number][start:end] = row[start - window.start : end - window.start]
+
+    def _decode(self, sentences: Sequence[Sentence], emissions: Sequence[Tensor]) -> list[Sentence]:
+        decoder = self._crf or ConditionalRandomField(
+            self._tags.allowed, self._tags.allowed_start, self._tags.allowed_end
+        )
+        decoder = decoder.cpu()
+        order = sorted(range(len(sentences)), key=lambda number: len(sentences[number]))
+        entities: dict[int, list[Entity]] = {}
+        for start in range(0, len(order), 8 * ROWS):
+            numbers = order[start : start + 8 * ROWS]
+            padded = nn.utils.rnn.pad_sequence([emissions[number] for number in numbers], batch_first=True)
+            lengths = torch.tensor([len(sentences[number]) for number in numbers])
+            mask = torch.arange(padded.shape[1]) < lengths.unsqueeze(1)
+            paths = decoder.decode(padded, mask)
+            scores = padded.softmax(dim=2).gather(2, paths.unsqueeze(2)).squeeze(2)
+            for number, path, score in zip(numbers, paths.tolist(), scores.tolist(), strict=True):
+                length = len(sentences[number])
+                entities[number] = self._tags.entities(path[:length], score[:length])
+        return [sentence.with_entities(entities[number]) for number, sentence in enumerate(sentences)]
+
+    def save(self, folder: Path) -> None:
+        """Write a Hugging Face folder, the CRF beside it in a file of its own, and our description."""
+        network, encoder = self._ready
+        folder.mkdir(parents=True, exist_ok=True)
+        network.save_pretrained(folder)
+        encoder.tokenizer.save_pretrained(folder)
+        if self._crf is not None:
+            save_file(self._crf.state_dict(), folder / CRF_FILE)
+        settings = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
+        (folder / DESCRIPTION).write_text(describe(self, settings, self.history), "utf-8")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Self:
+        """Read a tagger that `save` wrote, or any Hugging Face token-classification model by folder or name."""
+        description = Path(folder) / DESCRIPTION
+        saved = json.loads(description.read_text("utf-8")) if description.exists() else {}
+        tagger = cls(**saved.get("settings", {"model": str(folder)}))
+        source = ModelSource(str(folder), tagger.revision if not saved else None, tagger.trust_remote_code)
+        config = source.config()
+        if not any("TokenClassification" in name for name in config.architectures or ()):
+            raise MissingResourceError(
+                f"{folder} holds {', '.join(config.architectures or ['no known model'])}; expected a "
+                "token-classification model. Train a tagger on it with: nersery train --set model=…"
+            )
+        tags = TagSet(tuple(config.id2label[index] for index in range(config.num_labels)))
+        crf = None
+        if (Path(folder) / CRF_FILE).exists():
+            crf = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
+            crf.load_state_dict(load_file(Path(folder) / CRF_FILE))
+        tagger._adopt(source.model("AutoModelForTokenClassification"), source.tokenizer(), tags, crf)
+        tagger.history = saved.get("history", {})
+        return tagger

@@ -1,0 +1,72 @@
+import random
+from collections import Counter
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence
+from nersery.augment.mention_replacement import MentionReplacement
+from nersery.errors import DataError
+from nersery.loop import Reject
+
+CORPUS = Corpus(
+    [
+        Sentence(("Ada", "met", "Alan", "Mathison", "Turing"), (Entity(0, 1, "PER"), Entity(2, 5, "PER"))),
+        Sentence(("Ada", "left", "Oslo"), (Entity(0, 1, "PER"), Entity(2, 3, "LOC"))),
+        Sentence(("Grace", "Hopper", "left"), (Entity(0, 2, "PER"),)),
+        Sentence(("nobody", "came")),
+    ]
+)
+MENTIONS = {("Ada",), ("Alan", "Mathison", "Turing"), ("Grace", "Hopper")}
+
+
+@pytest.fixture
+def method() -> MentionReplacement:
+    method = MentionReplacement(rate=1.0)
+    method.fit(CORPUS)
+    return method
+
+
+def drawn(method: MentionReplacement, sentence: Sentence, times: int = 3000) -> Counter[tuple[str, ...]]:
+    rng = random.Random(0)
+    generated = [method.generate(sentence, rng) for _ in range(times)]
+    return Counter(each.mention(each.entities[0]) for each in generated)
+
+
+def test_mentions_are_drawn_evenly_and_never_themselves(method: MentionReplacement):
+    counts = drawn(method, CORPUS[0])
+    assert set(counts) == MENTIONS - {("Ada",)}
+    assert counts[("Grace", "Hopper")] / 3000 == pytest.approx(0.5, abs=0.03)
+
+
+def test_a_mention_that_training_lacks_may_become_any(method: MentionReplacement):
+    counts = drawn(method, Sentence(("Marie", "sang"), (Entity(0, 1, "PER"),)))
+    assert set(counts) == MENTIONS
+    assert min(counts.values()) / 3000 == pytest.approx(1 / 3, abs=0.03)
+
+
+def test_all_mentions_may_change_length_at_once(method: MentionReplacement):
+    sentence = CORPUS[0]
+    new = method.generate(sentence, random.Random(3))
+    assert new.words[new.entities[0].end : new.entities[1].start] == ("met",)
+    assert all(entity.type == "PER" and new.mention(entity) in MENTIONS for entity in new.entities)
+
+
+def test_the_only_mention_of_its_type_stays(method: MentionReplacement):
+    new = method.generate(CORPUS[1], random.Random(0))
+    assert new.mention(new.entities[1]) == ("Oslo",)
+
+
+def test_rate_is_the_share_of_mentions_replaced():
+    method = MentionReplacement(rate=0.3)
+    method.fit(CORPUS)
+    assert drawn(method, CORPUS[1])[("Ada",)] / 3000 == pytest.approx(0.7, abs=0.03)
+
+
+def test_a_sentence_without_entities_is_rejected(method: MentionReplacement):
+    assert method.generate(CORPUS[3], random.Random(0)) == Reject("no entities")
+
+
+@pytest.mark.parametrize("sentences", [[], [Sentence(("nobody", "came"))]])
+def test_nothing_to_learn_from(sentences: list[Sentence]):
+    with pytest.raises(DataError, match="no entity"):
+        MentionReplacement().fit(sentences)

@@ -1,0 +1,119 @@
+from pathlib import Path
+
+import pytest
+
+from nersery.augment.thesaurus import read_table, read_wordnet
+from nersery.errors import DataError, MissingResourceError
+
+LICENCE = "  1 This software and database is being provided to you, the LICENSEE, by  \n"
+NOUNS = (
+    "00001740 03 n 01 entity 0 003 ~ 00001930 n 0000 | that which is perceived  \n"
+    "02958343 06 n 05 car 0 auto 0 automobile 0 machine 6 motor_vehicle 0 012 @ 03791235 n 0000 | car  \n"
+    "02959942 06 n 02 car 1 railcar 0 002 @ 04524313 n 0000 | a wheeled vehicle  \n"
+    "14641397 27 n 04 iodine 0 iodin 0 I 1 atomic_number_53 0 001 @ 14622893 n 0000 | an element  \n"
+    "08302724 14 n 02 World_Health_Organization 0 WHO 0 001 @ 08294696 n 0000 | a United Nations agency  \n"
+    "08975902 15 n 02 Greece 0 Hellas 0 002 @i 08168978 n 0000 | a republic  \n"
+    "09917593 18 n 02 Hellas 0 hellas 1 001 @ 00001740 n 0000 | not in WordNet  \n"
+)
+ADJECTIVES = "00014358 00 s 02 abounding 0 galore(ip) 0 001 & 00013887 a 0000 | in great numbers  \n"
+
+
+@pytest.fixture
+def wordnet(tmp_path: Path) -> Path:
+    for name, text in {"noun": NOUNS, "verb": "", "adj": ADJECTIVES, "adv": ""}.items():
+        (tmp_path / f"data.{name}").write_text(LICENCE + text)
+    return tmp_path
+
+
+def test_all_senses_together_sorted_and_without_the_word(wordnet: Path):
+    synonyms = read_wordnet(wordnet)
+    assert synonyms["car"] == ("auto", "automobile", "machine", "motor vehicle", "railcar")
+    assert synonyms["railcar"] == ("car",)
+    assert synonyms["hellas"] == ("Greece",)
+
+
+def test_the_mark_of_an_adjective_is_cut_off(wordnet: Path):
+    assert read_wordnet(wordnet)["abounding"] == ("galore",)
+    assert read_wordnet(wordnet)["galore"] == ("abounding",)
+
+
+def test_words_without_synonyms_and_of_several_words_are_no_entries(wordnet: Path):
+    assert not {"entity", "motor vehicle", "motor_vehicle"} & set(read_wordnet(wordnet))
+
+
+def test_symbols_and_function_words_are_left_out(wordnet: Path):
+    synonyms = read_wordnet(wordnet)
+    assert not {"i", "who"} & set(synonyms)
+    assert synonyms["iodine"] == ("atomic number 53", "iodin")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "garbage",
+        "02958343 06 n 05 car 0 auto 0 012 @ 03791235 n 0000",
+        "02958343 06 n 00 car 0 012 @ 03791235 n 0000",
+        "02958343 06 n 01 c\xe4r 0 012 @ 03791235 n 0000",
+        "",
+    ],
+)
+def test_a_broken_line_is_named(wordnet: Path, line: str):
+    with (wordnet / "data.adv").open("a", encoding="latin-1") as stream:
+        stream.write(f"{line}\n")
+    with pytest.raises(DataError, match=r"data\.adv:2: this is no line of a WordNet data file"):
+        read_wordnet(wordnet)
+
+
+def test_a_missing_file_is_named(wordnet: Path):
+    (wordnet / "data.adv").unlink()
+    with pytest.raises(MissingResourceError, match=r"data\.adv"):
+        read_wordnet(wordnet)
+
+
+def test_debian_s_wordnet():
+    if not Path("/usr/share/wordnet/data.noun").exists():
+        pytest.skip("Debian's package wordnet-base is not installed")
+    synonyms = read_wordnet("/usr/share/wordnet")
+    assert len(synonyms) > 60_000
+    assert "metropolis" in synonyms["city"]
+    assert "United States of America" in synonyms["america"]
+    assert not {"a", "in", "he", "who", "be"} & set(synonyms)
+    assert all("" not in text.split(" ") for texts in synonyms.values() for text in texts)
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "table.tsv"
+    path.write_bytes(text.encode())
+    return path
+
+
+def test_table(tmp_path: Path):
+    path = write(
+        tmp_path, "\ufeffGroß\twichtig\tvon Rang\r\n\r\nकार\tगाड़ी\ngroß\tweit\tGROSS\nallein\tallein\n"
+    )
+    assert read_table(path) == {"groß": ("GROSS", "von Rang", "weit", "wichtig"), "कार": ("गाड़ी",)}
+
+
+def test_only_line_feeds_and_tabs_divide_a_table(tmp_path: Path):
+    assert read_table(write(tmp_path, "a\u2028b\tc\x85d\u3000e\n")) == {"a\u2028b": ("c\x85d\u3000e",)}
+
+
+def test_all_broken_lines_of_a_table_are_named(tmp_path: Path):
+    path = write(tmp_path, "a\tb\nalone\n\tb\na\tb  c\na\t b\na\tb\t\n")
+    with pytest.raises(DataError) as error:
+        read_table(path)
+    assert [problem.line for problem in error.value.problems] == [2, 3, 4, 5, 6]
+    assert "word<TAB>synonym" in str(error.value)
+
+
+def test_a_table_in_latin_1(tmp_path: Path):
+    path = tmp_path / "table.tsv"
+    path.write_bytes("a\tb\ngroß\tweit\nweit\tgroß\n".encode("latin-1"))
+    with pytest.raises(DataError) as error:
+        read_table(path)
+    assert [problem.line for problem in error.value.problems] == [2, 3]
+
+
+def test_an_empty_table(tmp_path: Path):
+    with pytest.raises(DataError, match="empty"):
+        read_table(write(tmp_path, "\n\n"))

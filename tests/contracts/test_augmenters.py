@@ -1,0 +1,308 @@
+"""What every registered augmentation method must do, whatever else it does.
+
+The trick: each word of the corpus belongs to one type and says so (``PER.1 o.2 LOC.3``). Afterwards each word
+must still stand under that type, so a label that has drifted is seen without knowing the method.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence, registry
+from nersery.augment.base import Augmenter, augment, step, tasks
+from nersery.errors import NerseryError, SettingsError
+from nersery.loop import Reject, Result, collect, run
+
+TABLE = object()
+"""Stands for the path of the table of synonyms below."""
+SETTINGS: dict[str, dict[str, Any]] = {
+    "label_wise_token_replacement": {"rate": 0.5},
+    "mention_replacement": {"rate": 0.5},
+    "shuffle_within_segments": {"rate": 0.7},
+    "synonym_replacement": {"rate": 0.5, "table": TABLE},
+}
+"""What to build each method with; a method that is missing here fails `test_every_method_is_covered`."""
+METHODS = registry.names("augment")
+TYPES = ("PER", "LOC", "creative work")
+COPIES = 3
+
+Part = tuple[str, str]
+"""A type, or ``o``, and the words under it, with spaces between."""
+SCRIPTS: tuple[tuple[Part, ...], ...] = (
+    (("o", "आज"), ("PER", "श्रीमान् क्ष‍मा"), ("o", "ने"), ("LOC", "नई‌दिल्ली"), ("o", "देखा ।")),
+    (("PER", "ஸ்ரீ கண்ணன்"), ("o", "நேற்று"), ("LOC", "சென்னை"), ("o", "சென்றார் ।।")),
+    (("LOC", "北京"), ("o", "的"), ("PER", "王 小 明"), ("o", "去 了"), ("LOC", "上 海"), ("o", "。")),
+    (("o", "زار"), ("PER", "أحمد شوقي"), ("o", "مدينةً"), ("LOC", "القاهرة"), ("o", "،")),
+    (("PER", "👩‍👩‍👧‍👦"), ("o", "❤️ n̈ i̇"), ("LOC", "🇮🇳"), ("o", "🏳️‍🌈 a b")),
+    (("PER", "ılknur şahin"), ("o", "ging nach"), ("LOC", "großstraße ﬁx"), ("o", "!")),
+)
+
+
+def _of_parts(parts: Iterable[Part], id_: str) -> Sentence:
+    words: list[str] = []
+    entities = []
+    for type_, text in parts:
+        start = len(words)
+        words += text.split(" ")
+        if type_ != "o":
+            entities.append(Entity(start, len(words), type_))
+    return Sentence(tuple(words), tuple(entities), id=id_, columns=(tuple("x" * len(words)),))
+
+
+def _random_parts(rng: random.Random) -> list[Part]:
+    parts = []
+    for _ in range(rng.randint(1, 7)):
+        type_ = rng.choice([*TYPES, "o", "o"])
+        parts.append((type_, " ".join(f"{type_[:3]}.{rng.randrange(10)}" for _ in range(rng.randint(1, 3)))))
+    return parts
+
+
+def make_corpus() -> Corpus:
+    """Sixty random sentences, with neighbours of one type, and the corners: one word, only entities, none."""
+    rng = random.Random(7)
+    corners: list[list[Part]] = [
+        [("o", "o.1")],
+        [("PER", "PER.1")],
+        [("PER", "PER.1 PER.2"), ("PER", "PER.3"), ("LOC", "LOC.4")],
+        [("o", "o.1 o.2 o.3 o.4")],
+    ]
+    parts = corners + [_random_parts(rng) for _ in range(60)]
+    return Corpus(_of_parts(each, f"s{number}") for number, each in enumerate(parts))
+
+
+def make_scripts() -> Corpus:
+    """Sentences of six scripts, each with a second reading so that there is something to draw."""
+    parts = [*SCRIPTS, *(tuple(reversed(each)) for each in SCRIPTS)]
+    return Corpus(_of_parts(each, f"s{number}") for number, each in enumerate(parts))
+
+
+def owners(corpus: Corpus) -> dict[str, str]:
+    """The type of each word, or ``o``."""
+    return {
+        word: type_
+        for sentence in corpus
+        for word, type_ in zip(sentence.words, types_over(sentence), strict=True)
+    }
+
+
+def types_over(sentence: Sentence) -> list[str]:
+    """For each word the type of the entity over it, or ``o``."""
+    types = ["o"] * len(sentence)
+    for entity in sentence.entities:
+        types[entity.start : entity.end] = [entity.type] * (entity.end - entity.start)
+    return types
+
+
+def write_table(corpora: Iterable[Corpus], folder: Path) -> Path:
+    """For each word a synonym of one word and one of two, made of words of its own type and corpus."""
+    path = folder / "synonyms.tsv"
+    lines = []
+    for corpus in corpora:
+        of_type: dict[str, list[str]] = {}
+        for word, type_ in owners(corpus).items():
+            of_type.setdefault(type_, []).append(word)
+        for words in of_type.values():
+            for number, word in enumerate(words):
+                one, two, three = (words[(number + step) % len(words)] for step in (1, 2, 3))
+                lines.append(f"{word}\t{one}\t{two} {three}\n")
+    path.write_text("".join(lines), "utf-8")
+    return path
+
+
+def settings_of(name: str, table: Path) -> dict[str, Any]:
+    return {key: str(table) if value is TABLE else value for key, value in SETTINGS[name].items()}
+
+
+def make(name: str, table: Path) -> Augmenter:
+    method = registry.create("augment", name, settings_of(name, table))
+    assert isinstance(method, Augmenter)
+    return method
+
+
+def text_of(result: Result) -> str:
+    """Everything in a result, item by item."""
+    sentences = [*result.corpus, *((reject.reason, reject.sentence) for reject in result.rejects)]
+    return json.dumps([repr(each) for each in sentences])
+
+
+def by_id(result: Result) -> dict[str, Sentence | Reject]:
+    found: dict[str, Sentence | Reject] = {sentence.id: sentence for sentence in result.corpus}
+    for reject in result.rejects:
+        assert reject.sentence is not None
+        found[reject.sentence.id] = reject
+    return found
+
+
+@pytest.fixture(scope="module")
+def corpus() -> Corpus:
+    return make_corpus()
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_table([make_corpus(), make_scripts()], tmp_path_factory.mktemp("table"))
+
+
+def test_every_method_is_covered() -> None:
+    assert set(METHODS) == set(SETTINGS), "give each registered method an entry in SETTINGS, and no other"
+
+
+@pytest.mark.parametrize("name", METHODS)
+class TestMethod:
+    def test_words_stay_under_their_type(self, name: str, corpus: Corpus, table: Path) -> None:
+        result = augment(corpus, make(name, table), copies=COPIES)
+        assert result.tally.written > len(corpus) / 4
+        for sentence in result.corpus:
+            assert [word.split(".")[0] for word in sentence.words] == [
+                type_[:3] for type_ in types_over(sentence)
+            ]
+
+    def test_any_script_comes_through_code_point_for_code_point(self, name: str, table: Path) -> None:
+        scripts = make_scripts()
+        owner = owners(scripts)
+        result = augment(scripts, make(name, table), copies=20)
+        assert result.tally.written
+        for sentence in result.corpus:
+            for word, type_ in zip(sentence.words, types_over(sentence), strict=True):
+                assert owner.get(word) == type_, f"{word!r} is new, or has changed its type"
+
+    def test_every_item_has_one_outcome(self, name: str, corpus: Corpus, table: Path) -> None:
+        result = augment(corpus, make(name, table), copies=COPIES)
+        assert result.tally.read == result.tally.written + result.tally.rejected == COPIES * len(corpus)
+        assert len(result.corpus) == result.tally.written
+        assert len(result.rejects) == result.tally.rejected
+        assert len(by_id(result)) == result.tally.read, "ids must be distinct, those of rejects as well"
+        assert all(reject.reason.strip() for reject in result.rejects)
+
+    def test_origin_names_method_parent_and_copy(self, name: str, corpus: Corpus, table: Path) -> None:
+        result = augment(corpus, make(name, table), copies=COPIES)
+        origins = [sentence.origin for sentence in result.corpus]
+        origins += [reject.sentence.origin for reject in result.rejects if reject.sentence]
+        assert {(o.method, o.parents, o.copy) for o in origins if o} == {
+            (name, (sentence.id,), copy) for sentence in corpus for copy in range(1, COPIES + 1)
+        }
+
+    def test_a_written_sentence_differs_from_its_parent(self, name: str, corpus: Corpus, table: Path) -> None:
+        for sentence in augment(corpus, make(name, table)).corpus:
+            assert sentence.origin is not None
+            parent = corpus.by_id(sentence.origin.parents[0])
+            assert (sentence.words, sentence.labels) != (parent.words, parent.labels)
+
+    def test_same_seed_same_bytes(self, name: str, corpus: Corpus, table: Path) -> None:
+        first, second = (text_of(augment(corpus, make(name, table), seed=3)) for _ in range(2))
+        assert first == second
+
+    def test_other_seeds_and_copies_differ(self, name: str, corpus: Corpus, table: Path) -> None:
+        method = make(name, table)
+        assert text_of(augment(corpus, method, seed=3)) != text_of(augment(corpus, method, seed=4))
+        words: dict[str, set[tuple[str, ...]]] = {}
+        for sentence in augment(corpus, method, copies=10).corpus:
+            assert sentence.origin is not None
+            words.setdefault(sentence.origin.parents[0], set()).add(sentence.words)
+        assert max(map(len, words.values())) > 1
+
+    def test_batch_size_does_not_matter(self, name: str, corpus: Corpus, table: Path) -> None:
+        texts = {text_of(augment(corpus, make(name, table), copies=2, batch_size=n)) for n in (1, 7, 1000)}
+        assert len(texts) == 1
+
+    def test_order_of_the_corpus_does_not_matter(self, name: str, corpus: Corpus, table: Path) -> None:
+        shuffled = random.Random(1).sample(list(corpus), len(corpus))
+        assert by_id(augment(corpus, make(name, table))) == by_id(augment(shuffled, make(name, table)))
+
+    def test_a_stream_is_enough_to_fit(self, name: str, corpus: Corpus, table: Path) -> None:
+        method = make(name, table)
+        method.fit(iter(corpus))
+        streamed = collect(run(tasks(corpus, 1), step(method, 0)))
+        assert text_of(streamed) == text_of(augment(corpus, make(name, table)))
+
+    def test_what_training_has_not_seen_passes_through(self, name: str, corpus: Corpus, table: Path) -> None:
+        method = make(name, table)
+        method.fit(corpus)
+        unseen = [_of_parts([("o", "never seen"), ("NEW", "NEW.1 NEW.2")], "new")]
+        result = collect(run(tasks(unseen, 20), step(method, 0)))
+        assert result.tally.read == 20
+        assert all(types_over(sentence)[-1] == "NEW" for sentence in result.corpus)
+
+    def test_the_only_chance_is_the_item_s_own(self, name: str, corpus: Corpus, table: Path) -> None:
+        random.seed(0)
+        before = random.getstate()
+        augment(corpus, make(name, table))
+        assert random.getstate() == before
+
+    def test_unfitted_is_an_error_that_says_so(self, name: str, corpus: Corpus, table: Path) -> None:
+        method = make(name, table)
+        if type(method).fit is Augmenter.fit:
+            pytest.skip("learns nothing")
+        with pytest.raises(NerseryError, match=r"fit\(corpus\)"):
+            method.generate(corpus[0], random.Random(0))
+
+    def test_settings_are_checked(self, name: str, table: Path) -> None:
+        settings = settings_of(name, table)
+        with pytest.raises(SettingsError, match="no_such_setting"):
+            registry.create("augment", name, {**settings, "no_such_setting": 1})
+        for field in dataclasses.fields(registry.get("augment", name)):
+            if field.init:
+                with pytest.raises(SettingsError, match=field.name):
+                    registry.create("augment", name, {**settings, field.name: [["wrong"]]})
+            else:
+                assert field.name.startswith("_")
+                assert not field.repr
+
+    @pytest.mark.parametrize("rate", [1.5, -0.1, float("nan")])
+    def test_a_rate_is_a_probability(self, name: str, rate: float, table: Path) -> None:
+        cls = registry.get("augment", name)
+        if "rate" not in {field.name for field in dataclasses.fields(cls)}:
+            pytest.skip("has no rate")
+        with pytest.raises(SettingsError, match="rate"):
+            cls(rate=rate)
+        assert registry.check("augment", name, {**settings_of(name, table), "rate": rate})
+
+    def test_documentation_says_what_whence_and_each_setting(self, name: str) -> None:
+        cls = registry.get("augment", name)
+        text = inspect.getdoc(cls) or ""
+        assert registry.summary("augment", name).endswith(".")
+        assert len(registry.summary("augment", name)) < 100
+        assert "\nReference:\n" in text
+        for field in dataclasses.fields(cls):
+            assert not field.init or f"\n    {field.name}: " in text, f"{field.name} is not documented"
+
+    def test_the_file_holds_one_public_class(self, name: str) -> None:
+        module = inspect.getmodule(registry.get("augment", name))
+        classes = [
+            c for _, c in inspect.getmembers(module, inspect.isclass) if c.__module__ == module.__name__
+        ]
+        assert len([c for c in classes if not c.__name__.startswith("_")]) == 1
+
+
+def test_hash_seed_does_not_matter(table: Path) -> None:
+    texts = {_text_in_a_process(table, hash_seed) for hash_seed in ("0", "1")}
+    assert len(texts) == 1
+    assert texts.pop().count("\n") == len(METHODS)
+
+
+def _text_in_a_process(table: Path, hash_seed: str) -> str:
+    command = [sys.executable, "-P", __file__, str(table)]
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
+
+
+def _main(table: Path) -> None:
+    """Print the result of every method; run in processes with different hash seeds."""
+    corpus = make_corpus()
+    for name in METHODS:
+        print(text_of(augment(corpus, make(name, table))))
+
+
+if __name__ == "__main__":
+    _main(Path(sys.argv[1]))

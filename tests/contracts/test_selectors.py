@@ -1,0 +1,129 @@
+"""What every selector must keep to. A new one needs a line in `SELECTORS`."""
+
+import dataclasses
+import inspect
+import math
+from collections.abc import Callable
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence, loop, registry
+from nersery.select.agreement import Agreement
+from nersery.select.base import Selector, step
+from nersery.select.duplicates import Duplicates
+
+SELECTORS: dict[str, Callable[[], Selector]] = {
+    "agreement": Agreement,
+    "duplicates": Duplicates,
+}
+"""How to build each registered selector; its tagger is the `Reader` below."""
+
+
+class Reader:
+    """A tagger that never errs: it reads the type off the word."""
+
+    def predict(self, sentences, progress=None):
+        return [s.with_entities(sentence(s.id, s.text).entities) for s in sentences]
+
+
+def sentence(id, text):
+    """The words say their own type: ``PER.1 o.2 LOC.3``; a type after ``/`` is a label that does not fit."""
+    words, entities = [], []
+    for position, part in enumerate(text.split(" ")):
+        word, _, wrong = part.partition("/")
+        words.append(word)
+        type_ = wrong or word.split(".")[0]
+        if type_ != "o":
+            entities.append(Entity(position, position + 1, type_))
+    return Sentence(tuple(words), tuple(entities), id=id)
+
+
+GOLD = Corpus([sentence("g1", "PER.1 o.1 LOC.1"), sentence("g2", "o.2 ORG.1"), sentence("g3", "o.3 o.4")])
+HELD_OUT = Corpus([sentence("t1", "LOC.9 o.9 PER.9")])
+CANDIDATES = Corpus(
+    [
+        sentence("right", "PER.2 o.1 LOC.2 o.5"),
+        sentence("no-entity", "o.6 o.7"),
+        sentence("copy-of-gold", "PER.1 o.1 LOC.1"),
+        sentence("copy-of-test", "LOC.9 o.9 PER.9"),
+        sentence("wrong-type", "PER.3/LOC o.8"),
+        sentence("spurious", "o.8/PER o.8 LOC.4"),
+        sentence("right-again", "PER.2 o.1 LOC.2 o.5"),
+    ]
+)
+
+
+def ready(name, candidates=CANDIDATES):
+    selector = SELECTORS[name]()
+    selector.fit(GOLD, held_out=HELD_OUT, tagger=Reader)
+    selector.survey(candidates)
+    return selector
+
+
+def chosen(name, candidates=CANDIDATES, batch_size=loop.BATCH_SIZE):
+    return loop.collect(loop.run(candidates, step(ready(name, candidates)), batch_size=batch_size))
+
+
+def test_every_selector_is_covered():
+    assert set(SELECTORS) == set(registry.names("select"))
+
+
+@pytest.fixture(params=registry.names("select"))
+def name(request):
+    if request.param not in SELECTORS:
+        pytest.skip("not covered: test_every_selector_is_covered fails")
+    return request.param
+
+
+def test_is_a_dataclass_with_a_threshold_that_says_what_it_does(name):
+    cls = registry.get("select", name)
+    assert type(SELECTORS[name]()) is cls
+    fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
+    assert isinstance(fields["threshold"].default, float)
+    assert registry.summary("select", name)
+    assert all(f"{setting}:" in inspect.getdoc(cls) for setting in fields), "a setting is not documented"
+
+
+def test_keeps_something_and_rejects_something(name):
+    tally = chosen(name).tally
+    assert tally.read == len(CANDIDATES)
+    assert tally.written > 0
+    assert tally.rejected > 0
+
+
+def test_scores_are_numbers_on_the_right_side_of_the_threshold(name):
+    result, threshold = chosen(name), SELECTORS[name]().threshold
+    kept = [s.scores[name] for s in result.corpus]
+    rejected = [reject.sentence.scores[name] for reject in result.rejects]
+    assert all(math.isfinite(score) and score >= threshold for score in kept)
+    assert all(math.isfinite(score) and score < threshold for score in rejected)
+
+
+def test_changes_nothing_but_the_scores(name):
+    result = chosen(name)
+    out = {s.id: s for s in [*result.corpus, *(reject.sentence for reject in result.rejects)]}
+    assert {id_: dataclasses.replace(s, scores={}) for id_, s in out.items()} == {s.id: s for s in CANDIDATES}
+
+
+def test_reasons_can_be_counted(name):
+    for reject in chosen(name).rejects:
+        assert reject.reason
+        assert reject.sentence.id not in reject.reason
+        assert not any(word in reject.reason for word in reject.sentence.words)
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 100])
+def test_batch_size_does_not_matter(name, batch_size):
+    assert chosen(name, batch_size=batch_size) == chosen(name)
+
+
+def test_a_job_that_goes_on_in_the_middle_judges_the_rest_alike(name):
+    rest = loop.collect(loop.run(CANDIDATES[4:], step(ready(name))))
+    whole = chosen(name)
+    later = {s.id for s in CANDIDATES[4:]}
+    assert rest.corpus.sentences == tuple(s for s in whole.corpus if s.id in later)
+    assert rest.rejects == tuple(reject for reject in whole.rejects if reject.sentence.id in later)
+
+
+def test_no_candidates_no_result(name):
+    assert chosen(name, Corpus()).tally.read == 0

@@ -1,0 +1,186 @@
+import random
+from itertools import product
+
+import numpy as np
+import pytest
+
+from nersery.errors import DataError, SettingsError
+from nersery.evaluate import significance
+from nersery.evaluate.scores import Counts
+from nersery.evaluate.significance import paired_bootstrap, sign_flip
+
+
+def counts(rng, sentences, recall, gold=None):
+    """A tagger that finds each gold entity with probability ``recall`` and adds a wrong one now and then."""
+    gold = rng.integers(0, 4, sentences) if gold is None else gold
+    correct = rng.binomial(gold, recall)
+    return np.stack([correct, correct + rng.binomial(2, 0.2, sentences), gold], axis=1)
+
+
+def plain_bootstrap(baseline, system, samples, seed):
+    """The definition, one sentence after the other: the resampled differences in F1."""
+    rng = random.Random(seed)
+    drawn = []
+    for _ in range(samples):
+        rows = rng.choices(range(len(baseline)), k=len(baseline))
+        f1 = [Counts(*each[rows].sum(axis=0).tolist()).f1 for each in (baseline, system)]
+        drawn.append(f1[1] - f1[0])
+    return np.array(drawn)
+
+
+def test_agrees_with_the_plain_definition():
+    rng = np.random.default_rng(0)
+    baseline = counts(rng, 150, 0.50)
+    system = counts(rng, 150, 0.56, baseline[:, 2])
+    drawn = plain_bootstrap(baseline, system, 4_000, seed=1)
+    result = paired_bootstrap(baseline, system, samples=20_000)
+    observed = Counts(*system.sum(axis=0).tolist()).f1 - Counts(*baseline.sum(axis=0).tolist()).f1
+    assert result.difference == pytest.approx(observed)
+    assert (result.low, result.high) == pytest.approx(np.percentile(drawn, [2.5, 97.5]), abs=0.005)
+    p = np.mean(np.abs(drawn - observed) >= abs(observed))
+    assert 0.02 < p < 0.6
+    assert result.p_value == pytest.approx(p, abs=0.03)
+
+
+def test_same_seed_same_result_and_the_order_of_sentences_does_not_matter():
+    rng = np.random.default_rng(2)
+    baseline = counts(rng, 200, 0.5)
+    system = counts(rng, 200, 0.6, baseline[:, 2])
+    shuffled = rng.permutation(200)
+    first = paired_bootstrap(baseline, system, samples=500, seed=3)
+    assert first == paired_bootstrap(baseline[shuffled], system[shuffled], samples=500, seed=3)
+    assert first != paired_bootstrap(baseline, system, samples=500, seed=4)
+
+
+def test_small_blocks_give_the_same_result(monkeypatch):
+    rng = np.random.default_rng(2)
+    baseline = counts(rng, 100, 0.5)
+    system = counts(rng, 100, 0.6, baseline[:, 2])
+    whole = paired_bootstrap(baseline, system, samples=1_000)
+    monkeypatch.setattr(significance, "BLOCK_CELLS", 700)
+    assert paired_bootstrap(baseline, system, samples=1_000) == whole
+
+
+def test_swapping_the_systems_turns_the_sign():
+    rng = np.random.default_rng(4)
+    baseline = counts(rng, 300, 0.5)
+    system = counts(rng, 300, 0.6, baseline[:, 2])
+    there, back = paired_bootstrap(baseline, system), paired_bootstrap(system, baseline)
+    assert there.difference == -back.difference
+    assert (there.low, there.high) == pytest.approx((-back.high, -back.low), abs=0.005)
+    assert there.p_value == pytest.approx(back.p_value, abs=0.02)
+
+
+def test_identical_systems_do_not_differ():
+    same = counts(np.random.default_rng(1), 100, 0.5)
+    result = paired_bootstrap(same, same, samples=200)
+    assert (result.difference, result.low, result.high, result.p_value) == (0.0, 0.0, 0.0, 1.0)
+
+
+def test_a_large_difference_has_a_small_p_value_but_never_zero():
+    rng = np.random.default_rng(1)
+    baseline = counts(rng, 400, 0.3)
+    result = paired_bootstrap(baseline, counts(rng, 400, 0.7, baseline[:, 2]), samples=999)
+    assert result.low > 0
+    assert result.p_value == 1 / 1000
+
+
+def test_under_the_null_hypothesis_p_values_are_spread_evenly():
+    rng = np.random.default_rng(5)
+    p_values = []
+    for _ in range(300):
+        baseline = counts(rng, 120, 0.5)
+        p_values.append(
+            paired_bootstrap(baseline, counts(rng, 120, 0.5, baseline[:, 2]), samples=200).p_value
+        )
+    shares = [np.mean(np.array(p_values) <= level) for level in (0.1, 0.5, 0.9)]
+    assert shares == pytest.approx([0.1, 0.5, 0.9], abs=0.08)
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says():
+    rng = np.random.default_rng(6)
+    trials, size = 500, 150
+    baseline = counts(rng, trials * size, 0.5)
+    system = counts(rng, trials * size, 0.6, baseline[:, 2])
+    truth = paired_bootstrap(baseline, system, samples=1).difference
+    parts = [slice(start, start + size) for start in range(0, trials * size, size)]
+    results = [paired_bootstrap(baseline[part], system[part], samples=200) for part in parts]
+    covered = sum(result.low <= truth <= result.high for result in results)
+    assert covered / trials == pytest.approx(0.94, abs=0.03)  # a little below 0.95: 150 sentences are few
+
+
+def test_several_runs_are_averaged_over_the_same_sentences():
+    rng = np.random.default_rng(7)
+    gold = rng.integers(0, 4, 200)
+    baseline = np.stack([counts(rng, 200, 0.5, gold) for _ in range(3)])
+    system = np.stack([counts(rng, 200, 0.6, gold) for _ in range(3)])
+    pooled = paired_bootstrap(baseline, system)
+    singles = [paired_bootstrap(b, s) for b, s in zip(baseline, system, strict=True)]
+    assert pooled.difference == pytest.approx(np.mean([single.difference for single in singles]))
+    assert pooled.runs == 3
+    assert pooled.sentences == 200
+    assert pooled.high - pooled.low < max(single.high - single.low for single in singles)
+    # The same run three times over is no new evidence.
+    assert paired_bootstrap(np.stack([baseline[0]] * 3), np.stack([system[0]] * 3)).p_value == pytest.approx(
+        singles[0].p_value, abs=1e-9
+    )
+
+
+def test_sentences_without_any_entity_are_harmless():
+    nothing = np.zeros((10, 3), dtype=np.int64)
+    assert paired_bootstrap(nothing, nothing, samples=50).p_value == 1.0
+
+
+def test_what_cannot_be_paired_is_an_error():
+    one = counts(np.random.default_rng(1), 10, 0.5)
+    with pytest.raises(DataError, match=r"\(10, 3\) and \(9, 3\)"):
+        paired_bootstrap(one, one[:9])
+    other_gold = one + np.array([0, 0, 1])
+    with pytest.raises(DataError, match="gold entities differ"):
+        paired_bootstrap(one, other_gold)
+    with pytest.raises(DataError, match="no sentence"):
+        paired_bootstrap(one[:0], one[:0])
+    with pytest.raises(SettingsError, match="samples is 0"):
+        paired_bootstrap(one, one, samples=0)
+
+
+def test_reads_well():
+    result = significance.Comparison(0.0132, -0.0021, 0.0287, 0.0841, 100, 3)
+    assert str(result) == "+1.3 [-0.2, +2.9], p = 0.084"
+    assert result.as_dict()["runs"] == 3
+
+
+def test_sign_flip_counts_all_flips():
+    baseline, system = [0.30, 0.32, 0.31, 0.35], [0.33, 0.31, 0.36, 0.37]
+    differences = [b - a for a, b in zip(baseline, system, strict=True)]
+    flips = [
+        sum(s * d for s, d in zip(signs, differences, strict=True)) for signs in product((1, -1), repeat=4)
+    ]
+    expected = np.mean([abs(flip) >= abs(sum(differences)) - 1e-9 for flip in flips])
+    assert sign_flip(baseline, system) == expected == 0.25
+
+
+@pytest.mark.parametrize(("n", "least"), [(2, 0.5), (3, 0.25), (5, 0.0625), (6, 0.03125)])
+def test_sign_flip_has_a_floor(n, least):
+    assert sign_flip([0.3 + k / 100 for k in range(n)], [0.4 + k / 100 for k in range(n)]) == least
+
+
+def test_sign_flip_of_no_difference_is_one():
+    assert sign_flip([0.3, 0.4, 0.5], [0.3, 0.4, 0.5]) == 1.0
+
+
+def test_sign_flip_with_many_seeds_draws_flips():
+    rng = random.Random(0)
+    baseline = [rng.gauss(0.4, 0.02) for _ in range(20)]
+    system = [value + rng.gauss(0.005, 0.02) for value in baseline]
+    p = sign_flip(baseline, system)
+    assert p == sign_flip(baseline, system)
+    assert 0.05 < p < 1
+    assert sign_flip(baseline, system, seed=1) == pytest.approx(p, abs=0.01)
+
+
+def test_sign_flip_needs_pairs():
+    with pytest.raises(DataError, match="at least two"):
+        sign_flip([0.3], [0.4])
+    with pytest.raises(DataError, match="3 runs of the baseline with 2"):
+        sign_flip([0.3, 0.3, 0.3], [0.4, 0.4])

@@ -1,0 +1,76 @@
+import math
+from dataclasses import dataclass, field
+
+import pytest
+
+from nersery import Corpus, Sentence
+from nersery.errors import NerseryError, SettingsError
+from nersery.select.base import Selector, select
+
+
+@dataclass
+class Length(Selector):
+    """Likes long sentences."""
+
+    threshold: float = 3.0
+    calls: list = field(default_factory=list)
+
+    def fit(self, gold, *, held_out=()):
+        self.calls.append(("fit", len(gold), len(list(held_out))))
+
+    def survey(self, candidates):
+        self.calls.append(("survey", len(list(candidates))))
+
+    def score(self, sentences):
+        self.calls.append(("score", len(sentences)))
+        return [len(sentence) for sentence in sentences]
+
+
+@dataclass
+class Broken(Selector):
+    """Gives whatever it is told to."""
+
+    threshold: float = 0.5
+    answer: tuple = ()
+
+    def score(self, sentences):
+        return self.answer
+
+
+CORPUS = Corpus(Sentence(("w",) * n, id=f"s{n}") for n in range(1, 6))
+
+
+def test_below_the_threshold_is_rejected_and_at_it_kept():
+    result = select(CORPUS, Length(), CORPUS)
+    assert [sentence.id for sentence in result.corpus] == ["s3", "s4", "s5"]
+    assert [reject.reason for reject in result.rejects] == ["Length < 3"] * 2
+    assert str(result.tally) == "read 5, wrote 3, rejected 2 (Length < 3 2)"
+
+
+def test_scores_stay_with_kept_and_rejected_sentences():
+    before = Corpus([CORPUS[0].with_scores(other=0.5), CORPUS[4]])
+    result = select(before, Length(), CORPUS)
+    assert result.corpus[0].scores == {"Length": 5.0}
+    assert type(result.corpus[0].scores["Length"]) is float
+    assert result.rejects[0].sentence.scores == {"other": 0.5, "Length": 1.0}
+
+
+def test_is_fitted_then_surveys_then_scores_in_batches():
+    selector = Length()
+    select(CORPUS, selector, CORPUS[:2], held_out=CORPUS[:3], batch_size=4)
+    assert selector.calls == [("fit", 2, 3), ("survey", 5), ("score", 4), ("score", 1)]
+
+
+def test_a_score_that_is_no_number_does_not_pass():
+    result = select(CORPUS[:1], Broken(answer=(math.nan,)), CORPUS)
+    assert result.tally.rejected == 1
+
+
+def test_a_score_for_each_sentence():
+    with pytest.raises(NerseryError, match="given 5 sentences and answered with 1 scores"):
+        select(CORPUS, Broken(answer=(1.0,)), CORPUS)
+
+
+def test_batch_size_is_checked():
+    with pytest.raises(SettingsError, match="batch_size is 0"):
+        select(CORPUS, Length(), CORPUS, batch_size=0)

@@ -1,0 +1,178 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from nersery.data import Entity, Sentence
+from nersery.errors import DataError, MissingResourceError, SettingsError
+from nersery.lm.load import ModelSource
+from nersery.tagger.base import load_tagger, strict_f1
+from nersery.tagger.transformer import TransformerTagger
+
+NAMES = ["Ada Lovelace", "Grace", "राम", "Halden"]
+PLACES = ["London", "New York", "दिल्ली", "Oslo"]
+
+
+def sentence(name: str, place: str, number: int = 0) -> Sentence:
+    first, second = name.split(), place.split()
+    words = (*first, "lives", "in", *second, ".")
+    start = len(first) + 2
+    entities = (Entity(0, len(first), "PER"), Entity(start, start + len(second), "LOC"))
+    return Sentence(words, entities, id=f"{name}-{place}-{number}")
+
+
+GOLD = [sentence(name, place) for name in NAMES for place in PLACES]
+
+
+def small(model: str, **settings) -> TransformerTagger:
+    return TransformerTagger(model=model, **{"steps": 60, "learning_rate": 5e-3, "batch_size": 8, **settings})
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "bytes", "unigram"])
+@pytest.mark.parametrize(("head", "scheme"), [("linear", "IOB2"), ("crf", "BIOES")])
+def test_it_learns_saves_and_loads(kind, head, scheme, tiny_models, tmp_path: Path) -> None:
+    tagger = small(str(tiny_models[kind]), head=head, scheme=scheme)
+    history = tagger.fit(GOLD, GOLD)
+    predicted = tagger.predict(GOLD)
+    assert strict_f1(GOLD, predicted) > 0.95
+    assert history["best_step"] <= history["steps"] == 60
+    assert [s.id for s in predicted] == [s.id for s in GOLD]
+    assert all(0 < e.score <= 1 for s in predicted for e in s.entities)
+    tagger.save(tmp_path / "tagger")
+    assert not [p for p in (tmp_path / "tagger").iterdir() if p.suffix in (".bin", ".pt", ".pkl")]
+    again = load_tagger(tmp_path / "tagger")
+    assert [s.entities for s in again.predict(GOLD)] == [s.entities for s in predicted]
+    assert [e.score for s in again.predict(GOLD) for e in s.entities] == [e.score for s in predicted for e in s.entities]
+
+
+def test_the_saved_folder_opens_as_a_pipeline(tiny_model, tmp_path: Path) -> None:
+    from transformers import pipeline
+
+    tagger = small(tiny_model)
+    tagger.fit(GOLD)
+    tagger.save(tmp_path / "tagger")
+    found = pipeline("token-classification", str(tmp_path / "tagger"), aggregation_strategy="first")("Grace lives in Oslo .")
+    assert [(entity["entity_group"], entity["word"]) for entity in found] == [("PER", "grace"), ("LOC", "oslo")]
+
+
+def test_same_seed_same_weights_other_seed_others(tiny_model) -> None:
+    def weights(seed: int) -> torch.Tensor:
+        tagger = small(tiny_model, steps=5)
+        tagger.fit(GOLD, seed=seed)
+        return torch.cat([p.flatten() for p in tagger._network.parameters()])
+
+    torch.manual_seed(123)
+    first = weights(1)
+    torch.manual_seed(456)
+    assert torch.equal(first, weights(1))
+    assert not torch.equal(first, weights(2))
+
+
+def test_training_leaves_the_global_generator_alone(tiny_model) -> None:
+    torch.manual_seed(3)
+    expected = torch.rand(1)
+    torch.manual_seed(3)
+    small(tiny_model, steps=2).fit(GOLD)
+    assert torch.equal(torch.rand(1), expected)
+
+
+def test_predictions_do_not_depend_on_neighbours_or_order(tiny_model) -> None:
+    tagger = small(tiny_model, steps=10)
+    tagger.fit(GOLD)
+    together = {s.id: [(e, e.score) for e in s.entities] for s in tagger.predict(GOLD)}
+    backwards = {s.id: [(e, e.score) for e in s.entities] for s in tagger.predict(GOLD[::-1])}
+    alone = {s.id: [(e, e.score) for e in tagger.predict([s])[0].entities] for s in GOLD}
+    assert together == backwards == alone
+
+
+def test_long_sentences_are_read_to_their_end(tiny_model) -> None:
+    tagger = small(tiny_model)
+    tagger.fit(GOLD)
+    long = Sentence(("lives", "in") * 300 + ("Oslo", "."), (Entity(600, 601, "LOC"),))
+    predicted = tagger.predict([long])[0]
+    assert len(predicted) == 602
+    assert Entity(600, 601, "LOC") in predicted.entities
+    tagger.fit([long, *GOLD])
+
+
+def test_words_that_vanish_get_a_tag(tiny_model) -> None:
+    tagger = small(tiny_model)
+    odd = Sentence(("\u200b", "Grace", "\u200d", "lives"), (Entity(0, 1, "PER"), Entity(2, 3, "LOC")))
+    tagger.fit([odd] * 8)
+    assert tagger.predict([odd])[0].labels == odd.labels
+
+
+def test_the_weights_of_the_best_look_at_dev_are_kept(tiny_model, monkeypatch) -> None:
+    scores = iter([0.1, 0.9, 0.2, 0.3])
+    snapshots = []
+    tagger = small(tiny_model, steps=8, evaluate_every=2)
+
+    def fake(gold, predicted) -> float:
+        snapshots.append(next(tagger._network.parameters()).clone())
+        return next(scores)
+
+    monkeypatch.setattr("nersery.tagger.transformer.strict_f1", fake)
+    history = tagger.fit(GOLD, GOLD)
+    assert history["best_step"] == 4
+    kept = next(tagger._network.parameters())
+    assert torch.equal(kept, snapshots[1])
+    assert not torch.equal(kept, snapshots[3])
+
+
+def test_patience_stops_early(tiny_model, monkeypatch) -> None:
+    monkeypatch.setattr("nersery.tagger.transformer.strict_f1", lambda gold, predicted: 0.5)
+    history = small(tiny_model, steps=50, evaluate_every=5, patience=2).fit(GOLD, GOLD)
+    assert history["steps"] == 15
+
+
+def test_dev_types_that_train_lacks_count_as_missed(tiny_model) -> None:
+    dev = [Sentence(("Oslo",), (Entity(0, 1, "CITY"),))]
+    history = small(tiny_model, steps=4).fit(GOLD, dev)
+    assert all(evaluation["score"] == 0 for evaluation in history["evaluations"])
+
+
+@pytest.mark.parametrize(
+    "settings", [{"steps": 0}, {"steps": 5, "epochs": 2}, {"warmup": 2.0}, {"dropout": 1.0}, {"max_pieces": 3}]
+)
+def test_settings_that_cannot_work_are_refused(settings) -> None:
+    with pytest.raises(SettingsError, match=next(iter(settings))):
+        TransformerTagger(**settings)
+
+
+def test_nothing_to_learn_from_is_refused(tiny_model) -> None:
+    with pytest.raises(DataError, match="no training sentence"):
+        small(tiny_model).fit([])
+    with pytest.raises(DataError, match="has an entity"):
+        small(tiny_model).fit([Sentence(("a",))])
+
+
+def test_models_that_cannot_be_loaded_are_named(tmp_path: Path, tiny_model) -> None:
+    with pytest.raises(MissingResourceError, match="no model folder"):
+        small(str(tmp_path / "none")).fit(GOLD)
+    with pytest.raises(MissingResourceError, match="nobody/nothing"):
+        small("nobody/nothing").fit(GOLD)
+    with pytest.raises(MissingResourceError, match="BertModel"):
+        load_tagger(tiny_model)
+
+
+def test_pickled_weights_are_refused(tmp_path: Path, tiny_model) -> None:
+    model = ModelSource(tiny_model).model("AutoModel")
+    ModelSource(tiny_model).tokenizer().save_pretrained(tmp_path)
+    model.config.save_pretrained(tmp_path)
+    torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")
+    with pytest.raises(MissingResourceError, match="safetensors"):
+        small(str(tmp_path)).fit(GOLD)
+
+
+def test_the_bundled_model_is_checked(monkeypatch) -> None:
+    from nersery.lm import bundled
+
+    bundled.folder.cache_clear()
+    monkeypatch.setattr(bundled, "SHA256", "0" * 64)
+    with pytest.raises(MissingResourceError, match="not the known bundled model"):
+        bundled.folder()
+    monkeypatch.setattr(bundled, "PACKAGE", "no_such_package_here")
+    with pytest.raises(MissingResourceError, match="nersery\\[bundled\\]"):
+        bundled.folder()

@@ -1,0 +1,111 @@
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from types import SimpleNamespace
+
+import pytest
+
+from nersery import registry
+from nersery.augment.base import Augmenter
+from nersery.augment.mention_replacement import MentionReplacement
+from nersery.augment.shuffle_within_segments import ShuffleWithinSegments
+from nersery.errors import SettingsError
+
+
+def test_files_are_methods_and_helpers_are_not():
+    names = registry.names("augment")
+    assert {"label_wise_token_replacement", "mention_replacement"} <= set(names)
+    assert not {"base", "thesaurus", "wordlists"} & set(names)
+    assert list(names) == sorted(names)
+
+
+def test_get_finds_the_class_of_a_file():
+    assert registry.get("augment", "mention_replacement") is MentionReplacement
+    assert registry.name_of(MentionReplacement) == "mention_replacement"
+    assert registry.name_of(MentionReplacement()) == "mention_replacement"
+
+
+def test_an_unknown_name_gets_a_suggestion():
+    with pytest.raises(SettingsError, match='did you mean "mention_replacement"'):
+        registry.get("augment", "mention_replacment")
+    assert 'did you mean "mention_replacement"' in registry.check("augment", "mention_replacment", {})[0]
+
+
+def test_summary_is_the_first_line():
+    assert registry.summary("augment", "mention_replacement").startswith(
+        "Replaces mentions by other mentions"
+    )
+
+
+def test_create_takes_settings_as_a_command_line_gives_them():
+    method = registry.create("augment", "mention_replacement", {"rate": "0.25"})
+    assert method == MentionReplacement(0.25)
+
+
+def test_create_without_settings_has_the_defaults():
+    assert registry.create("augment", "mention_replacement") == MentionReplacement()
+
+
+def test_all_problems_at_once():
+    problems = registry.check("augment", "synonym_replacement", {"rat": 0.5, "rate": "often", "table": 3})
+    assert len(problems) == 3
+    assert 'no setting "rat"; did you mean "rate"?' in problems[0]
+    assert "synonym_replacement.rate is 'often'" in problems[1]
+    assert "synonym_replacement.table is 3" in problems[2]
+
+
+def test_a_value_out_of_range_says_what_was_expected():
+    with pytest.raises(SettingsError, match=r"rate is 1\.5, expected a probability from 0 to 1"):
+        registry.create("augment", "mention_replacement", {"rate": 1.5})
+
+
+def test_what_a_method_has_learned_is_no_setting():
+    assert 'no setting "_mentions"' in registry.check("augment", "mention_replacement", {"_mentions": {}})[0]
+
+
+def test_right_settings_have_no_problems():
+    assert registry.check("augment", "mention_replacement", {"rate": 1}) == []
+
+
+@pytest.fixture
+def third_party(monkeypatch: pytest.MonkeyPatch):
+    """A method ``reverse`` of another package, ``reversal``."""
+
+    class Reverse(Augmenter):
+        """Turns sentences round."""
+
+        def generate(self, sentence, rng):
+            return sentence
+
+    Reverse.__module__ = "reversal"
+    monkeypatch.setitem(sys.modules, "reversal", SimpleNamespace(Reverse=Reverse))
+    point = EntryPoint("reverse", "reversal:Reverse", "nersery.augment")
+    monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == point.group else [])
+    registry._entry_points.cache_clear()
+    yield Reverse
+    registry._entry_points.cache_clear()
+
+
+def test_methods_of_other_packages(third_party: type[Augmenter]):
+    assert "reverse" in registry.names("augment")
+    assert "reverse" not in registry.names("select")
+    assert registry.get("augment", "reverse") is third_party
+    assert registry.name_of(third_party()) == "reverse"
+    assert registry.summary("augment", "reverse") == "Turns sentences round."
+
+
+def test_a_class_that_is_registered_nowhere_is_called_by_its_name():
+    class Lonely(ShuffleWithinSegments):
+        """Is in no folder of methods."""
+
+    assert registry.name_of(Lonely) == "Lonely"
+
+
+def test_names_and_rule_methods_import_nothing_heavy():
+    code = (
+        "import sys; from nersery import registry; registry.names('augment')\n"
+        "heavy = {'torch', 'transformers', 'numpy', 'pydantic'} & set(sys.modules); assert not heavy, heavy\n"
+        "registry.create('augment', 'mention_replacement')\n"
+        "heavy = {'torch', 'transformers', 'numpy'} & set(sys.modules); assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
