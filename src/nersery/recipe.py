@@ -341,7 +341,10 @@ def _override(table: dict[str, Any], override: str) -> list[str]:
             return [f'--set "{override}": {parent} is a single value, not a section']
     if isinstance(place, list):
         return [f'--set "{override}": say which entry, e.g. {".".join(parents)}.NAME.{last}']
-    place[last] = toml_value(text)
+    value = toml_value(text)
+    if parents == ["data"] and last in ("train", "dev", "test") and not text.startswith(EXAMPLE_PREFIX):
+        value = str(Path(text).expanduser().absolute())  # on the command line a path starts from where the user is
+    place[last] = value
     return []
 
 

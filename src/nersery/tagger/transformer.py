@@ -74,15 +74,15 @@ class TransformerTagger(Tagger):
     """
 
     model: str = "bundled"
-    head: Head = "linear"
+    head: Head = "crf"
     scheme: OutputScheme = "IOB2"
     steps: int | None = None
     epochs: int | None = None
     evaluate_every: int | None = None
     patience: int | None = None
     batch_size: int = 16
-    learning_rate: float = 2e-4
-    head_learning_rate: float | None = None
+    learning_rate: float = 1e-4
+    head_learning_rate: float | None = 2e-3
     warmup: float = 0.1
     schedule: Schedule = "linear"
     optimizer: Optimizer = "adamw"

@@ -1,0 +1,197 @@
+"""Opening and writing files: formats, encodings, and everything that can be wrong with a file itself."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nersery.data import Entity, Sentence
+from nersery.errors import DataError, NerseryError, SettingsError
+from nersery.io import ReadOptions, format_of, open_corpus, read, write, writer
+
+CONLL = "Ada\tB-PER\nwrote\tO\n"
+SENTENCE = Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), "1")
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "format"),
+    [
+        ("a.conll", CONLL, "conll"),
+        ("a.IOB2", CONLL, "conll"),
+        ("a.tsv", CONLL, "conll"),
+        ("a.jsonl", '{"words": ["a"]}', "jsonl"),
+        ("a.txt", "Ada wrote the first program .\nNobody did before .\n", "text"),
+        ("a.txt", "one\ntwo\n", "text"),
+        ("a.txt", "", "text"),
+        ("a.txt", CONLL, "conll"),
+        ("a.txt", "Ada B-PER\nwrote O\n\nthe -X\nend O\n" * 9, "conll"),
+        ("a.txt", '{"words": ["a"]}\n', "jsonl"),
+        ("a.train", CONLL, "conll"),
+        ("a.train", '{"words": ["a"]}\n', "jsonl"),
+        ("train", "Ada wrote\n", "text"),
+        ("train", "a b c\n" * 20 + "a O\n" * 20, "text"),
+    ],
+)
+def test_the_format_is_recognised(tmp_path: Path, name: str, text: str, format: str) -> None:
+    path = tmp_path / name
+    path.write_text(text, "utf-8")
+    assert open_corpus(path).description.partition(",")[0] == format
+
+
+def test_a_file_of_some_other_format_is_not_taken_for_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text('{\n  "words": ["a"]\n}\n')
+    with pytest.raises(DataError, match='extension ".json".*\n.*--format'):
+        open_corpus(path)
+    assert len(read(path, format="text")) == 3
+
+
+def test_a_named_column_means_columns(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("x y B-PER\n")
+    assert open_corpus(path, ReadOptions(word_column=2)).description.endswith("word 2, tag 3")
+
+
+def test_text_is_a_sentence_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes("\ufeffa\u00a0b  c\r\n\n \u3000\nd\u2028e \u200b f\n".encode())
+    assert [(s.id, s.words, s.language) for s in read(path, language="en")] == [
+        ("a:1", ("a", "b", "c"), "en"),
+        ("a:4", ("d", "e", "\u200b", "f"), "en"),
+    ]
+    assert [writer("text").encode(s) for s in read(path)] == ["a b c\n", "d e \u200b f\n"]
+
+
+@pytest.mark.parametrize("name", ["a.conll", "a.txt", "a.jsonl"])
+def test_wrong_bytes_name_their_lines_and_the_way_out(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_bytes("a O\n\nJosé B-PER\n\nb O\n\né O\n".encode("latin-1"))
+    with pytest.raises(DataError) as caught:
+        read(path, format="conll")
+    assert [(problem.line, problem.message) for problem in caught.value.problems] == [
+        (3, "the byte 0xe9 is not utf-8"),
+        (7, "the byte 0xe9 is not utf-8"),
+    ]
+    assert "--encoding latin-1" in caught.value.fix
+    assert read(path, format="conll", encoding="latin-1")[1].words == ("José",)
+
+
+def test_other_encodings(tmp_path: Path) -> None:
+    path = tmp_path / "a.conll"
+    path.write_bytes(CONLL.replace("Ada", "आदा").encode("utf-16"))
+    with pytest.raises(DataError, match="--encoding utf-16"):
+        read(path)
+    assert read(path, encoding="utf-16")[0].words == ("आदा", "wrote")
+    path.write_bytes(b"\xff\xfea")
+    with pytest.raises(DataError, match="not utf-16"):
+        read(path, encoding="utf-16")
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "train.conll").write_text(CONLL)
+    with pytest.raises(
+        DataError, match=r"trian.conll: there is no such file\nFix: the folder has train.conll"
+    ):
+        read(tmp_path / "trian.conll")
+    with pytest.raises(DataError, match="no such file"):
+        read(tmp_path / "nowhere" / "train.conll")
+    with pytest.raises(DataError, match="this is a folder, expected a file"):
+        read(tmp_path)
+    for format in ("conll", "jsonl", "text"):
+        with pytest.raises(DataError, match="no such file"):
+            open_corpus(tmp_path / "none", ReadOptions(format=format))
+
+
+def test_standard_input_is_read_as_often_as_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CONLL.encode())))
+    source = open_corpus("-")
+    assert source.description == "conll, IOB2, 2 columns: word 1, tag 2"
+    assert [s.id for s in source] == [s.id for s in source] == ["stdin:1"]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"a I-X\n\nb B-X\n")))
+    with pytest.raises(DataError, match=r"<stdin>:1 \(sentence stdin:1\)"):
+        read("-")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
+def test_a_pipe_is_read_as_often_as_needed(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    thread = threading.Thread(target=path.write_text, args=(CONLL,))
+    thread.start()
+    source = open_corpus(path)
+    thread.join()
+    assert list(source) == list(source) != []
+
+
+def test_wrong_options_are_all_reported_at_once() -> None:
+    with pytest.raises(SettingsError) as caught:
+        ReadOptions(
+            format="conl",
+            encoding="utf8x",
+            repair=("underscor",),
+            word_column=0,
+            scheme="IOB3",
+        )
+    assert [line.split(";")[0] for line in str(caught.value).split("\n")] == [
+        'there is no repair "underscor"',
+        'there is no input format "conl"',
+        'there is no encoding "utf8x"',
+        "word_column is 0, expected 1 or more: the first column is 1",
+        'there is no tag scheme "IOB3"',
+    ]
+    with pytest.raises(SettingsError, match="both 2"):
+        ReadOptions(word_column=2, tag_column=2)
+
+
+def test_a_single_repair_may_be_given_as_a_string() -> None:
+    assert ReadOptions(repair="underscore").repair == ("underscore",)  # type: ignore[arg-type]
+
+
+def test_formats_by_extension() -> None:
+    assert [format_of(f"x/a{end}") for end in (".conll", ".tsv", ".jsonl", ".TXT")] == [
+        "conll",
+        "conll",
+        "jsonl",
+        "text",
+    ]
+    with pytest.raises(SettingsError, match=r'".json" names no format; did you mean ".jsonl"'):
+        format_of("a.json")
+    with pytest.raises(SettingsError, match='no output format "xml"'):
+        writer("xml")
+    with pytest.raises(SettingsError, match="expected a tab or a space"):
+        writer("conll", separator=",")
+
+
+def test_writing_replaces_a_file_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "a.conll"
+    assert write([SENTENCE], path) == 1
+
+    def breaks() -> Iterator[Sentence]:
+        yield SENTENCE
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write(breaks(), path)
+    with pytest.raises(DataError):
+        write([SENTENCE, Sentence(("x",), columns=(("y",),))], path)
+    assert path.read_text() == CONLL + "\n"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.conll"]
+    write([SENTENCE], path, scheme="BIOES", separator=" ")
+    assert path.read_text() == "Ada S-PER\nwrote O\n\n"
+
+
+def test_a_full_disk_and_a_missing_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NerseryError, match="cannot be written: No such file or directory"):
+        write([SENTENCE], tmp_path / "none" / "a.txt")
+    monkeypatch.setattr(
+        os, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device"))
+    )
+    with pytest.raises(NerseryError, match="No space left on device. Nothing was changed"):
+        write([SENTENCE], tmp_path / "a.txt")
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,182 @@
+"""JSONL: everything comes back, and what is wrong is said with its line."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nersery.data import Entity, Origin, Sentence
+from nersery.errors import DataError
+from nersery.io import ReadOptions, Source, open_corpus, read, reject_line, write, writer
+from nersery.loop import Reject
+from tests.io.strategies import full_sentences
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "a.jsonl"
+
+
+def opened(path: Path, *lines: Any, **options: Any) -> Source:
+    texts = (line if isinstance(line, str) else json.dumps(line) for line in lines)
+    path.write_text("\n".join(texts), "utf-8")
+    return open_corpus(path, ReadOptions(**options))
+
+
+def problems(path: Path, *lines: Any, **options: Any) -> list[str]:
+    source = opened(path, *lines, **options)
+    with pytest.raises(DataError) as caught:
+        list(source)
+    return [f"{problem.line}: {problem.message}" for problem in caught.value.problems]
+
+
+@given(st.lists(full_sentences(), max_size=4))
+def test_round_trip(tmp_path_factory: pytest.TempPathFactory, written: list[Sentence]) -> None:
+    written = [replace(sentence, id=f"s {number}\n") for number, sentence in enumerate(written)]
+    path = tmp_path_factory.mktemp("round") / "a.jsonl"
+    write(written, path)
+    back = list(read(path))
+    assert back == written
+    scores = [[entity.score for entity in sentence.entities] for sentence in back]
+    assert scores == [[entity.score for entity in sentence.entities] for sentence in written]
+    assert [repr(sentence.scores) for sentence in back] == [repr(dict(s.scores)) for s in written]
+
+
+def test_the_native_form_is_short_and_readable() -> None:
+    sentence = Sentence(("東京", "へ"), (Entity(0, 1, "LOC", 0.1),), "7", origin=Origin("melm", ("3",), 2))
+    assert writer("jsonl").encode(sentence) == (
+        '{"id": "7", "words": ["東京", "へ"], '
+        '"entities": [{"start": 0, "end": 1, "type": "LOC", "score": 0.1}], '
+        '"origin": {"method": "melm", "parents": ["3"], "copy": 2}}\n'
+    )
+
+
+def test_tags_are_read_in_place_of_entities(path: Path) -> None:
+    lines = [
+        {"tokens": ["Ada", "Lovelace"], "ner_tags": ["I-PER", "I-PER"]},
+        {"id": "x", "words": ["Oslo"], "tags": ["I-LOC"], "language": "no"},
+    ]
+    source = opened(path, *lines, language="en")
+    assert source.description == "jsonl, IOB1"
+    assert list(source) == [
+        Sentence(("Ada", "Lovelace"), (Entity(0, 2, "PER"),), "a:1", "en"),
+        Sentence(("Oslo",), (Entity(0, 1, "LOC"),), "x", "no"),
+    ]
+
+
+def test_tags_are_repaired_and_counted(path: Path) -> None:
+    lines = [{"tokens": ["a", "b"], "tags": ["O", "-X"]}, {"tokens": ["c"], "tags": ["junk"]}]
+    source = opened(path, *lines, repair=("lost-prefix", "drop-sentence"))
+    assert [sentence.labels for sentence in source] == [((1, 2, "X"),)]
+    assert source.repaired == {"lost-prefix": 1, "drop-sentence": 1}
+    (reject,) = source.rejects
+    assert reject.sentence is not None
+    assert (reject.reason, reject.sentence.words, reject.sentence.columns) == (
+        "unknown tag",
+        ("c",),
+        (("junk",),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"words": ["a"]', "not JSON: Expecting ',' delimiter in column 16"),
+        ("[1]", '[1], expected an object such as {"words"'),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"words": ["a"], "scores": {"x": NaN}}', "NaN is no number in JSON"),
+        ('{"words": ["a"], "scores": {"x": 1e999}}', '"scores" is'),
+        ('{"words": ["\\ud800"]}', "half of a surrogate pair"),
+        ('{"words": ["a"], "id": "\\udfff"}', "half of a surrogate pair"),
+        ({"words": ["a"], "entites": []}, 'no key "entites"; did you mean "entities"?'),
+        ({"words": []}, "at least one word"),
+        ({"words": ["a", 1]}, "\"words\" is ['a', 1], expected a list of strings"),
+        ({"words": "ab"}, "\"words\" is 'ab', expected a list of strings"),
+        ({"words": ["a "]}, "word 0 is 'a '"),
+        ({"id": "x"}, 'expected exactly one of "words" and "tokens"'),
+        ({"words": ["a"], "tokens": ["a"]}, 'expected exactly one of "words" and "tokens"'),
+        ({"words": ["a"], "entities": [], "tags": ["O"]}, "expected only one of entities, tags"),
+        ({"words": ["a"], "id": 7}, '"id" is 7, expected a string'),
+        (
+            {"words": ["a"], "entities": [{"start": 0, "end": 2, "type": "X"}]},
+            "does not lie within the 1 words",
+        ),
+        ({"words": ["a"], "entities": [{"start": 0, "end": 1, "label": "X"}]}, '"entities" is'),
+        ({"words": ["a"], "entities": [{"start": False, "end": 1, "type": "X"}]}, '"entities" is'),
+        ({"words": ["a"], "entities": [{"start": 0, "end": 1, "type": "X", "score": "1"}]}, '"entities" is'),
+        ({"words": ["a"], "origin": {"parents": []}}, '"origin" is'),
+        ({"words": ["a"], "columns": [["x", "y"]]}, "an extra column has not 1 values"),
+        ({"words": ["a"], "columns": ["x"]}, '"columns" is'),
+        ({"words": ["a"], "comments": "x"}, '"comments" is'),
+        ({"tokens": ["a"], "ner_tags": [0]}, "numbers must be turned into them first"),
+        ({"tokens": ["a"], "ner_tags": ["O", "O"]}, '1 words and 2 "ner_tags"'),
+        ({"tokens": ["a"], "tags": ["O"]}, "their scheme is not known"),
+    ],
+)
+def test_problems(path: Path, line: Any, message: str) -> None:
+    (problem,) = problems(path, {"words": ["sound"]}, "", line)
+    assert problem.startswith("3: ")
+    assert message in problem
+
+
+def test_all_problems_come_together(path: Path) -> None:
+    lines = [{"id": "a", "words": ["x"]}, "{", {"wrods": 1}, {"id": "a", "words": ["y"]}, {"words": ["z"]}]
+    found = problems(path, *lines)
+    assert [problem.partition(":")[0] for problem in found] == ["2", "3", "3", "4"]
+    assert 'the id "a" stands in line 1 already' in found[3]
+    assert [sentence.words for sentence in opened(path, *lines, repair=["drop-sentence"])] == [("x",), ("z",)]
+
+
+def test_a_fault_of_tags_names_the_word(path: Path) -> None:
+    (problem,) = problems(
+        path, {"tokens": ["a", "b"], "tags": ["O", "I-X"]}, {"tokens": ["c"], "tags": ["B-X"]}
+    )
+    assert problem.startswith("1: word 1: 'I-X' continues an entity")
+
+
+def test_a_line_that_is_no_json_can_be_dropped_and_is_kept_as_it_is(path: Path) -> None:
+    source = opened(path, '{"words": ["a"', "\u3000", repair=["drop-sentence"])
+    assert list(source) == []
+    first, second = source.rejects
+    assert first.sentence is not None
+    assert second.sentence is not None
+    assert (first.reason, first.sentence.words) == ("not JSON", ('{"words":', '["a"'))
+    assert second.sentence.words == ("_",)
+
+
+@pytest.mark.parametrize(
+    ("lines", "description"),
+    [
+        ([""], "jsonl, empty"),
+        ([{"words": ["a"]}], "jsonl"),
+        (["{"], "jsonl"),
+        ([{"tokens": ["a"], "tags": ["S-X"]}], "jsonl, BIOES"),
+    ],
+)
+def test_what_is_recognised(path: Path, lines: list[Any], description: str) -> None:
+    assert opened(path, *lines).description == description
+
+
+def test_line_separators_inside_words_do_not_end_a_line(path: Path) -> None:
+    write([Sentence(("a\u2028b", "\x85"), id="x")], path)
+    assert path.read_bytes().count(b"\n") == 1
+    assert read(path)[0].words == ("a\u2028b", "\x85")
+
+
+def test_scores_that_are_no_numbers_are_not_written() -> None:
+    with pytest.raises(DataError, match="sentence x: a score is NaN or infinite"):
+        writer("jsonl").encode(Sentence(("a",), id="x", scores={"certainty": float("nan")}))
+
+
+def test_a_reject_is_a_sentence_with_a_reason() -> None:
+    line = reject_line(Reject("unchanged", Sentence(("a",), id="x~1", origin=Origin("melm", ("x",), 1))))
+    value = json.loads(line)
+    assert line.endswith("\n")
+    assert (value["id"], value["words"], value["reason"]) == ("x~1", ["a"], "unchanged")
+    assert json.loads(reject_line(Reject("nothing came"))) == {"reason": "nothing came"}
