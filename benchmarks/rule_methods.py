@@ -119,9 +119,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_table(folder / "table.tsv")
-        peaks(
-            folder
-        )  # first, while this process is small: Linux counts a parent's memory to its child's peak
+        peaks(folder)  # first, while this process is small: Linux counts a parent's memory to its child's peak
         speeds(folder)
 
 

@@ -67,8 +67,7 @@ def main() -> None:
         label = f"bootstrap, 10,000 samples of {size:,} sentences"
         print(seconds(label, partial(paired_bootstrap, one[:size], two[:size])))
     runs = [
-        np.stack([sentence_counts(gold[:2_000], predictions(gold[:2_000], rng)) for _ in range(5)])
-        for _ in range(2)
+        np.stack([sentence_counts(gold[:2_000], predictions(gold[:2_000], rng)) for _ in range(5)]) for _ in range(2)
     ]
     print(seconds("bootstrap, 10,000 samples of 2,000 sentences, 5 runs", partial(paired_bootstrap, *runs)))
 

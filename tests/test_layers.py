@@ -23,6 +23,7 @@ LAYERS = [
     {"results"},
     {"runs"},
     {"cli"},
+    {"__main__"},
 ]
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 HEAVY = {"torch", "transformers", "safetensors", "tokenizers"}

@@ -170,9 +170,7 @@ def start_and_kill(folder: Path, after: int, seed: int = 0, *, overwrite: bool =
 @pytest.mark.usefixtures("always_save")
 class TestResume:
     @pytest.mark.parametrize("after", [0, 1, 5, 12, 29])
-    def test_the_same_call_ends_with_the_same_bytes(
-        self, after: int, tmp_path: Path, undisturbed: dict[str, bytes]
-    ):
+    def test_the_same_call_ends_with_the_same_bytes(self, after: int, tmp_path: Path, undisturbed: dict[str, bytes]):
         folder = tmp_path / "killed"
         start_and_kill(folder, after)
         assert not job(folder).target.exists()
@@ -228,9 +226,7 @@ class TestResume:
         job(folder).run(ITEMS, step, overwrite=True)
         assert files(folder) == undisturbed
 
-    def test_a_kill_right_after_force_does_not_mix_two_jobs(
-        self, tmp_path: Path, undisturbed: dict[str, bytes]
-    ):
+    def test_a_kill_right_after_force_does_not_mix_two_jobs(self, tmp_path: Path, undisturbed: dict[str, bytes]):
         folder = tmp_path / "killed"
         start_and_kill(folder, 12, seed=0)
         start_and_kill(folder, 0, seed=1, overwrite=True)
@@ -350,9 +346,7 @@ class TestProcesses:
         assert process.returncode == 0
         assert files(folder) == expected
 
-    def test_a_full_disk_is_an_error_after_which_the_job_goes_on(
-        self, tmp_path: Path, expected: dict[str, bytes]
-    ):
+    def test_a_full_disk_is_an_error_after_which_the_job_goes_on(self, tmp_path: Path, expected: dict[str, bytes]):
         folder = tmp_path / "full"
         _, errors = start(folder, limit=4096).communicate(timeout=60)
         assert "OSError" in errors

@@ -32,9 +32,7 @@ def test_an_unknown_name_gets_a_suggestion():
 
 
 def test_summary_is_the_first_line():
-    assert registry.summary("augment", "mention_replacement").startswith(
-        "Replaces mentions by other mentions"
-    )
+    assert registry.summary("augment", "mention_replacement").startswith("Replaces mentions by other mentions")
 
 
 def test_create_takes_settings_as_a_command_line_gives_them():

@@ -135,9 +135,7 @@ def test_detection_reads_borders_between_sentences() -> None:
         ),
     ],
 )
-def test_faults_name_place_kind_and_repair(
-    tags: str, scheme: str, faults: list[tuple[int, str, str]]
-) -> None:
+def test_faults_name_place_kind_and_repair(tags: str, scheme: str, faults: list[tuple[int, str, str]]) -> None:
     assert faults_of(tags.split(" "), scheme) == faults
 
 
@@ -187,9 +185,7 @@ def test_each_repair_mends_its_own_fault_and_counts_it(
 
 
 @given(st.lists(st.sampled_from(BROKEN)), st.permutations(MENDING))
-def test_all_repairs_together_leave_nothing_broken_in_whatever_order(
-    tags: list[str], names: list[str]
-) -> None:
+def test_all_repairs_together_leave_nothing_broken_in_whatever_order(tags: list[str], names: list[str]) -> None:
     mended, counts = repair(tags, "BIOES", names)
     assert decode(mended, "BIOES")[1] == ()
     assert (mended, counts) == repair(tags, "BIOES", MENDING)

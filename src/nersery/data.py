@@ -81,9 +81,7 @@ class Sentence:
         fault = _fault_of_words(self.words)
         if fault is None and self.entities:
             fault = _fault_of_entities(self.entities, self.words)
-            if (
-                fault is not None
-            ):  # perhaps only out of order, which is seldom and need not cost the others a look
+            if fault is not None:  # perhaps only out of order, which is seldom and need not cost the others a look
                 object.__setattr__(self, "entities", tuple(sorted(self.entities)))
                 fault = _fault_of_entities(self.entities, self.words)
         if fault is None and self.columns and any(len(column) != len(self.words) for column in self.columns):
@@ -146,9 +144,7 @@ class Sentence:
                     )
                 )
             position = end
-        unknown = (
-            [(start, end, [UNKNOWN_COLUMN] * len(new)) for start, end, new in edits] if self.columns else []
-        )
+        unknown = [(start, end, [UNKNOWN_COLUMN] * len(new)) for start, end, new in edits] if self.columns else []
         return replace(
             self,
             words=_spliced(self.words, edits),
@@ -232,9 +228,7 @@ def _fault_of_entities(entities: tuple[Entity, ...], words: tuple[str, ...]) -> 
         if start < position:
             return f"{_name(entity)} overlaps the entity before it"
         if not type_ or type_ != type_.strip() or "\t" in type_ or "\n" in type_ or "\r" in type_:
-            return (
-                f"{_name(entity)}: a type is a name without tabs, line breaks or outer spaces, not {type_!r}"
-            )
+            return f"{_name(entity)}: a type is a name without tabs, line breaks or outer spaces, not {type_!r}"
         position = end
     return None
 
@@ -280,8 +274,8 @@ class Corpus(Sequence[Sentence]):
         return len(self.sentences)
 
     def __contains__(self, item: object) -> bool:
-        """Whether a sentence, or the id of one, is in the corpus."""
-        return item in self._by_id if isinstance(item, str) else item in self.sentences
+        """Whether the sentence is in the corpus."""
+        return isinstance(item, Sentence) and self._by_id.get(item.id) == item
 
     def __iter__(self) -> Iterator[Sentence]:
         """The sentences in order."""
@@ -303,13 +297,10 @@ class Corpus(Sequence[Sentence]):
         """Both, one after the other; the ids must stay distinct."""
         return Corpus(self.sentences + other.sentences)
 
-    def by_id(self, id: str) -> Sentence:
-        """The sentence with that id.
-
-        Raises:
-            KeyError: When there is none.
-        """
-        return self._by_id[id]
+    @property
+    def by_id(self) -> Mapping[str, Sentence]:
+        """The sentences by their ids."""
+        return self._by_id
 
     @property
     def types(self) -> tuple[str, ...]:

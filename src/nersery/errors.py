@@ -58,9 +58,7 @@ class DataError(NerseryError):
     def __init__(self, problems: str | Problem | Iterable[Problem], *, fix: str = "") -> None:
         if isinstance(problems, str):
             problems = Problem(problems)
-        self.problems: tuple[Problem, ...] = (
-            (problems,) if isinstance(problems, Problem) else tuple(problems)
-        )
+        self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
         self.fix = fix
         super().__init__(_summary(self.problems, fix))
 

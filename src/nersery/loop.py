@@ -7,6 +7,7 @@ order. So ``read = written + rejected`` holds by construction, and nothing is lo
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import shutil
@@ -113,9 +114,7 @@ def run(
     while batch := list(islice(iterator, batch_size)):
         outcomes = step(batch)
         if len(outcomes) != len(batch):
-            raise NerseryError(
-                f"a step was given {len(batch)} items and answered with {len(outcomes)} outcomes"
-            )
+            raise NerseryError(f"a step was given {len(batch)} items and answered with {len(outcomes)} outcomes")
         yield from outcomes
         if progress is not None:
             progress.advance(len(batch))
@@ -218,9 +217,7 @@ class FileJob:
         return journal
 
     def _exists_already(self) -> SettingsError:
-        return SettingsError(
-            f"{self.target} exists already. Choose another name, or allow to overwrite it (--force)"
-        )
+        return SettingsError(f"{self.target} exists already. Choose another name, or allow to overwrite it (--force)")
 
     def _fill(
         self,
@@ -318,6 +315,25 @@ def rejects_of(target: Path) -> Path:
     return target.with_name(target.name + ".rejects.jsonl")
 
 
+def content_hash(path: str | Path) -> str:
+    """The SHA-256 of a file's content, or of all files in a folder with their names."""
+    path = Path(path)
+    if path.is_file():
+        with path.open("rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    digest = hashlib.sha256()
+    for file in sorted(path.rglob("*")):
+        if file.is_file():
+            digest.update(f"{file.relative_to(path)}\0{content_hash(file)}\n".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
+def files_in(settings: Mapping[str, Any]) -> dict[str, str]:
+    """The content hashes of the files and folders that settings name, so that a job never goes on with others."""
+    paths = {key: value for key, value in settings.items() if isinstance(value, str) and Path(value).exists()}
+    return {key: content_hash(path) for key, path in paths.items()}
+
+
 def write_atomic(path: Path, text: str) -> None:
     """Write a file so that a reader or a later run sees the old one or the new one, never a part."""
     temporary = path.with_name(path.name + ".tmp")
@@ -355,9 +371,7 @@ def _cut_to(path: Path, size: int) -> BinaryIO:
     """Open a file for writing after its first ``size`` bytes; the rest belongs to no finished item."""
     path.touch()
     if path.stat().st_size < size:
-        raise NerseryError(
-            f"{path} has lost finished work. Delete the folder {path.parent} to start the job anew"
-        )
+        raise NerseryError(f"{path} has lost finished work. Delete the folder {path.parent} to start the job anew")
     stream = path.open("r+b")
     stream.truncate(size)
     stream.seek(size)
@@ -376,7 +390,5 @@ def _locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise SettingsError(
-                f"another process is writing {folder}. Wait for it, or choose another output"
-            ) from None
+            raise SettingsError(f"another process is writing {folder}. Wait for it, or choose another output") from None
         yield

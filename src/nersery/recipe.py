@@ -184,7 +184,18 @@ def load(name: str, overrides: Iterable[str] = ()) -> Recipe:
 
 def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
     """Build a recipe from its TOML table; problems are added to the list, and then there is no recipe."""
-    known = ["name", "description", "seeds", "keep_taggers", "data", "sample", "tagger", "augment", "select", "evaluate"]
+    known = [
+        "name",
+        "description",
+        "seeds",
+        "keep_taggers",
+        "data",
+        "sample",
+        "tagger",
+        "augment",
+        "select",
+        "evaluate",
+    ]
     known_problems = len(problems)
     problems += [f'unknown key "{key}"; {did_you_mean(key, known)}' for key in table if key not in known]
     default_select = [_selector(entry, problems) for entry in _list(table, "select", problems)]
@@ -222,10 +233,14 @@ def _value_problems(values: Mapping[str, Any]) -> list[str]:
         problems.append(f"seeds is {seeds!r}: expected a list of different whole numbers, e.g. [0, 1, 2]")
     if sample is not None:
         if sample.protocol not in PROTOCOLS:
-            problems.append(f'sample.protocol "{sample.protocol}" is unknown; {did_you_mean(sample.protocol, PROTOCOLS)}')
-        for key in ("size", "dev_size"):
-            if (size := getattr(sample, key)) is not None and size < 1:
-                problems.append(f"sample.{key} is {size}, expected 1 or more")
+            problems.append(
+                f'sample.protocol "{sample.protocol}" is unknown; {did_you_mean(sample.protocol, PROTOCOLS)}'
+            )
+        problems += [
+            f"sample.{key} is {size}, expected 1 or more"
+            for key, size in (("size", sample.size), ("dev_size", sample.dev_size))
+            if size is not None and size < 1
+        ]
     if evaluate is not None and evaluate.bootstrap_samples < 100:
         problems.append(f"evaluate.bootstrap_samples is {evaluate.bootstrap_samples}, expected 100 or more")
     return problems

@@ -34,9 +34,7 @@ def names(kind: str) -> tuple[str, ...]:
 def _module_names(kind: str) -> tuple[str, ...]:
     package = importlib.import_module(f"nersery.{kind}")
     helpers = {"base", *getattr(package, "HELPERS", ())}
-    return tuple(
-        module.name for module in pkgutil.iter_modules(package.__path__) if module.name not in helpers
-    )
+    return tuple(module.name for module in pkgutil.iter_modules(package.__path__) if module.name not in helpers)
 
 
 @cache

@@ -97,7 +97,10 @@ def _per_type(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     types = sorted({type_ for score in scores for type_ in score["per_type"]})
     rows = {type_: [score["per_type"].get(type_, none) for score in scores] for type_ in types}
     return {
-        type_: {**{figure: _summary(c[figure] for c in counts) for figure in FIGURES}, "gold": max(c["gold"] for c in counts)}
+        type_: {
+            **{figure: _summary(c[figure] for c in counts) for figure in FIGURES},
+            "gold": max(c["gold"] for c in counts),
+        }
         for type_, counts in rows.items()
     }
 
@@ -182,6 +185,6 @@ def _shown(sentence: Sentence) -> dict[str, Any]:
 def _parent(child: Sentence, parents: Corpus) -> dict[str, Any] | None:
     """The gold sentence that a generated one was made from; None where there is none."""
     for id_ in child.origin.parents if child.origin else ():
-        if id_ in parents:
-            return _shown(parents.by_id(id_))
+        if id_ in parents.by_id:
+            return _shown(parents.by_id[id_])
     return None

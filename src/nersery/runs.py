@@ -15,7 +15,6 @@ Every stage leaves a file that appears whole or not at all, so the same command 
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -28,16 +27,15 @@ from typing import Any
 
 import nersery
 from nersery import io, registry
-from nersery.augment.base import Augmenter
+from nersery.augment.base import Augmenter, tasks
 from nersery.augment.base import step as augment_step
-from nersery.augment.base import tasks
 from nersery.data import Corpus, Sentence
 from nersery.errors import DataError, Problem, SettingsError
 from nersery.evaluate.report import write_report
 from nersery.evaluate.scores import score
-from nersery.loop import FileJob, differences, write_atomic
+from nersery.loop import FileJob, content_hash, differences, files_in, write_atomic
 from nersery.progress import Progress
-from nersery.recipe import GOLD, Arm, MethodSettings, Recipe
+from nersery.recipe import Arm, MethodSettings, Recipe
 from nersery.results import build_report, versions
 from nersery.sampling import sample
 from nersery.select.base import Selector
@@ -93,7 +91,9 @@ class Run:
 
     def read_corpora(self) -> None:
         """Read all files and check that they fit together; every problem of every file is reported at once."""
-        data, problems, fixes = self.recipe.data, [], []
+        data = self.recipe.data
+        problems: list[Problem] = []
+        fixes: list[str] = []
         options = {key: value for key, value in asdict(data).items() if key not in SPLITS}
         options["repair"] = tuple(options["repair"])
         for split in SPLITS:
@@ -137,7 +137,7 @@ class Run:
         if train and test and not train & test:
             problems.append(
                 Problem(
-                    f"train has the types {', '.join(sorted(train))}, test has {', '.join(sorted(test))}: none in common",
+                    f"test has the types {', '.join(sorted(test))}, train has {', '.join(sorted(train))}: none of them",
                     file=self.recipe.data.test,
                 )
             )
@@ -162,17 +162,25 @@ class Run:
         for split in ("dev", "test"):
             shared = sum(sentence.words in train for sentence in self.corpora[split])
             if shared:
-                notes.append(f"{shared} of {len(self.corpora[split])} {split} sentences also stand in train, word for word")
+                notes.append(
+                    f"{shared} of {len(self.corpora[split])} {split} sentences also stand in train, word for word"
+                )
         return notes
 
     def identity(self) -> dict[str, Any]:
         """What the results depend on; a folder belongs to one identity."""
-        hashes = {
-            split: hashlib.sha256(self.recipe.path(name).read_bytes()).hexdigest()
-            for split in SPLITS
-            if (name := getattr(self.recipe.data, split))
+        recipe = self.recipe
+        names = {split: name for split in SPLITS if (name := getattr(recipe.data, split))}
+        methods = [
+            recipe.tagger,
+            *(m for arm in recipe.arms for m in (arm.augment, *arm.select) if m is not None),
+        ]
+        return {
+            "nersery": nersery.__version__,
+            "recipe": recipe.as_dict(),
+            "inputs": {split: content_hash(recipe.path(name)) for split, name in names.items()},
+            "files": {m.settings[key]: digest for m in methods for key, digest in files_in(m.settings).items()},
         }
-        return {"nersery": nersery.__version__, "recipe": self.recipe.as_dict(), "inputs": hashes}
 
     def _claim_folder(self) -> None:
         """Refuse a folder that holds something else; more seeds or arms than before are welcome."""
@@ -202,14 +210,14 @@ class Run:
         train = [*gold.sentences * arm.gold_copies, *kept]
         self._write(Corpus([*gold, *kept]), self.path(seed, arm, "train.jsonl"))
         tagger, history = self.tagger(seed, arm, train, dev)
-        predicted = self._predict(seed, arm, tagger)
+        scores = score(self.corpora["test"], self._predict(seed, arm, tagger))
         result = {
-            "scores": score(self.corpora["test"], predicted).as_dict(),
+            "scores": scores.as_dict(),
             "train_sentences": len(train),
             "training": {"seed": seed, **history},
         }
         write_atomic(self.path(seed, arm, "result.json"), json.dumps(result, ensure_ascii=False, indent=1) + "\n")
-        self._say(f"{self._label(seed, arm, 'test')}: F1 {100 * result['scores']['micro']['f1']:.1f}")
+        self._say(f"{self._label(seed, arm, 'test')}: F1 {100 * scores.micro.f1:.1f}")
 
     def sampled(self, seed: int) -> tuple[Corpus, Corpus]:
         """The gold and dev sentences of a seed, drawn once and written down."""
@@ -259,7 +267,11 @@ class Run:
         selector: Selector = registry.create("select", settings.method, settings.settings)
         held_out = [*self.corpora["dev"], *self.corpora["test"]]
         baseline = self.recipe.arms[0]
-        selector.fit(gold, held_out=held_out, tagger=lambda: self.tagger(seed, baseline, gold, self.sampled(seed)[1])[0])
+        selector.fit(
+            gold,
+            held_out=held_out,
+            tagger=lambda: self.tagger(seed, baseline, gold, self.sampled(seed)[1])[0],
+        )
         return selector
 
     def tagger(
@@ -319,4 +331,5 @@ def _without_additions(identity: dict[str, Any], there: dict[str, Any]) -> dict[
         new[key] = old[key]
     for split in SPLITS:  # a file is the same by its content, wherever it lies
         new["data"] = {**new["data"], split: old["data"][split]}
-    return {**identity, "recipe": new}
+    old_files = {name: digest for name, digest in identity["files"].items() if name in there["files"]}
+    return {**identity, "recipe": new, "files": old_files}

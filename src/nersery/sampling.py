@@ -40,9 +40,7 @@ def sample(corpus: Corpus, size: int, protocol: str = "random", seed: int = 0) -
     ['1', '2', '8']
     """
     if protocol not in PROTOCOLS:
-        raise SettingsError(
-            f'no sampling protocol is called "{protocol}"; {did_you_mean(protocol, PROTOCOLS)}'
-        )
+        raise SettingsError(f'no sampling protocol is called "{protocol}"; {did_you_mean(protocol, PROTOCOLS)}')
     if not 1 <= size <= len(corpus):
         raise SettingsError(
             f"cannot sample {size} of {len(corpus)} sentences: give a size from 1 to the size of the corpus"

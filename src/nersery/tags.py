@@ -234,9 +234,7 @@ def _split(tag: str) -> tuple[str, str]:
     return "", tag[1:] if tag[:1] == "-" else ""
 
 
-def _faults(
-    tags: Sequence[str], scheme: str, entities: Sequence[Entity], orphans: Sequence[int]
-) -> tuple[Fault, ...]:
+def _faults(tags: Sequence[str], scheme: str, entities: Sequence[Entity], orphans: Sequence[int]) -> tuple[Fault, ...]:
     parts, letters = _parts(scheme), SCHEMES[scheme]
     faults = [_unknown_tag(index, tag, letters) for index, tag in enumerate(tags) if tag not in parts]
     faults += [_orphan(index, tags, letters) for index in orphans]
@@ -259,9 +257,7 @@ def _unknown_tag(index: int, tag: str, scheme: Scheme) -> Fault:
     elif tag[1:2] == "-" and tag[:1] not in scheme.letters:
         why = f"{scheme.name} has no letter {tag[0]}"
     elif tag[1:2] == "-":
-        why = (
-            "its type has white space at an end, a tab or a line break" if tag[2:] else "its type is missing"
-        )
+        why = "its type has white space at an end, a tab or a line break" if tag[2:] else "its type is missing"
     legal = " or ".join(f"{letter}-TYPE" for letter in scheme.letters)
     return Fault(index, UNKNOWN_TAG, f"the tag {tag!r} cannot be read: {why}; expected O or {legal}", repair)
 

@@ -7,9 +7,7 @@ from nersery.augment.base import Augmenter, augment, step, tasks, unfitted
 from nersery.errors import SettingsError
 from nersery.loop import Reject
 
-PARENT = Sentence(
-    ("Ada", "sang"), (Entity(0, 1, "PER"),), id="p", language="en", scores={"a": 1.0}, comments=("# x",)
-)
+PARENT = Sentence(("Ada", "sang"), (Entity(0, 1, "PER"),), id="p", language="en", scores={"a": 1.0}, comments=("# x",))
 
 
 class Fixed(Augmenter):

@@ -52,9 +52,7 @@ def test_rate_is_the_share_of_words_replaced(rate: float):
     sentence = Sentence(tuple(f"w{number}" for number in range(20)))
     method.fit([sentence])
     changed = [
-        new != old
-        for words in draws(method, sentence, 500)
-        for new, old in zip(words, sentence.words, strict=True)
+        new != old for words in draws(method, sentence, 500) for new, old in zip(words, sentence.words, strict=True)
     ]
     assert sum(changed) / len(changed) == pytest.approx(rate, abs=0.02)
 

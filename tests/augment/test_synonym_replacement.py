@@ -26,9 +26,7 @@ def outcomes(method: SynonymReplacement, times: int = 2000) -> list[Sentence]:
 
 
 def test_words_become_synonyms_and_entities_grow(table: str):
-    texts = {
-        (new.text, new.mention(new.entities[0])) for new in outcomes(SynonymReplacement(1.0, table=table))
-    }
+    texts = {(new.text, new.mention(new.entities[0])) for new in outcomes(SynonymReplacement(1.0, table=table))}
     mention = ("Grade", "point", "Twain")
     assert texts == {
         ("The Automobile from Grade point Twain", mention),

@@ -88,9 +88,7 @@ def write(folder: Path, text: str) -> Path:
 
 
 def test_table(tmp_path: Path):
-    path = write(
-        tmp_path, "\ufeffGroß\twichtig\tvon Rang\r\n\r\nकार\tगाड़ी\ngroß\tweit\tGROSS\nallein\tallein\n"
-    )
+    path = write(tmp_path, "\ufeffGroß\twichtig\tvon Rang\r\n\r\nकार\tगाड़ी\ngroß\tweit\tGROSS\nallein\tallein\n")
     assert read_table(path) == {"groß": ("GROSS", "von Rang", "weit", "wichtig"), "कार": ("गाड़ी",)}
 
 

@@ -90,9 +90,7 @@ def make_scripts() -> Corpus:
 def owners(corpus: Corpus) -> dict[str, str]:
     """The type of each word, or ``o``."""
     return {
-        word: type_
-        for sentence in corpus
-        for word, type_ in zip(sentence.words, types_over(sentence), strict=True)
+        word: type_ for sentence in corpus for word, type_ in zip(sentence.words, types_over(sentence), strict=True)
     }
 
 
@@ -164,9 +162,7 @@ class TestMethod:
         result = augment(corpus, make(name, table), copies=COPIES)
         assert result.tally.written > len(corpus) / 4
         for sentence in result.corpus:
-            assert [word.split(".")[0] for word in sentence.words] == [
-                type_[:3] for type_ in types_over(sentence)
-            ]
+            assert [word.split(".")[0] for word in sentence.words] == [type_[:3] for type_ in types_over(sentence)]
 
     def test_any_script_comes_through_code_point_for_code_point(self, name: str, table: Path) -> None:
         scripts = make_scripts()
@@ -196,7 +192,7 @@ class TestMethod:
     def test_a_written_sentence_differs_from_its_parent(self, name: str, corpus: Corpus, table: Path) -> None:
         for sentence in augment(corpus, make(name, table)).corpus:
             assert sentence.origin is not None
-            parent = corpus.by_id(sentence.origin.parents[0])
+            parent = corpus.by_id[sentence.origin.parents[0]]
             assert (sentence.words, sentence.labels) != (parent.words, parent.labels)
 
     def test_same_seed_same_bytes(self, name: str, corpus: Corpus, table: Path) -> None:
@@ -279,9 +275,7 @@ class TestMethod:
 
     def test_the_file_holds_one_public_class(self, name: str) -> None:
         module = inspect.getmodule(registry.get("augment", name))
-        classes = [
-            c for _, c in inspect.getmembers(module, inspect.isclass) if c.__module__ == module.__name__
-        ]
+        classes = [c for _, c in inspect.getmembers(module, inspect.isclass) if c.__module__ == module.__name__]
         assert len([c for c in classes if not c.__name__.startswith("_")]) == 1
 
 

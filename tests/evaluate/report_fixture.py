@@ -111,9 +111,7 @@ def rejects(method: str) -> list[dict[str, Any]]:
     ]
 
 
-def generated(
-    name: str, f1: list[float], comparison: dict[str, Any], kept: tuple[int, int, int]
-) -> dict[str, Any]:
+def generated(name: str, f1: list[float], comparison: dict[str, Any], kept: tuple[int, int, int]) -> dict[str, Any]:
     written, distinct, agreeing = kept
     return arm(name, f1, [100 + agreeing // 3, 100 + agreeing // 3 + 4, 96 + agreeing // 3]) | {
         "method": name, "select": ["duplicates", "agreement"], "settings": {"rate": 0.5, "copies": 3},

@@ -139,9 +139,7 @@ def test_hostile_text_is_text_in_markdown():
     tokens = MarkdownIt("commonmark").enable("table").parse(render_markdown(with_evil(build())))
     inline = [child for token in tokens for child in token.children or ()]
     kinds = {token.type for token in [*tokens, *inline]}
-    assert kinds.isdisjoint(
-        {"html_block", "html_inline", "code_inline", "link_open", "image", "em_open", "fence"}
-    )
+    assert kinds.isdisjoint({"html_block", "html_inline", "code_inline", "link_open", "image", "em_open", "fence"})
     text = "".join(child.content for child in inline)
     for evil in EVIL:
         assert text.count(evil) >= 10, evil

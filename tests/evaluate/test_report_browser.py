@@ -12,13 +12,9 @@ from nersery.evaluate.report import render_html
 from tests.evaluate.report_fixture import build
 from tests.evaluate.test_report import EVIL, HEADLINE, with_evil
 
-sync_api = pytest.importorskip(
-    "playwright.sync_api", reason="needs the package playwright (pip install playwright)"
-)
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip install playwright)")
 CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="needs Debian's package chromium (apt-get install chromium)"
-)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's package chromium (apt-get install chromium)")
 
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",

@@ -23,9 +23,7 @@ def sentence(labels, length=6, id="1"):
 def iob2(sentence):
     tags = ["O"] * len(sentence)
     for entity in sentence.entities:
-        tags[entity.start : entity.end] = [f"B-{entity.type}"] + [f"I-{entity.type}"] * (
-            entity.end - entity.start - 1
-        )
+        tags[entity.start : entity.end] = [f"B-{entity.type}"] + [f"I-{entity.type}"] * (entity.end - entity.start - 1)
     return tags
 
 

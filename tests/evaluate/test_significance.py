@@ -90,9 +90,7 @@ def test_under_the_null_hypothesis_p_values_are_spread_evenly():
     p_values = []
     for _ in range(300):
         baseline = counts(rng, 120, 0.5)
-        p_values.append(
-            paired_bootstrap(baseline, counts(rng, 120, 0.5, baseline[:, 2]), samples=200).p_value
-        )
+        p_values.append(paired_bootstrap(baseline, counts(rng, 120, 0.5, baseline[:, 2]), samples=200).p_value)
     shares = [np.mean(np.array(p_values) <= level) for level in (0.1, 0.5, 0.9)]
     assert shares == pytest.approx([0.1, 0.5, 0.9], abs=0.08)
 
@@ -153,9 +151,7 @@ def test_reads_well():
 def test_sign_flip_counts_all_flips():
     baseline, system = [0.30, 0.32, 0.31, 0.35], [0.33, 0.31, 0.36, 0.37]
     differences = [b - a for a, b in zip(baseline, system, strict=True)]
-    flips = [
-        sum(s * d for s, d in zip(signs, differences, strict=True)) for signs in product((1, -1), repeat=4)
-    ]
+    flips = [sum(s * d for s, d in zip(signs, differences, strict=True)) for signs in product((1, -1), repeat=4)]
     expected = np.mean([abs(flip) >= abs(sum(differences)) - 1e-9 for flip in flips])
     assert sign_flip(baseline, system) == expected == 0.25
 

@@ -26,8 +26,7 @@ def test_a_gain_that_is_not_significant_is_called_chance():
     found = verdict([GOLD, arm("a", 0.471, 0.16, difference=0.009)], seeds=3)
     assert found.tone == "unclear"
     assert (
-        found.sentence
-        == "a: 47.1 F1, 0.9 over gold only, which may be chance (95 % interval −1.0 to 2.0, p = 0.16)."
+        found.sentence == "a: 47.1 F1, 0.9 over gold only, which may be chance (95 % interval −1.0 to 2.0, p = 0.16)."
     )
 
 
@@ -35,14 +34,14 @@ def test_a_loss_is_said_plainly():
     arms = [GOLD, arm("b", 0.4, 0.0001, difference=-0.062), arm("a", 0.44, 0.00001, difference=-0.022)]
     found = verdict(arms, seeds=3)
     assert found.tone == "worse"
-    assert found.sentence.startswith("No method helped. The best, a, has 44.0 F1, 2.2 under gold only (")
+    assert found.sentence.startswith("No method helped. The best is a: 44.0 F1, 2.2 under gold only (")
     assert "p < 0.001)" in found.sentence
     assert "Worse than gold only: b (−6.2)." in found.details
 
 
 def test_no_difference_is_neither_over_nor_under():
     found = verdict([GOLD, arm("a", 0.462, 0.98, difference=0.0)], seeds=3)
-    assert "has 46.2 F1, level with gold only (" in found.sentence
+    assert "Augmentation did not help. a: 46.2 F1, level with gold only (" in found.sentence
     assert "chance" not in found.sentence
 
 

@@ -68,8 +68,7 @@ def full_sentences(draw: st.DrawFn) -> Sentence:
     """A sentence with everything that a sentence can have, but no id."""
     sentence = draw(sentences(columns=draw(st.integers(0, 2))))
     entities = [
-        Entity(entity.start, entity.end, entity.type, draw(st.none() | numbers))
-        for entity in sentence.entities
+        Entity(entity.start, entity.end, entity.type, draw(st.none() | numbers)) for entity in sentence.entities
     ]
     origins = st.builds(Origin, anything, st.lists(anything).map(tuple), st.integers())
     return Sentence(

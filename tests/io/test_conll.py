@@ -30,9 +30,7 @@ def opened(path: Path, text: str, **options: Any) -> Source:
     return open_corpus(path, ReadOptions(**options))
 
 
-def labels(
-    path: Path, text: str, **options: Any
-) -> list[tuple[tuple[str, ...], tuple[tuple[int, int, str], ...]]]:
+def labels(path: Path, text: str, **options: Any) -> list[tuple[tuple[str, ...], tuple[tuple[int, int, str], ...]]]:
     return [(sentence.words, sentence.labels) for sentence in opened(path, text, **options)]
 
 
@@ -79,13 +77,14 @@ def test_layouts_that_say_the_same(path: Path, text: str) -> None:
         ("", "conll, empty"),
         ("\n \n", "conll, empty"),
         ("# only a comment\n", "conll, empty"),
+        ("-DOCSTART-\n", "conll, empty"),
     ],
 )
 def test_what_is_recognised(path: Path, text: str, description: str) -> None:
     assert opened(path, text).description == description
 
 
-@pytest.mark.parametrize("text", ["", " \n\n", "# nothing\n"])
+@pytest.mark.parametrize("text", ["", " \n\n", "# nothing\n", "-DOCSTART- -X- O\n"])
 def test_an_empty_file_is_an_empty_corpus(path: Path, text: str) -> None:
     assert labels(path, text) == []
 
@@ -131,10 +130,7 @@ def test_extra_columns_and_comments_go_out_as_they_came_in(path: Path) -> None:
 
 
 def test_ids(path: Path) -> None:
-    text = (
-        "# id 3-a\tdomain=en\na\tO\n\n# newdoc id = d\nb\tO\n\n"
-        "#sent_id = s 1\nc\tO\n\n# id = z\nd\tO\n\ne\tO\n"
-    )
+    text = "# id 3-a\tdomain=en\na\tO\n\n# newdoc id = d\nb\tO\n\n#sent_id = s 1\nc\tO\n\n# id = z\nd\tO\n\ne\tO\n"
     assert [sentence.id for sentence in opened(path, text)] == ["3-a", "train:2", "s", "z", "train:5"]
 
 
@@ -265,9 +261,7 @@ def test_two_thousand_words_with_an_entity_at_the_end(path: Path) -> None:
 
 @pytest.mark.parametrize("separator", ["\t", " "])
 @given(data=st.data(), scheme=st.sampled_from(list(SCHEMES)))
-def test_round_trip(
-    tmp_path_factory: pytest.TempPathFactory, separator: str, data: st.DataObject, scheme: str
-) -> None:
+def test_round_trip(tmp_path_factory: pytest.TempPathFactory, separator: str, data: st.DataObject, scheme: str) -> None:
     columns = data.draw(st.integers(0, 2))
     kind = sentences(forbidden=" " if separator == " " else "", columns=columns)
     written = data.draw(st.lists(kind, max_size=5))
@@ -278,9 +272,7 @@ def test_round_trip(
 
 
 @given(
-    st.lists(
-        st.sampled_from(["# a", "#", "# sent_id = 5", "# x\ty", "-DOCSTART- -X- O", "-DOCSTART-", "# O"])
-    ),
+    st.lists(st.sampled_from(["# a", "#", "# sent_id = 5", "# x\ty", "-DOCSTART- -X- O", "-DOCSTART-", "# O"])),
     st.sampled_from(["-DOCSTART-", "#", "# id x", "a"]),
 )
 @example(["-DOCSTART-"], "-DOCSTART-")

@@ -47,7 +47,7 @@ def test_the_format_is_recognised(tmp_path: Path, name: str, text: str, format: 
 def test_a_file_of_some_other_format_is_not_taken_for_text(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text('{\n  "words": ["a"]\n}\n')
-    with pytest.raises(DataError, match='extension ".json".*\n.*--format'):
+    with pytest.raises(DataError, match=r'extension ".json".*\n.*--format'):
         open_corpus(path)
     assert len(read(path, format="text")) == 3
 
@@ -95,9 +95,7 @@ def test_other_encodings(tmp_path: Path) -> None:
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "train.conll").write_text(CONLL)
-    with pytest.raises(
-        DataError, match=r"trian.conll: there is no such file\nFix: the folder has train.conll"
-    ):
+    with pytest.raises(DataError, match=r"trian.conll: there is no such file\nFix: .* has train.conll"):
         read(tmp_path / "trian.conll")
     with pytest.raises(DataError, match="no such file"):
         read(tmp_path / "nowhere" / "train.conll")
@@ -189,9 +187,11 @@ def test_writing_replaces_a_file_whole_or_not_at_all(tmp_path: Path) -> None:
 def test_a_full_disk_and_a_missing_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NerseryError, match="cannot be written: No such file or directory"):
         write([SENTENCE], tmp_path / "none" / "a.txt")
-    monkeypatch.setattr(
-        os, "replace", lambda *_: (_ for _ in ()).throw(OSError(28, "No space left on device"))
-    )
-    with pytest.raises(NerseryError, match="No space left on device. Nothing was changed"):
+
+    def fail(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "replace", fail)
+    with pytest.raises(NerseryError, match=r"No space left on device\. Nothing was changed"):
         write([SENTENCE], tmp_path / "a.txt")
     assert list(tmp_path.iterdir()) == []

@@ -109,7 +109,7 @@ def test_tags_are_repaired_and_counted(path: Path) -> None:
         ),
         ({"words": ["a"], "entities": [{"start": 0, "end": 1, "label": "X"}]}, '"entities" is'),
         ({"words": ["a"], "entities": [{"start": False, "end": 1, "type": "X"}]}, '"entities" is'),
-        ({"words": ["a"], "entities": [{"start": 0, "end": 1, "type": "X", "score": "1"}]}, '"entities" is'),
+        ({"words": ["a"], "entities": [{"start": 0, "end": 1, "type": "X", "score": ""}]}, '"entities" is'),
         ({"words": ["a"], "origin": {"parents": []}}, '"origin" is'),
         ({"words": ["a"], "columns": [["x", "y"]]}, "an extra column has not 1 values"),
         ({"words": ["a"], "columns": ["x"]}, '"columns" is'),
@@ -134,9 +134,7 @@ def test_all_problems_come_together(path: Path) -> None:
 
 
 def test_a_fault_of_tags_names_the_word(path: Path) -> None:
-    (problem,) = problems(
-        path, {"tokens": ["a", "b"], "tags": ["O", "I-X"]}, {"tokens": ["c"], "tags": ["B-X"]}
-    )
+    (problem,) = problems(path, {"tokens": ["a", "b"], "tags": ["O", "I-X"]}, {"tokens": ["c"], "tags": ["B-X"]})
     assert problem.startswith("1: word 1: 'I-X' continues an entity")
 
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from nersery.lm.load import ModelSource
 from nersery.lm.pieces import PieceEncoder, _spans, collate
+import itertools
 
 WORDS = ["Ada", "wrote", "in", "दिल्ली", "東京", "unseenword", "New", "👩‍👩‍👧"]
 
@@ -58,7 +59,7 @@ def test_spans_cover_all_words_and_advance(lengths: list[int], room: int) -> Non
     assert spans[0][0] == 0
     assert spans[-1][1] == len(lengths)
     assert all(sum(lengths[a:b]) <= room for a, b in spans)
-    for (a, b), (c, d) in zip(spans, spans[1:], strict=False):
+    for (a, b), (c, d) in itertools.pairwise(spans):
         assert a < c <= b < d
 
 

@@ -40,9 +40,7 @@ def test_says_what_a_sentence_duplicates():
 
 
 def test_a_leak_is_named_before_a_duplicate_of_gold():
-    assert reasons(corpus("new", "a b"), corpus("g", "a b"), corpus("t", "a b")) == [
-        "duplicate of held-out data"
-    ]
+    assert reasons(corpus("new", "a b"), corpus("g", "a b"), corpus("t", "a b")) == ["duplicate of held-out data"]
 
 
 def test_without_held_out_data():
@@ -54,17 +52,13 @@ def test_without_held_out_data():
 
 
 def test_scores_are_distances():
-    result = select(
-        corpus("new", "Ada wrote a poem", "Ada wrote a program", "x y z"), Duplicates(similarity=0.7), GOLD
-    )
+    result = select(corpus("new", "Ada wrote a poem", "Ada wrote a program", "x y z"), Duplicates(similarity=0.7), GOLD)
     scores = [*(reject.sentence.scores for reject in result.rejects), *(s.scores for s in result.corpus)]
     assert scores == [{"duplicates": 0.25}, {"duplicates": 0.0}, {"duplicates": 1.0}]
 
 
 def test_the_default_keeps_everything_that_is_not_the_same():
-    new = corpus(
-        "new", "Ada wrote a programme", "Ada wrote program", "wrote Ada a program", "Ada wrote a program ."
-    )
+    new = corpus("new", "Ada wrote a programme", "Ada wrote program", "wrote Ada a program", "Ada wrote a program .")
     assert reasons(new) == [None] * 4
 
 
@@ -87,9 +81,7 @@ def test_case_is_a_setting():
 @pytest.mark.parametrize("similarity", [1.0, 0.9])
 def test_encodings_of_one_text_are_the_same_and_joiners_are_not_lost(similarity):
     composed, decomposed = "caf\u00e9", "cafe\u0301"
-    assert reasons(corpus("n", decomposed), corpus("g", composed), similarity=similarity) == [
-        "duplicate of gold"
-    ]
+    assert reasons(corpus("n", decomposed), corpus("g", composed), similarity=similarity) == ["duplicate of gold"]
     assert reasons(corpus("n", decomposed), corpus("g", composed), ignore_case=False) == ["duplicate of gold"]
     assert reasons(corpus("n", "\u0645\u06cc\u200c\u0631"), corpus("g", "\u0645\u06cc\u0631")) == [None]
 
@@ -182,9 +174,7 @@ def test_candidates_that_share_an_id_are_an_error():
 def test_settings_are_checked(similarity):
     with pytest.raises(SettingsError, match="similarity is"):
         Duplicates(similarity=similarity)
-    assert check("select", "duplicates", {"similarity": similarity, "treshold": 1})[0].startswith(
-        "duplicates has no"
-    )
+    assert check("select", "duplicates", {"similarity": similarity, "treshold": 1})[0].startswith("duplicates has no")
 
 
 def test_the_registry_builds_it():

@@ -44,7 +44,9 @@ def test_it_learns_saves_and_loads(kind, head, scheme, tiny_models, tmp_path: Pa
     assert not [p for p in (tmp_path / "tagger").iterdir() if p.suffix in (".bin", ".pt", ".pkl")]
     again = load_tagger(tmp_path / "tagger")
     assert [s.entities for s in again.predict(GOLD)] == [s.entities for s in predicted]
-    assert [e.score for s in again.predict(GOLD) for e in s.entities] == [e.score for s in predicted for e in s.entities]
+    assert [e.score for s in again.predict(GOLD) for e in s.entities] == [
+        e.score for s in predicted for e in s.entities
+    ]
 
 
 def test_the_saved_folder_opens_as_a_pipeline(tiny_model, tmp_path: Path) -> None:
@@ -53,7 +55,9 @@ def test_the_saved_folder_opens_as_a_pipeline(tiny_model, tmp_path: Path) -> Non
     tagger = small(tiny_model)
     tagger.fit(GOLD)
     tagger.save(tmp_path / "tagger")
-    found = pipeline("token-classification", str(tmp_path / "tagger"), aggregation_strategy="first")("Grace lives in Oslo .")
+    found = pipeline("token-classification", str(tmp_path / "tagger"), aggregation_strategy="first")(
+        "Grace lives in Oslo ."
+    )
     assert [(entity["entity_group"], entity["word"]) for entity in found] == [("PER", "grace"), ("LOC", "oslo")]
 
 

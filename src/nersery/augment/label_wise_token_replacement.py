@@ -60,9 +60,7 @@ class LabelWiseTokenReplacement(Augmenter):
             for word, tag in zip(sentence.words, _tags(sentence), strict=True):
                 counts.setdefault(tag, Counter())[word] += 1
         if not counts:
-            raise DataError(
-                "there are no training sentences: label_wise_token_replacement has no word to put in"
-            )
+            raise DataError("there are no training sentences: label_wise_token_replacement has no word to put in")
         self._words = {tag: _Distribution.of(self._but_stop_words(words)) for tag, words in counts.items()}
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:

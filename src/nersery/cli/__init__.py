@@ -35,7 +35,10 @@ class Commands(TyperGroup):
         except NerseryError as error:
             _fail(str(error), error.exit_code)
         except KeyboardInterrupt:
-            _fail("interrupted. What is finished is kept: the same command goes on from there", INTERRUPTED_EXIT_CODE)
+            _fail(
+                "interrupted. What is finished is kept: the same command goes on from there",
+                INTERRUPTED_EXIT_CODE,
+            )
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(0) from None

@@ -24,7 +24,7 @@ from nersery.cli.options import (
     refuse_same_file,
     report_repairs,
 )
-from nersery.errors import DataError, SettingsError, did_you_mean
+from nersery.errors import DataError, Problem, SettingsError, did_you_mean
 
 Target = Annotated[Path, typer.Argument(help="The file to write: .jsonl, .conll or .txt.", metavar="OUTPUT")]
 Source = Annotated[str, typer.Argument(help="A corpus, or - for standard input.", metavar="INPUT")]
@@ -43,7 +43,8 @@ def stats(
 ) -> None:
     """Count sentences, words and entities by type; names every fault of a file."""
     rows = []
-    problems, fixes = [], []
+    problems: list[Problem] = []
+    fixes: list[str] = []
     for name in files:
         try:
             rows.append(_count(name, io.open_corpus(name, reading)))
@@ -172,11 +173,11 @@ def sample(
     from nersery.sampling import sample as draw
 
     refuse_same_file(source, target)
-    format_ = output_format(target, None)
+    io.format_of(target)
     if target.exists() and not force:
         raise SettingsError(f"{target} exists already. Choose another name, or allow to overwrite it (--force)")
     corpus = draw(Corpus(open_corpus(source, reading, quiet=quiet)), size, protocol, seed)
-    io.write(corpus, target, format_)
+    io.write(corpus, target)
     if ids is not None:
         write_atomic(ids, "".join(f"{sentence.id}\n" for sentence in corpus))
     types = Counter(entity.type for sentence in corpus for entity in sentence.entities)
@@ -191,7 +192,9 @@ def sample(
 def list_(
     what: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(help="augment, select, tagger, recipes, presets, protocols, repairs, examples; or the name of a method."),
+        typer.Argument(
+            help="augment, select, tagger, recipes, presets, protocols, repairs, examples; or the name of a method."
+        ),
     ] = None,
     json: AsJson = False,
 ) -> None:
@@ -218,13 +221,19 @@ def _listings() -> dict[str, Any]:
 
     def examples() -> dict[str, str]:
         folder = recipe.shipped("examples")
-        return {f"{recipe.EXAMPLE_PREFIX}{p.name}": f"{p.stat().st_size:,} bytes" for p in sorted(folder.iterdir()) if p.suffix in (".conll", ".txt")}
+        return {
+            f"{recipe.EXAMPLE_PREFIX}{p.name}": f"{p.stat().st_size:,} bytes"
+            for p in sorted(folder.iterdir())
+            if p.suffix in (".conll", ".txt")
+        }
 
     return {
         **{kind: (lambda kind=kind: methods(kind)) for kind in registry.KINDS},
         "recipes": lambda: {name: recipe.description_of(path) for name, path in recipe.shipped_recipes().items()},
         "presets": lambda: {name: preset["description"] for name, preset in recipe.presets().items()},
-        "protocols": lambda: {name: (protocol.__doc__ or "").split("\n")[0] for name, protocol in sampling.PROTOCOLS.items()},
+        "protocols": lambda: {
+            name: (protocol.__doc__ or "").split("\n")[0] for name, protocol in sampling.PROTOCOLS.items()
+        },
         "repairs": lambda: {name: repair.summary for name, repair in tags.REPAIRS.items()},
         "examples": examples,
     }
@@ -239,14 +248,14 @@ def _print_listings(listings: dict[str, dict[str, str]]) -> None:
 
 
 def _print_method(description: dict[str, Any]) -> None:
-    print(f"{description['kind']} {description['name']}\n\n{description['documentation']}\n\nSettings and their defaults:")
+    print(
+        f"{description['kind']} {description['name']}\n\n{description['documentation']}\n\nSettings and their defaults:"
+    )
     for name, setting in description["settings"].items():
         print(f"  {name} = {setting['default']!r}   ({setting['type']})")
 
 
-@app.command(
-    epilog="Examples:\n\n  nersery copy demo my-recipe.toml\n\n  nersery copy example:train.conll train.conll"
-)
+@app.command(epilog="Examples:\n\n  nersery copy demo my-recipe.toml\n\n  nersery copy example:train.conll train.conll")
 def copy(
     name: Annotated[str, typer.Argument(help="A shipped recipe, or an example file.")],
     target: Annotated[Path, typer.Argument(help="Where to write it.", metavar="OUTPUT")],
@@ -268,4 +277,6 @@ def copy(
         raise SettingsError(f"{target} exists already. Choose another name, or allow to overwrite it (--force)")
     shutil.copyfile(path, target)
     print(target)
-    print(f"note: run it with: nersery run {target} --out runs/{target.stem}", file=sys.stderr) if target.suffix == ".toml" else None
+    print(
+        f"note: run it with: nersery run {target} --out runs/{target.stem}", file=sys.stderr
+    ) if target.suffix == ".toml" else None

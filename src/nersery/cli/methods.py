@@ -21,7 +21,7 @@ from nersery.cli.options import (
     reads_corpora,
     refuse_same_file,
 )
-from nersery.loop import BATCH_SIZE, FileJob
+from nersery.loop import BATCH_SIZE, FileJob, content_hash, files_in
 
 BatchSize = Annotated[int, typer.Option(min=1, help="Sentences at once; changes speed, never results.")]
 
@@ -34,12 +34,7 @@ def file_job(target: Path, fingerprint: Mapping[str, Any]) -> FileJob:
 
 def fingerprint_of(path: str) -> str:
     """The content of an input, so that a job never goes on with a changed file."""
-    import hashlib
-
-    if path == "-":
-        return "standard input"
-    with open(path, "rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+    return content_hash(path) if path != "-" else "standard input"
 
 
 @app.command(
@@ -54,7 +49,9 @@ def augment(
     copies: Annotated[int, typer.Option(min=1, help="New sentences to try for each sentence.")] = 1,
     seed: Seed = 0,
     settings: Settings = None,
-    learn_from: Annotated[Optional[str], typer.Option(help="Labelled sentences to learn from; else the input itself.")] = None,  # noqa: UP045
+    learn_from: Annotated[
+        str | None, typer.Option(help="Labelled sentences to learn from; else the input itself.")
+    ] = None,
     batch_size: BatchSize = BATCH_SIZE,
     force: Force = False,
     quiet: Quiet = False,
@@ -73,7 +70,7 @@ def augment(
     job = file_job(
         target,
         {
-            "augment": method, "settings": chosen, "copies": copies, "seed": seed,
+            "augment": method, "settings": chosen, "files": files_in(chosen), "copies": copies, "seed": seed,
             "input": fingerprint_of(source), "learn_from": fingerprint_of(learn_from) if learn_from else None,
         },
     )  # fmt: skip
@@ -81,13 +78,18 @@ def augment(
     augmenter.fit(corpus if learn_from is None else open_corpus(learn_from, reading, quiet=quiet))
     with Progress(method, quiet=quiet) as progress:
         tally = job.run(
-            tasks(corpus, copies), step(augmenter, seed), batch_size=batch_size, progress=progress, overwrite=force
+            tasks(corpus, copies),
+            step(augmenter, seed),
+            batch_size=batch_size,
+            progress=progress,
+            overwrite=force,
         )
     print(f"{target}: {tally}")
 
 
 @app.command(
-    epilog="Examples:\n\n  nersery select more.jsonl kept.jsonl --method agreement --gold train.conll --set tagger=my-tagger\n\n"
+    epilog="Examples:\n\n  nersery select more.jsonl kept.jsonl --method agreement --gold train.conll "
+    "--set tagger=my-tagger\n\n"
     "  nersery select more.jsonl kept.jsonl --method duplicates --gold train.conll --held-out test.conll"
 )
 @reads_corpora
@@ -115,7 +117,10 @@ def select(
         chosen["threshold"] = threshold
     selector = registry.create("select", method, chosen)
     inputs = {name: fingerprint_of(name) for name in (source, gold, *(held_out or ()))}
-    job = file_job(target, {"select": method, "settings": chosen, "inputs": list(inputs.values())})
+    job = file_job(
+        target,
+        {"select": method, "settings": chosen, "files": files_in(chosen), "inputs": list(inputs.values())},
+    )
     job.check_target(overwrite=force)
     selector.fit(list(open_corpus(gold, reading, quiet=quiet)), held_out=_all(held_out or (), reading))
     candidates = open_corpus(source, reading, quiet=quiet)

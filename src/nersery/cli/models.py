@@ -27,6 +27,7 @@ from nersery.cli.options import (
 )
 from nersery.data import Corpus
 from nersery.errors import SettingsError
+from nersery.loop import files_in
 
 
 @app.command(
@@ -35,7 +36,10 @@ from nersery.errors import SettingsError
 )
 @reads_corpora
 def train(
-    files: Annotated[list[str], typer.Argument(help="Labelled corpora, then the folder to write.", metavar="INPUT... FOLDER")],
+    files: Annotated[
+        list[str],
+        typer.Argument(help="Labelled corpora, then the folder to write.", metavar="INPUT... FOLDER"),
+    ],
     dev: Annotated[Optional[str], typer.Option(help="Labelled sentences to choose the best weights by.")] = None,  # noqa: UP045
     method: Annotated[str, typer.Option(help="`nersery list tagger` names them.")] = "transformer",
     preset: Annotated[Optional[str], typer.Option(help="A paper's settings; `nersery list presets`.")] = None,  # noqa: UP045
@@ -51,7 +55,9 @@ def train(
     from nersery.recipe import settings_of, with_preset
 
     if len(files) < 2:
-        raise SettingsError("name at least one corpus and, last, the folder to write: nersery train train.conll my-tagger")
+        raise SettingsError(
+            "name at least one corpus and, last, the folder to write: nersery train train.conll my-tagger"
+        )
     *names, folder_name = files
     folder = Path(folder_name)
     if folder.exists() and not force:
@@ -94,7 +100,7 @@ def predict(
     from nersery.tagger.base import load_tagger
 
     refuse_same_file(source, target)
-    job = file_job(target, {"predict": tagger, "input": fingerprint_of(source)})
+    job = file_job(target, {"predict": files_in({"tagger": tagger}) or tagger, "input": fingerprint_of(source)})
     job.check_target(overwrite=force)
     corpus = open_corpus(source, reading, quiet=quiet)
     loaded = load_tagger(tagger)
@@ -141,7 +147,7 @@ def evaluate(
 def _read_predicted(gold: Corpus, name: str, reading: io.ReadOptions) -> Corpus:
     """Predicted sentences; where a format kept no ids, the first one belongs to the first gold one, and so on."""
     predicted = Corpus(io.open_corpus(name, reading))
-    if len(predicted) != len(gold) or any(sentence.id in gold for sentence in predicted):
+    if len(predicted) != len(gold) or any(sentence.id in gold.by_id for sentence in predicted):
         return predicted
     return Corpus(replace(guess, id=truth.id) for truth, guess in zip(gold, predicted, strict=True))
 

@@ -17,7 +17,11 @@ from nersery.errors import SettingsError
 
 Settings = Annotated[
     Optional[list[str]],  # noqa: UP045 - typer reads the annotation at run time
-    typer.Option("--set", metavar="KEY=VALUE", help="A setting of the method; may be repeated. `nersery list METHOD` shows them."),
+    typer.Option(
+        "--set",
+        metavar="KEY=VALUE",
+        help="A setting of the method; may be repeated. `nersery list METHOD` shows them.",
+    ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same bytes.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the output, or a job that was left unfinished.")]
@@ -25,12 +29,23 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")]
 
 _READING: dict[str, Any] = {
-    "format": Annotated[str, typer.Option("--format", help="Of the input: auto, conll, jsonl or text.", rich_help_panel="Reading")],
-    "encoding": Annotated[str, typer.Option("--encoding", help="Of the input, e.g. latin-1.", rich_help_panel="Reading")],
-    "language": Annotated[str, typer.Option("--language", help="Of the input, e.g. en or hi.", rich_help_panel="Reading")],
+    "format": Annotated[
+        str,
+        typer.Option("--format", help="Of the input: auto, conll, jsonl or text.", rich_help_panel="Reading"),
+    ],
+    "encoding": Annotated[
+        str, typer.Option("--encoding", help="Of the input, e.g. latin-1.", rich_help_panel="Reading")
+    ],
+    "language": Annotated[
+        str, typer.Option("--language", help="Of the input, e.g. en or hi.", rich_help_panel="Reading")
+    ],
     "scheme_in": Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option("--scheme-in", help="Tag scheme of the input; recognised when not given.", rich_help_panel="Reading"),
+        typer.Option(
+            "--scheme-in",
+            help="Tag scheme of the input; recognised when not given.",
+            rich_help_panel="Reading",
+        ),
     ],
     "word_column": Annotated[
         Optional[int],  # noqa: UP045
@@ -42,7 +57,12 @@ _READING: dict[str, Any] = {
     ],
     "repair": Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option("--repair", metavar="NAME", help="Mend broken tags; `nersery list repairs`.", rich_help_panel="Reading"),
+        typer.Option(
+            "--repair",
+            metavar="NAME",
+            help="Mend broken tags; `nersery list repairs`.",
+            rich_help_panel="Reading",
+        ),
     ],
 }
 _DEFAULTS: dict[str, Any] = {

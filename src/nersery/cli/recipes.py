@@ -17,11 +17,17 @@ from nersery.cli.options import AsJson, Quiet, print_json
     "  nersery run my-recipe.toml --out runs/mine --set data.train=my.conll --set 'seeds=[0, 1, 2]'"
 )
 def run(
-    recipe: Annotated[str, typer.Argument(help="A TOML file, or the name of a shipped recipe (`nersery list recipes`).")],
+    recipe: Annotated[
+        str, typer.Argument(help="A TOML file, or the name of a shipped recipe (`nersery list recipes`).")
+    ],
     out: Annotated[Optional[Path], typer.Option(help="The run's folder; runs/NAME when not given.")] = None,  # noqa: UP045
     overrides: Annotated[
         Optional[list[str]],  # noqa: UP045
-        typer.Option("--set", metavar="KEY=VALUE", help="Change the recipe, e.g. tagger.steps=100 or augment.NAME.copies=5."),
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="Change the recipe, e.g. tagger.steps=100 or augment.NAME.copies=5.",
+        ),
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Check recipe and files, run nothing.")] = False,
     json: AsJson = False,

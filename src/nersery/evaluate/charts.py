@@ -49,9 +49,7 @@ class Scale:
         rough = (self.high - self.low) / count
         power = 10.0 ** math.floor(math.log10(rough))
         step = next(multiple * power for multiple in (1, 2, 5, 10) if multiple * power >= rough * (1 - 1e-9))
-        return [
-            number * step for number in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)
-        ]
+        return [number * step for number in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
 
 
 def padded(values: Iterable[float], least: float = 2.0) -> Scale:
@@ -70,13 +68,9 @@ def f1_chart(arms: Sequence[Arm], reference: Arm | None, seeds: Sequence[int] = 
     arms = [arm for arm in arms if mean_f1(arm) is not None]
     scale = padded(100 * value for arm in arms for value in _extent(arm["f1"]))
     bottom = ROW * len(arms) + 6
-    parts = [_tick(scale, value, bottom) for value in scale.ticks()]
+    parts = [_tick(scale, value, bottom) for value in scale.ticks() if 0 <= value <= 100]
     if reference is not None and (mean := mean_f1(reference)) is not None:
-        parts.append(
-            Markup('<line class="reference" x1="{0}" x2="{0}" y1="0" y2="{1}"/>').format(
-                scale.at(100 * mean), bottom
-            )
-        )
+        parts.append(_upright("reference", scale.at(100 * mean), 0, bottom))
     parts += [_row(arm, scale, ROW * place, arm is reference, seeds) for place, arm in enumerate(arms)]
     summary = "; ".join(f"{label(arm)} {spread(arm['f1'])}" for arm in arms)
     return Markup(
@@ -107,36 +101,29 @@ def _upright(kind: str, x: str, top: float, bottom: float) -> Markup:
 
 def _row(arm: Arm, scale: Scale, top: int, is_reference: bool, seeds: Sequence[int]) -> Markup:
     middle = top + 34
-    mean, deviation = 100 * arm["f1"]["mean"], arm["f1"].get("std")
-    parts = [
-        Markup(
-            '<text class="name" x="0" y="{0}">{1}<title>{2}</title></text>'
-            '<text class="value" x="100%" y="{0}">{3}</text>'
-            '<line class="track" x1="0" x2="100%" y1="{4}" y2="{4}"/>'
-        ).format(top + 19, _shortened(label(arm)), label(arm), spread(arm["f1"]), middle)
-    ]
+    texts = Markup(
+        '<text class="name" x="0" y="{0}">{1}<title>{2}</title></text>'
+        '<text class="value" x="100%" y="{0}">{3}</text>'
+        '<line class="track" x1="0" x2="100%" y1="{4}" y2="{4}"/>'
+    ).format(top + 19, _shortened(label(arm)), label(arm), spread(arm["f1"]), middle)
+    kind = "arm baseline" if is_reference else "arm"
+    return Markup('<g class="{}">{}{}</g>').format(kind, texts, _marks(arm["f1"], scale, middle, seeds))
+
+
+def _marks(measure: Mapping[str, Any], scale: Scale, middle: int, seeds: Sequence[int]) -> Markup:
+    mean, deviation = 100 * measure["mean"], measure.get("std")
+    parts = []
     if deviation is not None:
-        width = 100 * (scale(mean + 100 * deviation) - scale(mean - 100 * deviation))
-        parts.append(
-            Markup('<rect class="spread" x="{}" width="{:.2f}%" y="{}" height="12" rx="2"/>').format(
-                scale.at(mean - 100 * deviation), width, middle - 6
-            )
-        )
-    parts.append(
-        Markup('<line class="mean" x1="{0}" x2="{0}" y1="{1}" y2="{2}"/>').format(
-            scale.at(mean), middle - 9, middle + 9
-        )
-    )
-    for number, value in enumerate(arm["f1"].get("values") or ()):
+        low, high = mean - 100 * deviation, mean + 100 * deviation
+        band = Markup('<rect class="spread" x="{}" width="{:.2f}%" y="{}" height="12" rx="2"/>')
+        parts.append(band.format(scale.at(low), 100 * (scale(high) - scale(low)), middle - 6))
+    parts.append(_upright("mean", scale.at(mean), middle - 9, middle + 9))
+    for number, value in enumerate(measure.get("values") or ()):
         if value is not None:
             seed = seeds[number] if number < len(seeds) else f"number {number + 1}"
-            parts.append(
-                Markup(
-                    '<circle class="seed" cx="{}" cy="{}" r="4"><title>seed {}: {}</title></circle>'
-                ).format(scale.at(100 * value), middle + _jitter(number), seed, percent(value))
-            )
-    kind = "arm baseline" if is_reference else "arm"
-    return Markup('<g class="{}">{}</g>').format(kind, Markup("").join(parts))
+            dot = Markup('<circle class="seed" cx="{}" cy="{}" r="4"><title>seed {}: {}</title></circle>')
+            parts.append(dot.format(scale.at(100 * value), middle + _jitter(number), seed, percent(value)))
+    return Markup("").join(parts)
 
 
 def _jitter(number: int) -> int:
@@ -257,7 +244,5 @@ def _panel_axes(across: Scale, up: Scale) -> Markup:
         )
     for value in across.ticks(4):
         x, _ = _place((value, 0), (across, up))
-        parts.append(
-            Markup('<text class="tick" x="{:.1f}" y="{}">{}</text>').format(x, PANEL_HEIGHT - 5, f"{value:g}")
-        )
+        parts.append(Markup('<text class="tick" x="{:.1f}" y="{}">{}</text>').format(x, PANEL_HEIGHT - 5, f"{value:g}"))
     return Markup("").join(parts)

@@ -64,11 +64,7 @@ def compared(
     return segments(parent, in_parent), segments(child, in_child)
 
 
-def _segment(
-    type_: str | None, words: Sequence[str], start: int, end: int, kept: frozenset[int] | None
-) -> Segment:
+def _segment(type_: str | None, words: Sequence[str], start: int, end: int, kept: frozenset[int] | None) -> Segment:
     positions = range(start, end)
     groups = groupby(positions, key=lambda position: kept is not None and position not in kept)
-    return Segment(
-        type_, tuple(Run(" ".join(words[place] for place in group), changed) for changed, group in groups)
-    )
+    return Segment(type_, tuple(Run(" ".join(words[place] for place in group), changed) for changed, group in groups))

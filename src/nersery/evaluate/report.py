@@ -73,6 +73,8 @@ def _context(report: Mapping[str, Any]) -> dict[str, Any]:
         "reference": baseline(arms),
         "verdict": verdict(arms, len(full["seeds"])),
         "types": types,
+        "scored_types": [name for name in types if any(name in arm["per_type"] for arm in arms)],
+        "data_types": [name for name in types if any(name in split["types"] for split in splits)],
         "hues": {name: round(20 + number * GOLDEN_ANGLE) % 360 for number, name in enumerate(types)},
         "comparisons": len(tested),
         "test_name": next((one["test"] for one in tested if one.get("test")), ""),
@@ -144,10 +146,7 @@ def setting_tables(recipe: Mapping[str, Any]) -> list[tuple[str, list[tuple[str,
         if isinstance(value, Mapping):
             tables.append((key, list(_settings(value))))
         elif isinstance(value, list) and value and all(isinstance(part, Mapping) for part in value):
-            tables += [
-                (_part_title(key, number, part), list(_settings(part)))
-                for number, part in enumerate(value, 1)
-            ]
+            tables += [(_part_title(key, number, part), list(_settings(part))) for number, part in enumerate(value, 1)]
         else:
             general += _settings({key: value})
     return ([("general", general)] if general else []) + tables

@@ -86,9 +86,7 @@ class Scores:
         """The counts of two corpora, or of two parts of one, together."""
         types = sorted({*self.per_type, *other.per_type})
         none = Counts()
-        return Scores(
-            {type_: self.per_type.get(type_, none) + other.per_type.get(type_, none) for type_ in types}
-        )
+        return Scores({type_: self.per_type.get(type_, none) + other.per_type.get(type_, none) for type_ in types})
 
     def as_dict(self) -> dict[str, Any]:
         """Figures and counts, for JSON."""

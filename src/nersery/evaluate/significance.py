@@ -124,9 +124,7 @@ def _resampled(pair: NDArray[np.int64], samples: int, rng: np.random.Generator) 
     import numpy as np
 
     sentences = pair.shape[2]
-    rows, occurrences = np.unique(
-        pair.transpose(2, 0, 1, 3).reshape(sentences, -1), axis=0, return_counts=True
-    )
+    rows, occurrences = np.unique(pair.transpose(2, 0, 1, 3).reshape(sentences, -1), axis=0, return_counts=True)
     block = max(1, BLOCK_CELLS // len(rows))
     drawn = []
     for start in range(0, samples, block):
@@ -184,9 +182,7 @@ def sign_flip(baseline: Sequence[float], system: Sequence[float], *, seed: int =
     if n <= EXACT_SEEDS:
         signs = np.array(list(product((1.0, -1.0), repeat=n)))
     else:
-        signs = np.random.default_rng(item_seed(seed, "sign_flip")).choice(
-            (1.0, -1.0), size=(2**EXACT_SEEDS, n)
-        )
+        signs = np.random.default_rng(item_seed(seed, "sign_flip")).choice((1.0, -1.0), size=(2**EXACT_SEEDS, n))
         signs[0] = 1.0
     flipped = signs @ (np.asarray(system, dtype=np.float64) - np.asarray(baseline, dtype=np.float64)) / n
     return _count_extreme(flipped, float(flipped[0])) / len(signs)

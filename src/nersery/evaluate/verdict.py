@@ -88,7 +88,9 @@ def verdict(arms: Sequence[Arm], seeds: int) -> Verdict:
         return Verdict("unclear", f"{_score(reference)}; no augmentation was tried.", caution)
     best = max(tried, key=lambda arm: difference(arm, reference) or 0.0)
     others = _others([arm for arm in tried if arm is not best], reference)
-    return Verdict(_tone(best), _sentence(best, reference), (*_corrected(best, tried), *others, *caution))
+    return Verdict(
+        _tone(best), _sentence(best, reference, len(tried) > 1), (*_corrected(best, tried), *others, *caution)
+    )
 
 
 def _score(arm: Arm) -> str:
@@ -102,7 +104,7 @@ def _tone(arm: Arm) -> Literal["better", "worse", "unclear"]:
     return "better" if tested["difference"] > 0 else "worse"
 
 
-def _sentence(best: Arm, reference: Arm) -> str:
+def _sentence(best: Arm, reference: Arm, several: bool) -> str:
     gap = difference(best, reference) or 0.0
     side = "over" if gap > 0 else "under"
     place = "level with" if signed(gap) == "0.0" else f"{percent(abs(gap))} {side}"
@@ -112,9 +114,8 @@ def _sentence(best: Arm, reference: Arm) -> str:
     else:
         evidence = f"(95 % interval {interval(tested)}, {_p(tested['p'])})"
         chance = ", which may be chance" if _tone(best) == "unclear" and signed(gap) != "0.0" else ""
-    opening = "" if gap > 0 else "No method helped. The best, "
-    verb = f"{_score(best)}," if gap > 0 else f"{label(best)}, has {percent(mean_f1(best))} F1,"
-    return f"{opening}{verb} {place} {label(reference)}{chance} {evidence}."
+    opening = "" if gap > 0 else "No method helped. The best is " if several else "Augmentation did not help. "
+    return f"{opening}{_score(best)}, {place} {label(reference)}{chance} {evidence}."
 
 
 def _others(arms: Sequence[Arm], reference: Arm) -> tuple[str, ...]:

@@ -60,22 +60,16 @@ class ReadOptions:
     scheme: str | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(
-            self, "repair", (self.repair,) if isinstance(self.repair, str) else tuple(self.repair)
-        )
+        object.__setattr__(self, "repair", (self.repair,) if isinstance(self.repair, str) else tuple(self.repair))
         problems = [
             f'there is no repair "{name}"; {did_you_mean(name, tags.REPAIRS)}'
             for name in self.repair
             if name not in tags.REPAIRS
         ]
         if self.format not in (AUTO, *FORMATS):
-            problems.append(
-                f'there is no input format "{self.format}"; {did_you_mean(self.format, (AUTO, *FORMATS))}'
-            )
+            problems.append(f'there is no input format "{self.format}"; {did_you_mean(self.format, (AUTO, *FORMATS))}')
         if not _is_encoding(self.encoding):
-            problems.append(
-                f'there is no encoding "{self.encoding}"; examples: utf-8, latin-1, utf-16, gb18030'
-            )
+            problems.append(f'there is no encoding "{self.encoding}"; examples: utf-8, latin-1, utf-16, gb18030')
         for name, column in (("word_column", self.word_column), ("tag_column", self.tag_column)):
             if column is not None and column < 1:
                 problems.append(f"{name} is {column}, expected 1 or more: the first column is 1")
@@ -195,9 +189,7 @@ class Pass:
         self.problems += problems
         self._fixes.update(dict.fromkeys(fix for flaw in flaws for fix in flaw.fixes))
         if len(self.problems) >= MOST_PROBLEMS:
-            self.problems.append(
-                Problem(f"reading stopped after {len(self.problems):,} problems", self.file.name)
-            )
+            self.problems.append(Problem(f"reading stopped after {len(self.problems):,} problems", self.file.name))
             raise self.error()
 
     def count(self, *repaired: Mapping[str, int]) -> None:

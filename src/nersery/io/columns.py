@@ -129,12 +129,16 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
     columns = list(zip(*(row for row in rows if len(row) == width), strict=True))
     tag = _tag_position(columns, options, _SURE_SIGNS if sure else _ALL_SIGNS)
     if tag is None or (sure and count < NEARLY_ALL * len(rows)):
-        if sure or all(row[0][:1] == "#" for row in rows):
+        if sure or all(_may_be_comment(row[0]) for row in rows):
             return None
         raise _no_tags(file, columns)
     word = _word_position(sentences, width, tag, options)
     tabs = 2 * sum("\t" in line for sentence in sentences for line in sentence) > len(rows)
     return Layout(width, word, tag, tabs, RAGGED_LINES in options.repair)
+
+
+def _may_be_comment(line: str) -> bool:
+    return line[:1] == "#" or line.startswith(DOCUMENT_MARK)
 
 
 def _sample(lines: Iterable[str]) -> list[list[str]]:
@@ -145,10 +149,10 @@ def _sample(lines: Iterable[str]) -> list[list[str]]:
     for line in lines:
         if not line.strip(BLANKS):
             sentences.append([])
-        elif not sentences[-1] and not marked and line[0] == "#":
+        elif not sentences[-1] and not marked and _may_be_comment(line):
             marked = line.rstrip(BLANKS) == WORD_MARK
             doubtful += [line] * (len(doubtful) < SAMPLE_LINES)
-        elif sentences[-1] or marked or not line.startswith(DOCUMENT_MARK):
+        else:
             sentences[-1].append(line)
             taken, marked = taken + 1, False
             if taken == SAMPLE_LINES:
@@ -186,9 +190,7 @@ def _word_position(sentences: Sequence[Sequence[str]], width: int, tag: int, opt
 
 def _counts_words(sentences: Sequence[Sequence[str]], column: int, width: int) -> bool:
     """Whether a column says 1, 2, 3 … in nearly every sentence, and in at least one of several words."""
-    counted = [
-        [row[column] for row in map(split_line, sentence) if len(row) == width] for sentence in sentences
-    ]
+    counted = [[row[column] for row in map(split_line, sentence) if len(row) == width] for sentence in sentences]
     running = [values == [str(number) for number in range(1, len(values) + 1)] for values in counted]
     return sum(running) >= NEARLY_ALL * len(counted) and any(
         is_running and len(values) > 1 for is_running, values in zip(running, counted, strict=True)
@@ -205,8 +207,6 @@ def _no_column(file: TextFile, role: str, column: int, width: int) -> DataError:
 def _no_tags(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError:
     values = ", ".join(repr(column[0]) for column in columns)
     return DataError(
-        Problem(
-            f"no column looks like tags (O, B-PER, I-PER …); the first line has: {values:.100}", file.name
-        ),
+        Problem(f"no column looks like tags (O, B-PER, I-PER …); the first line has: {values:.100}", file.name),
         fix="name the column by --tag-column, or the format by --format text or jsonl",
     )

@@ -78,15 +78,10 @@ class TextFile:
         fix = f"name the encoding that the file was written in, e.g. --encoding {likely}"
         try:
             with self.path.open(encoding=self.encoding, newline="\n", errors="surrogateescape") as stream:
-                bad = [
-                    (number, match[0])
-                    for number, match in enumerate(map(_BAD_BYTE.search, stream), 1)
-                    if match
-                ]
+                bad = [(number, match[0]) for number, match in enumerate(map(_BAD_BYTE.search, stream), 1) if match]
         except UnicodeError:  # an encoding of several bytes a character cannot be read past its first fault
             bad = []
         problems = [
-            Problem(f"the byte 0x{ord(byte) - 0xDC00:02x} is not {encoding}", self.name, number)
-            for number, byte in bad
+            Problem(f"the byte 0x{ord(byte) - 0xDC00:02x} is not {encoding}", self.name, number) for number, byte in bad
         ]
         return DataError(problems or Problem(f"the bytes are not {encoding}", self.name), fix=fix)

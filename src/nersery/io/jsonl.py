@@ -150,9 +150,7 @@ class JsonlSource(Source):
             pairs.update(zip([tags.OUTSIDE, *written], [*written, tags.OUTSIDE], strict=True))
         return pairs
 
-    def _entities(
-        self, value: Object, line: int, found: Pass
-    ) -> tuple[tuple[Entity, ...], Mapping[str, int]]:
+    def _entities(self, value: Object, line: int, found: Pass) -> tuple[tuple[Entity, ...], Mapping[str, int]]:
         key = next((key for key in _TAGS if key in value), None)
         if key is None:
             entities = (Entity(**entity) for entity in value.get("entities", ()))

@@ -118,7 +118,7 @@ def pick_device(name: str) -> torch.device:
 def has_fast_bf16(device: torch.device) -> bool:
     """Whether the processor computes in bf16 natively, so that it is faster than fp32."""
     if device.type == "cuda":
-        return torch.cuda.is_bf16_supported(including_emulation=False)
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+import itertools
 
 MAX_PIECES = 512
 """The longest window; some models claim to read any length."""
@@ -79,10 +80,8 @@ class PieceEncoder:
         room = self.max_pieces - len(self.prefix) - len(self.suffix)
         pieces = [ids[:room] for ids in self.pieces(words)]
         spans = _spans([len(ids) for ids in pieces], room, overlap=room // 4)
-        borders = [0, *((a[1] + b[0] + 1) // 2 for a, b in zip(spans, spans[1:], strict=False)), len(words)]
-        return [
-            self._window(pieces, span, (borders[number], borders[number + 1])) for number, span in enumerate(spans)
-        ]
+        borders = [0, *((a[1] + b[0] + 1) // 2 for a, b in itertools.pairwise(spans)), len(words)]
+        return [self._window(pieces, span, (borders[number], borders[number + 1])) for number, span in enumerate(spans)]
 
     def _window(self, pieces: Sequence[tuple[int, ...]], span: tuple[int, int], core: tuple[int, int]) -> Window:
         ids = list(self.prefix)

@@ -127,7 +127,7 @@ def train(
     for step in range(1, total + 1):
         with autocast(device, plan.precision):  # entered anew each step: it keeps the weights it has cast
             loss = loss_of(next(batches))
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(model.parameters(), plan.clip)
         optimizer.step()
         scheduler.step()
@@ -162,7 +162,7 @@ def _mean_loss(losses: Sequence[Tensor], step: int) -> float:
     mean = float(torch.stack(tuple(losses)).float().mean())
     if not math.isfinite(mean):
         raise SettingsError(
-            f"the training loss is {mean} at step {step}. Use a lower learning_rate, or precision = \"fp32\""
+            f'the training loss is {mean} at step {step}. Use a lower learning_rate, or precision = "fp32"'
         )
     return mean
 

@@ -17,11 +17,14 @@ class Agreement(Selector):
 
     Args:
         threshold: The lowest score to keep, in [0, 1]; 1.0 keeps exact agreement only, as both papers do.
-        tagger: The folder of a tagger trained on gold, or the name of a Hugging Face token-classification model; None
-            trains the default tagger on the gold sentences first. In a run it is the baseline's tagger of the same seed.
+        tagger: The folder of a tagger trained on gold, or a Hugging Face token-classification model; None takes the
+            baseline's tagger of the same seed in a run, and elsewhere trains the default tagger on gold first.
 
-    Reference: the post-processing of MELM (Zhou et al. 2022, section 2.4) and of ACLM's code (Ghosh et al. 2023).
-    Departures: the papers keep or drop; the score below 1.0 lets a user keep sentences that agree in part.
+    Reference:
+        The post-processing of MELM (Zhou et al. 2022, section 2.4) and of ACLM's code (Ghosh et al. 2023).
+
+    Departures:
+        The papers keep or drop; a score below 1.0 lets a user keep sentences that agree in part.
     """
 
     threshold: float = 1.0

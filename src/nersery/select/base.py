@@ -62,9 +62,7 @@ def step(selector: Selector) -> loop.Step[Sentence]:
     def run_batch(batch: Sequence[Sentence]) -> list[Outcome]:
         scores = selector.score(batch)
         if len(scores) != len(batch):
-            raise NerseryError(
-                f"{name} was given {len(batch)} sentences and answered with {len(scores)} scores"
-            )
+            raise NerseryError(f"{name} was given {len(batch)} sentences and answered with {len(scores)} scores")
         return [_judged(selector, name, *pair) for pair in zip(batch, scores, strict=True)]
 
     return run_batch

@@ -62,9 +62,7 @@ class Duplicates(Selector):
     def _memory(self) -> _Exact | _Near:
         return _Exact() if self.similarity == 1 else _Near(self.similarity)
 
-    def fit(
-        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), tagger: object = None
-    ) -> None:
+    def fit(self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), tagger: object = None) -> None:
         """Take note of what is there already."""
         self._seen, self._numbers, self._starts = self._memory(), {}, []
         for sentences in (held_out, gold):

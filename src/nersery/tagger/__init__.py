@@ -1,2 +1,3 @@
 """Taggers, one a file."""
+
 HELPERS = ("crf", "tagset")

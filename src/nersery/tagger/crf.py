@@ -56,6 +56,9 @@ class ConditionalRandomField(nn.Module):
         self.transitions = nn.Parameter(torch.zeros(allowed.shape))
         self.start = nn.Parameter(torch.zeros(allowed_start.shape))
         self.end = nn.Parameter(torch.zeros(allowed_end.shape))
+        self.forbidden: Tensor
+        self.forbidden_start: Tensor
+        self.forbidden_end: Tensor
         self.register_buffer("forbidden", (~allowed) * FORBIDDEN, persistent=False)
         self.register_buffer("forbidden_start", (~allowed_start) * FORBIDDEN, persistent=False)
         self.register_buffer("forbidden_end", (~allowed_end) * FORBIDDEN, persistent=False)

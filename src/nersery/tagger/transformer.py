@@ -68,9 +68,14 @@ class TransformerTagger(Tagger):
         revision: Branch, tag or commit of a model on the hub.
         trust_remote_code: Run code that comes with the model.
 
-    Reference: Devlin et al. 2019 (first piece, linear layer); Lample et al. 2016 (CRF).
-    Departures: linear heads are decoded by Viterbi over the legal sequences of the scheme rather than word by word, so
-        that no broken sequence is ever scored; a sentence longer than the model is read in overlapping windows.
+    Reference:
+        Devlin et al. 2019, BERT (first piece, linear layer); Lample et al. 2016, Neural Architectures for Named
+        Entity Recognition (CRF).
+
+    Departures:
+        - Linear heads are decoded by Viterbi over the legal sequences of the scheme rather than word by word, so
+          that no broken sequence is ever scored.
+        - A sentence longer than the model is read in overlapping windows.
     """
 
     model: str = "bundled"
