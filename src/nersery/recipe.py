@@ -279,8 +279,9 @@ def _method(kind: str, entry: Mapping[str, Any], place: str, default: str, probl
     if not isinstance(name, str) or not name:
         problems.append(f"{place}: method is missing; known: {', '.join(registry.names(kind))}")
         return MethodSettings("")
-    problems += [f"{place}: {problem}" for problem in registry.check(kind, name, settings)]
-    return MethodSettings(name, settings)
+    wrong = [f"{place}: {problem}" for problem in registry.check(kind, name, settings)]
+    problems += wrong
+    return MethodSettings(name, settings if wrong else {**registry.defaults(kind, name), **settings})
 
 
 def _selector(entry: Any, problems: list[str]) -> MethodSettings:

@@ -137,6 +137,11 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
     return field.init and field.default is nothing and field.default_factory is nothing
 
 
+def defaults(kind: str, name: str) -> dict[str, Any]:
+    """A method's settings where the user says nothing."""
+    return {setting.name: _default(setting) for setting in dataclasses.fields(get(kind, name)) if setting.init}
+
+
 def describe(kind: str, name: str) -> dict[str, Any]:
     """A method's documentation and its settings with type and default, as JSON values."""
     cls = get(kind, name)

@@ -179,7 +179,8 @@ def _spread(items: Sequence[Any], count: int) -> list[Any]:
 
 def _shown(sentence: Sentence) -> dict[str, Any]:
     entities = [{"start": e.start, "end": e.end, "type": e.type} for e in sentence.entities]
-    return {"id": sentence.id, "words": list(sentence.words), "entities": entities}
+    shown = {"id": sentence.id, "words": list(sentence.words), "entities": entities}
+    return {**shown, "language": sentence.language} if sentence.language else shown
 
 
 def _parent(child: Sentence, parents: Corpus) -> dict[str, Any] | None:

@@ -3,7 +3,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nersery.evaluate.charts import Scale, curve_scales, difference_bar, f1_chart, learning_curves, padded
+from nersery.evaluate.charts import Scale, curve_scales, difference_bar, f1_chart, f1_scale, learning_curves, padded
 from tests.evaluate.report_fixture import arm, build, measure
 
 
@@ -45,6 +45,11 @@ def test_one_seed_has_a_dot_and_no_band():
 def test_nothing_leaves_the_frame():
     chart = f1_chart([arm("a", [0.0, 1.0], [1, 1]), arm("b", [0.5, 0.5], [1, 1])], None)
     assert all(0 <= float(value) <= 100 for value in re.findall(r'="(-?[\d.]+)%"', chart))
+
+
+def test_the_scale_stays_within_what_f1_can_be():
+    scale = f1_scale([arm("a", [0.0, 0.0], [1, 1]), arm("b", [0.0, 1.0], [1, 1])])
+    assert (scale.low, scale.high) == (0.0, 100.0)
 
 
 def test_each_panel_has_a_line_and_a_best_step_for_each_seed_and_gold_behind():

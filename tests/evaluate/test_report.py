@@ -181,6 +181,17 @@ def test_a_report_of_nothing_renders():
         assert "Nothing was scored." in render_markdown(report)
 
 
+def test_a_sample_without_a_size_is_no_sample_and_nersery_has_one_version():
+    report = build()
+    report["sample"] = {"size": None, "protocol": "stratified"}
+    report["versions"]["nersery"] = "0.1.0"
+    for text in (Page(render_html(report)).text, render_markdown(report)):
+        assert "sample of" not in text
+        assert "stratified sample" not in text
+    names = [line for line in render_markdown(report).split("\n") if line.startswith("| nersery |")]
+    assert names == ["| nersery | 0.1.0 |"]
+
+
 def keys(value, path=()):
     """The paths of all keys, one for each shape; what a sentence is made of must be there."""
     if isinstance(value, dict) and "words" not in value:

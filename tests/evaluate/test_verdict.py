@@ -62,6 +62,7 @@ def test_several_comparisons_weaken_the_best_one():
     ("arms", "sentence"),
     [
         ([], "Nothing was scored."),
+        ([arm("gold", 0.0), arm("a", 0.0)], "Every F1 is 0: no tagger found an entity, so nothing can be compared."),
         ([GOLD], "gold only: 46.2 F1; no augmentation was tried."),
         ([GOLD, arm("a", None)], "gold only: 46.2 F1; no augmentation was tried."),
         ([arm("a", 0.5)], "a: 50.0 F1. Gold only was not run, so nothing says whether augmentation helped."),

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import pytest
@@ -8,7 +9,6 @@ from hypothesis import strategies as st
 
 from nersery.lm.load import ModelSource
 from nersery.lm.pieces import PieceEncoder, _spans, collate
-import itertools
 
 WORDS = ["Ada", "wrote", "in", "दिल्ली", "東京", "unseenword", "New", "👩‍👩‍👧"]
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,7 +9,6 @@ from hypothesis import strategies as st
 from nersery.data import Entity
 from nersery.errors import MissingResourceError
 from nersery.tagger.tagset import TagSet
-import itertools
 
 
 @st.composite

@@ -60,15 +60,21 @@ def padded(values: Iterable[float], least: float = 2.0) -> Scale:
     return Scale(low - room, high + room)
 
 
+def f1_scale(arms: Sequence[Arm]) -> Scale:
+    """A scale for the seeds' F1 and their spread, in percent points, within [0, 100]."""
+    scale = padded(100 * value for arm in arms if mean_f1(arm) is not None for value in _extent(arm["f1"]))
+    return Scale(max(0.0, scale.low), min(100.0, scale.high))
+
+
 def f1_chart(arms: Sequence[Arm], reference: Arm | None, seeds: Sequence[int] = ()) -> Markup:
     """F1 by arm: a dot for each seed, a line at the mean, a band of one standard deviation to either side.
 
     Lengths across are shares of the width, so text keeps its size on a narrow screen.
     """
     arms = [arm for arm in arms if mean_f1(arm) is not None]
-    scale = padded(100 * value for arm in arms for value in _extent(arm["f1"]))
+    scale = f1_scale(arms)
     bottom = ROW * len(arms) + 6
-    parts = [_tick(scale, value, bottom) for value in scale.ticks() if 0 <= value <= 100]
+    parts = [_tick(scale, value, bottom) for value in scale.ticks()]
     if reference is not None and (mean := mean_f1(reference)) is not None:
         parts.append(_upright("reference", scale.at(100 * mean), 0, bottom))
     parts += [_row(arm, scale, ROW * place, arm is reference, seeds) for place, arm in enumerate(arms)]
@@ -114,7 +120,7 @@ def _marks(measure: Mapping[str, Any], scale: Scale, middle: int, seeds: Sequenc
     mean, deviation = 100 * measure["mean"], measure.get("std")
     parts = []
     if deviation is not None:
-        low, high = mean - 100 * deviation, mean + 100 * deviation
+        low, high = max(scale.low, mean - 100 * deviation), min(scale.high, mean + 100 * deviation)
         band = Markup('<rect class="spread" x="{}" width="{:.2f}%" y="{}" height="12" rx="2"/>')
         parts.append(band.format(scale.at(low), 100 * (scale(high) - scale(low)), middle - 6))
     parts.append(_upright("mean", scale.at(mean), middle - 9, middle + 9))

@@ -67,6 +67,7 @@ def _context(report: Mapping[str, Any]) -> dict[str, Any]:
     for comparison, corrected in zip(tested, holm([one["p"] for one in tested]), strict=True):
         comparison["holm"] = corrected
     types = _types(full)
+    splits = full["data"].values()
     return {
         "report": full,
         "arms": arms,

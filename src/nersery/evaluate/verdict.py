@@ -80,6 +80,9 @@ def verdict(arms: Sequence[Arm], seeds: int) -> Verdict:
     caution = ("One seed: no spread is known; another seed may turn the order around.",) if seeds == 1 else ()
     if not scored:
         return Verdict("unclear", "Nothing was scored.")
+    if not any(map(mean_f1, scored)):
+        text = "Every F1 is 0: no tagger found an entity, so nothing can be compared."
+        return Verdict("unclear", text, ("Look at the learning curves; training may have been too short.",))
     if reference is None:
         best = max(tried, key=lambda arm: mean_f1(arm) or 0.0)
         text = f"{_score(best)}. Gold only was not run, so nothing says whether augmentation helped."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import sqlite3
 
-IN_MEMORY = 200_000
+IN_MEMORY = 20_000
 """How many ids are kept in memory; the rest goes to a temporary file."""
 
 

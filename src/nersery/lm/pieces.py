@@ -6,13 +6,13 @@ to the model as its unknown token.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
-import itertools
 
 MAX_PIECES = 512
 """The longest window; some models claim to read any length."""

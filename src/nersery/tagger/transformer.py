@@ -31,10 +31,10 @@ Head = Literal["linear", "crf"]
 Example = tuple[Window, tuple[int, ...]]
 """A window and the tag of each of its words."""
 
-ROWS = 32
+ROWS = 16
 """Windows in one forward pass. Prediction pads every pass to the same shape, so that a sentence gets the same
 numbers to the last bit whatever stands beside it."""
-LENGTH_MULTIPLE = 8
+LENGTH_MULTIPLE = 4
 DEFAULT_STEPS = 300
 CRF_FILE = "crf.safetensors"
 
