@@ -100,6 +100,11 @@ def test_iob1_takes_every_letter_for_what_it_can_only_mean() -> None:
         ("B-A M-A E-A S-A", "BMES"),
         ("B-A M-A E-A W-A", "BMEWO"),
         ("B_A E_A", "BIOES"),
+        ("B-A I-A O B-A O S-A", "IOB2"),
+        ("I-A I-A O S-A", "IOB1"),
+        ("B-A E-A O S-A O I-A", "BIOES"),
+        ("B-X-A I-A", "IOB2"),
+        ("I-X-A I-A", "IOB1"),
         ("-A I-A B-B", "IOB2"),
     ],
 )

@@ -84,10 +84,17 @@ class Sentence:
             if fault is not None:  # perhaps only out of order, which is seldom and need not cost the others a look
                 object.__setattr__(self, "entities", tuple(sorted(self.entities)))
                 fault = _fault_of_entities(self.entities, self.words)
+        if fault is None and not self._can_be_stored():
+            fault = "a type, id, language or comment holds a lone surrogate, which no file can store"
         if fault is None and self.columns and any(len(column) != len(self.words) for column in self.columns):
             fault = f"an extra column has not {len(self.words)} values, one for each word"
         if fault is not None:
             raise DataError(Problem(fault, sentence=self.id or None))
+
+    def _can_be_stored(self) -> bool:
+        """Whether everything but the words, which are looked at by themselves, can be written as UTF-8."""
+        names = "".join((self.id, self.language, *self.comments, *[entity.type for entity in self.entities]))
+        return names.isascii() or not any("\ud800" <= character <= "\udfff" for character in names)
 
     def __len__(self) -> int:
         """The number of words."""

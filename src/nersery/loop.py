@@ -94,7 +94,7 @@ class Result:
 
 
 def run(
-    items: Iterable[Item],
+    items: Iterable[Item | Reject],
     step: Step[Item],
     *,
     batch_size: int = BATCH_SIZE,
@@ -103,6 +103,7 @@ def run(
     """Apply a step to items batch by batch, and yield one outcome for each item in order.
 
     Args:
+        items: One that is a `Reject` already, since the reader left it out, passes through untouched.
         batch_size: Items handed to the step at once; it changes speed, never results.
 
     Raises:
@@ -112,10 +113,13 @@ def run(
         raise SettingsError(f"batch_size is {batch_size}, expected 1 or more")
     iterator = iter(items)
     while batch := list(islice(iterator, batch_size)):
-        outcomes = step(batch)
-        if len(outcomes) != len(batch):
-            raise NerseryError(f"a step was given {len(batch)} items and answered with {len(outcomes)} outcomes")
-        yield from outcomes
+        tasks = [item for item in batch if not isinstance(item, Reject)]
+        outcomes = step(tasks) if tasks else []
+        if len(outcomes) != len(tasks):
+            raise NerseryError(f"a step was given {len(tasks)} items and answered with {len(outcomes)} outcomes")
+        done = iter(outcomes)
+        for item in batch:
+            yield item if isinstance(item, Reject) else next(done)
         if progress is not None:
             progress.advance(len(batch))
 
@@ -179,7 +183,7 @@ class FileJob:
 
     def run(
         self,
-        items: Iterable[Item],
+        items: Iterable[Item | Reject],
         step: Step[Item],
         *,
         batch_size: int = BATCH_SIZE,
@@ -195,7 +199,7 @@ class FileJob:
         """
         self.check_target(overwrite=overwrite)
         self.part.mkdir(parents=True, exist_ok=True)
-        with _locked(self.part):
+        with locked(self.part):
             journal = self._open_journal(overwrite)
             if not journal.finished:
                 self._fill(journal, items, step, batch_size, progress)
@@ -222,7 +226,7 @@ class FileJob:
     def _fill(
         self,
         journal: _Journal,
-        items: Iterable[Item],
+        items: Iterable[Item | Reject],
         step: Step[Item],
         batch_size: int,
         progress: Progress | None,
@@ -330,8 +334,16 @@ def content_hash(path: str | Path) -> str:
 
 def files_in(settings: Mapping[str, Any]) -> dict[str, str]:
     """The content hashes of the files and folders that settings name, so that a job never goes on with others."""
-    paths = {key: value for key, value in settings.items() if isinstance(value, str) and Path(value).exists()}
+    paths = {key: value for key, value in settings.items() if isinstance(value, str) and _is_on_disk(value)}
     return {key: content_hash(path) for key, path in paths.items()}
+
+
+def _is_on_disk(value: str) -> bool:
+    """Whether a setting names a file or folder; an empty one does not, though `Path` takes it for this folder."""
+    try:
+        return bool(value) and Path(value).exists()
+    except OSError:  # too long for a name
+        return False
 
 
 def write_atomic(path: Path, text: str) -> None:
@@ -379,16 +391,24 @@ def _cut_to(path: Path, size: int) -> BinaryIO:
 
 
 @contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keep a second process out of the same job; the system drops the lock of a killed process."""
+def locked(folder: Path) -> Iterator[None]:
+    """Keep a second process out of a folder; the system drops the lock of a killed process.
+
+    Raises:
+        SettingsError: When another process is at work there.
+    """
     try:
         import fcntl
     except ImportError:  # Windows has no flock; two jobs on one file are then the user's own care
         yield
         return
-    with (folder / "lock").open("w") as stream:
+    file = folder / "lock"
+    with file.open("w") as stream:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             raise SettingsError(f"another process is writing {folder}. Wait for it, or choose another output") from None
-        yield
+        try:
+            yield
+        finally:
+            file.unlink(missing_ok=True)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import math
+import os
 import tomllib
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+import unicodedata
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -12,13 +15,24 @@ from typing import Any
 
 from nersery import registry
 from nersery.errors import SettingsError, did_you_mean
+from nersery.io import ReadOptions
+from nersery.overrides import EXAMPLE_PREFIX, SPLITS, apply
 from nersery.sampling import PROTOCOLS
 
 GOLD = "gold"
 """The name of the baseline that every run trains: the tagger on gold sentences alone."""
 
-EXAMPLE_PREFIX = "example:"
-"""In front of a path: the file comes with nersery."""
+RESERVED = (GOLD, "sample")
+"""Folders that every run has, so that no arm can be called so."""
+
+LONGEST_NAME = 200
+"""In bytes of UTF-8; file systems allow 255."""
+
+LARGEST_SEED = 2**32 - 1
+MOST_SAMPLES = 10_000_000
+
+KEYS = ("name", "description", "seeds", "keep_taggers", "data", "sample", "tagger", "augment", "select", "evaluate")
+"""What a recipe may say at its top."""
 
 
 @dataclass
@@ -41,6 +55,16 @@ class DataSettings:
     word_column: int | None = None
     tag_column: int | None = None
     scheme: str | None = None
+
+    @property
+    def reading(self) -> ReadOptions:
+        """How the files are read.
+
+        Raises:
+            SettingsError: With all values that cannot be used.
+        """
+        options = {key: value for key, value in asdict(self).items() if key not in SPLITS}
+        return ReadOptions(**{**options, "repair": tuple(self.repair)})
 
 
 @dataclass
@@ -114,16 +138,17 @@ class Recipe:
     evaluate: EvaluateSettings = field(default_factory=EvaluateSettings)
     keep_taggers: bool = True
     source: str = ""
+    overrides: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """All settings as JSON values, without the name of the file they were read from."""
-        return {key: value for key, value in asdict(self).items() if key != "source"}
+        """All settings as JSON values, without the file and the command line that they come from."""
+        return {key: value for key, value in asdict(self).items() if key not in ("source", "overrides")}
 
     def path(self, name: str) -> Path:
         """Where a data file of the recipe lies; relative names start from the recipe's own folder."""
         if name.startswith(EXAMPLE_PREFIX):
             return shipped("examples") / name.removeprefix(EXAMPLE_PREFIX)
-        return find(self.source).parent / Path(name).expanduser()
+        return find(self.source).parent / os.path.expanduser(name)
 
 
 def shipped(kind: str) -> Path:
@@ -147,7 +172,7 @@ def find(name: str) -> Path:
     Raises:
         SettingsError: When there is neither.
     """
-    if Path(name).is_file():
+    if os.path.isfile(name):
         return Path(name)
     known = shipped_recipes()
     if name in known:
@@ -161,7 +186,8 @@ def load(name: str, overrides: Iterable[str] = ()) -> Recipe:
     Args:
         name: A path, or the name of a shipped recipe.
         overrides: ``key=value`` with dots in the key, e.g. ``tagger.steps=100``; an ``augment`` entry is named by its
-            name: ``augment.melm.copies=5``. Values are TOML, or else plain strings.
+            name: ``augment.melm.copies=5``. Values are TOML, or else plain strings. Data files start from the
+            working directory, those in the recipe from its folder.
 
     Raises:
         SettingsError: With all problems at once.
@@ -169,41 +195,26 @@ def load(name: str, overrides: Iterable[str] = ()) -> Recipe:
     path = find(name)
     try:
         table = tomllib.loads(path.read_text("utf-8-sig"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SettingsError(f"{path} is not a TOML file in UTF-8: {error}") from error
-    problems: list[str] = []
-    for override in overrides:
-        problems += _override(table, override)
+    overrides = tuple(overrides)
+    problems = [problem for override in overrides if (problem := apply(table, override))]
     recipe = parse(table, problems)
     if recipe is None:
         lines = "\n".join(f"  {number}. {problem}" for number, problem in enumerate(problems, start=1))
         raise SettingsError(f"{path}: {len(problems)} problem{'s' * (len(problems) > 1)} in the recipe\n{lines}")
-    recipe.source = name
+    recipe.source, recipe.overrides = name, overrides
     return recipe
 
 
 def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
     """Build a recipe from its TOML table; problems are added to the list, and then there is no recipe."""
-    known = [
-        "name",
-        "description",
-        "seeds",
-        "keep_taggers",
-        "data",
-        "sample",
-        "tagger",
-        "augment",
-        "select",
-        "evaluate",
-    ]
-    known_problems = len(problems)
-    problems += [f'unknown key "{key}"; {did_you_mean(key, known)}' for key in table if key not in known]
-    default_select = [_selector(entry, problems) for entry in _list(table, "select", problems)]
+    problems += [f'unknown key "{key}"; {did_you_mean(key, KEYS)}' for key in table if key not in KEYS]
+    select = _selectors(table, "", problems)
     arms = [Arm(GOLD)]
-    arms += [_arm(entry, default_select, problems) for entry in _list(table, "augment", problems)]
-    for name, count in Counter(arm.name for arm in arms).items():
-        if count > 1:
-            problems.append(f'{count} augment entries are called "{name}"; give each its own name')
+    entries = _list(table, "augment", "write [[augment]], once for each entry", problems)
+    arms += [_arm(number, entry, select, problems) for number, entry in enumerate(entries, start=1)]
+    problems += _clashes(arms)
     values = {
         "name": table.get("name", ""),
         "description": table.get("description", ""),
@@ -216,61 +227,91 @@ def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
         "arms": arms,
     }
     problems += _value_problems(values)
-    return Recipe(**values) if len(problems) == known_problems == 0 else None
+    return None if problems else Recipe(**values)
+
+
+def _clashes(arms: Iterable[Arm]) -> list[str]:
+    """Arms that would share a folder, on some systems at least: upper and lower case may be the same there."""
+    names: dict[str, list[str]] = {}
+    for arm in arms:
+        names.setdefault(unicodedata.normalize("NFC", arm.name).casefold(), []).append(arm.name)
+    return [
+        f"{len(same)} augment entries are called {' or '.join(dict.fromkeys(map(json.dumps, same)))}; "
+        "give each its own name, which case does not make"
+        for key, same in names.items()
+        if len(same) > 1 and key not in ("", *RESERVED)
+    ]
+
+
+def _name_fault(name: Any) -> str:
+    """Why a name cannot be a folder's too; empty when it can."""
+    if not isinstance(name, str) or not name:
+        return "expected a string"
+    if name != name.strip() or name.startswith(".") or "/" in name or "\\" in name:
+        return "expected one without slashes, outer spaces or a dot in front, for it is also a folder's"
+    if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in name):
+        return "expected one without line breaks or control characters, for it is also a folder's"
+    if len(name.encode()) > LONGEST_NAME:
+        return f"expected at most {LONGEST_NAME} bytes, for it is also a folder's"
+    return ""
 
 
 def _value_problems(values: Mapping[str, Any]) -> list[str]:
-    seeds, sample, evaluate = values["seeds"], values["sample"], values["evaluate"]
     problems = []
-    if not isinstance(values["name"], str) or not values["name"]:
-        problems.append('name is missing: expected a short string, e.g. name = "my-corpus"')
+    if fault := _name_fault(values["name"]):
+        problems.append(f'name is {values["name"]!r}: {fault}, e.g. name = "my-corpus"')
     if not isinstance(values["description"], str):
-        problems.append("description: expected a string")
+        problems.append(f"description is {values['description']!r}: expected a string")
     if not isinstance(values["keep_taggers"], bool):
-        problems.append("keep_taggers: expected true or false")
-    whole = isinstance(seeds, list) and all(isinstance(seed, int) and seed >= 0 for seed in seeds)
+        problems.append(f"keep_taggers is {values['keep_taggers']!r}: expected true or false")
+    seeds = values["seeds"]
+    whole = isinstance(seeds, list) and all(type(seed) is int and 0 <= seed <= LARGEST_SEED for seed in seeds)
     if not whole or not seeds or len(set(seeds)) < len(seeds):
-        problems.append(f"seeds is {seeds!r}: expected a list of different whole numbers, e.g. [0, 1, 2]")
+        expected = f"a list of different whole numbers from 0 to {LARGEST_SEED}, e.g. [0, 1, 2]"
+        problems.append(f"seeds is {seeds!r}: expected {expected}")
+    return problems + _section_problems(values["data"], values["sample"], values["evaluate"])
+
+
+def _section_problems(
+    data: DataSettings | None, sample: SampleSettings | None, evaluate: EvaluateSettings | None
+) -> list[str]:
+    """What is wrong with values of the right type; None stands for a section that is known to be wrong."""
+    problems = []
+    if data is not None:
+        problems += [f"data.{key} is empty: expected a file" for key in ("train", "test") if not getattr(data, key)]
+        try:
+            _ = data.reading
+        except SettingsError as error:
+            problems += [f"data: {line}" for line in str(error).split("\n")]
     if sample is not None:
         if sample.protocol not in PROTOCOLS:
-            problems.append(
-                f'sample.protocol "{sample.protocol}" is unknown; {did_you_mean(sample.protocol, PROTOCOLS)}'
-            )
-        problems += [
-            f"sample.{key} is {size}, expected 1 or more"
-            for key, size in (("size", sample.size), ("dev_size", sample.dev_size))
-            if size is not None and size < 1
-        ]
-    if evaluate is not None and evaluate.bootstrap_samples < 100:
-        problems.append(f"evaluate.bootstrap_samples is {evaluate.bootstrap_samples}, expected 100 or more")
+            hint = did_you_mean(sample.protocol, PROTOCOLS)
+            problems.append(f'sample.protocol "{sample.protocol}" is unknown; {hint}')
+        sizes = {"size": sample.size, "dev_size": sample.dev_size}
+        wrong = {key: size for key, size in sizes.items() if size is not None and size < 1}
+        problems += [f"sample.{key} is {size}, expected 1 or more" for key, size in wrong.items()]
+    if evaluate is not None and not 100 <= evaluate.bootstrap_samples <= MOST_SAMPLES:
+        expected = f"expected 100 to {MOST_SAMPLES}"
+        problems.append(f"evaluate.bootstrap_samples is {evaluate.bootstrap_samples}, {expected}")
     return problems
 
 
-def _list(table: Mapping[str, Any], key: str, problems: list[str]) -> list[Any]:
+def _list(table: Mapping[str, Any], key: str, expected: str, problems: list[str]) -> list[Any]:
     entries = table.get(key, [])
     if isinstance(entries, list):
         return entries
-    problems.append(f"{key} is not a list: write [[{key}]], once for each entry")
+    problems.append(f"{key} is {entries!r:.60}, not a list: {expected}")
     return []
 
 
 def _section(cls: type[Any], table: Any, place: str, problems: list[str]) -> Any:
-    """A section of plain settings, checked against its dataclass."""
-    from pydantic import TypeAdapter, ValidationError
-
+    """A section of plain settings, checked against its dataclass; None when something is wrong."""
     if not isinstance(table, dict):
         problems.append(f"the section [{place}] is missing" if table is None else f"{place} is not a section [{place}]")
         return None
-    known = list(cls.__dataclass_fields__)
-    problems += [f'{place} has no key "{key}"; {did_you_mean(key, known)}' for key in table if key not in known]
-    try:
-        return TypeAdapter(cls).validate_python({key: value for key, value in table.items() if key in known})
-    except ValidationError as error:
-        for detail in error.errors():
-            key = ".".join(map(str, detail["loc"]))
-            got = "" if detail["type"] == "missing" else f", got {detail['input']!r}"
-            problems.append(f"{place}.{key}: {detail['msg']}{got}")
-        return None
+    values, wrong = registry.validated(cls, place, table)
+    problems += wrong
+    return None if wrong else cls(**values)
 
 
 def _method(kind: str, entry: Mapping[str, Any], place: str, default: str, problems: list[str]) -> MethodSettings:
@@ -280,36 +321,48 @@ def _method(kind: str, entry: Mapping[str, Any], place: str, default: str, probl
         problems.append(f"{place}: method is missing; known: {', '.join(registry.names(kind))}")
         return MethodSettings("")
     wrong = [f"{place}: {problem}" for problem in registry.check(kind, name, settings)]
+    wrong += [
+        f"{place}: {key} is {value}, expected a finite number"
+        for key, value in settings.items()
+        if isinstance(value, float) and not math.isfinite(value)
+    ]
     problems += wrong
     return MethodSettings(name, settings if wrong else {**registry.defaults(kind, name), **settings})
 
 
-def _selector(entry: Any, problems: list[str]) -> MethodSettings:
-    if isinstance(entry, str):
-        entry = {"method": entry}
-    if not isinstance(entry, dict):
-        problems.append(f'select: {entry!r} is no selector; expected "agreement" or {{ method = "agreement", … }}')
-        return MethodSettings("")
-    return _method("select", entry, "select", "", problems)
+def _selectors(table: Mapping[str, Any], place: str, problems: list[str]) -> list[MethodSettings]:
+    """The selectors of the recipe, or of an arm."""
+    prefix = f"{place}: select" if place else "select"
+    chosen = []
+    for entry in _list(table, "select", 'expected e.g. select = ["duplicates"]', problems):
+        if isinstance(entry, str | dict):
+            settings = {"method": entry} if isinstance(entry, str) else entry
+            chosen.append(_method("select", settings, prefix, "", problems))
+        else:
+            expected = 'expected "agreement" or { method = "agreement", … }'
+            problems.append(f"{prefix}: {entry!r:.60} is no selector; {expected}")
+    return chosen
 
 
-def _arm(entry: Any, default_select: list[MethodSettings], problems: list[str]) -> Arm:
+def _arm(number: int, entry: Any, select: list[MethodSettings], problems: list[str]) -> Arm:
     if not isinstance(entry, dict):
-        problems.append(f"augment: {entry!r} is no entry; write [[augment]] and below it method = …")
+        problems.append(f"augment {number} is {entry!r:.60}; write [[augment]] and below it method = …")
         return Arm("")
     name = entry.get("name", entry.get("method", ""))
-    place = f'augment "{name}"'
+    place = f"augment {number}" + (f' "{name}"' if name else "")
     own = {"name", "copies", "select", "gold_copies"}
     method = _method("augment", {k: v for k, v in entry.items() if k not in own}, place, "", problems)
-    if not isinstance(name, str) or not name or name.startswith(".") or any(c in name for c in "/\\\0"):
-        problems.append(f"{place}: a name is also a folder's: expected a string without slashes or a dot in front")
+    if "name" in entry or name:
+        if fault := _name_fault(name):
+            problems.append(f"{place}: its name is {name!r}: {fault}")
+        elif str(name).casefold() in RESERVED:
+            problems.append(f"{place}: every run has folders {' and '.join(RESERVED)}; give it another name")
     numbers = {key: entry.get(key, 1) for key in ("copies", "gold_copies")}
     for key, value in numbers.items():
-        if not isinstance(value, int) or value < 1:
+        if type(value) is not int or value < 1:
             problems.append(f"{place}: {key} is {value!r}, expected a whole number, 1 or more")
-    select = default_select
     if "select" in entry:
-        select = [_selector(selector, problems) for selector in _list(entry, "select", problems)]
+        select = _selectors(entry, place, problems)
     return Arm(str(name), method, numbers["copies"], select, numbers["gold_copies"])
 
 
@@ -322,7 +375,7 @@ def with_preset(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]
     """Tagger settings with those of their ``preset`` underneath; a problem is added when there is no such preset."""
     known = presets()
     name = table.get("preset")
-    if name is not None and name not in known:
+    if name is not None and str(name) not in known:
         problems.append(f'tagger.preset "{name}" is unknown; {did_you_mean(str(name), known)}')
     base = {key: value for key, value in known.get(str(name), {}).items() if key != "description"}
     if "steps" in table:
@@ -335,57 +388,3 @@ def _tagger(table: Any, problems: list[str]) -> MethodSettings:
         problems.append("tagger is not a section [tagger]")
         return MethodSettings("transformer")
     return _method("tagger", with_preset(table, problems), "tagger", "transformer", problems)
-
-
-def _override(table: dict[str, Any], override: str) -> list[str]:
-    """Put ``a.b=value`` into a recipe's table, and say what is wrong with it."""
-    key, equals, text = override.partition("=")
-    if not equals or not key.strip():
-        return [f'--set "{override}": expected key=value, e.g. tagger.steps=100']
-    *parents, last = key.strip().split(".")
-    place: Any = table
-    for parent in parents:
-        if isinstance(place, list):
-            found = [entry for entry in place if parent in (entry.get("name"), entry.get("method"))]
-            if not found:
-                names = [str(entry.get("name", entry.get("method"))) for entry in place]
-                return [f'--set "{override}": no entry "{parent}"; {did_you_mean(parent, names)}']
-            place = found[0]
-        else:
-            place = place.setdefault(parent, {})
-        if not isinstance(place, dict | list):
-            return [f'--set "{override}": {parent} is a single value, not a section']
-    if isinstance(place, list):
-        return [f'--set "{override}": say which entry, e.g. {".".join(parents)}.NAME.{last}']
-    value = toml_value(text)
-    if parents == ["data"] and last in ("train", "dev", "test") and not text.startswith(EXAMPLE_PREFIX):
-        value = str(Path(text).expanduser().absolute())  # on the command line a path starts from where the user is
-    place[last] = value
-    return []
-
-
-def toml_value(text: str) -> Any:
-    """A value as TOML reads it, or else the text itself.
-
-    >>> toml_value("0.3"), toml_value("[1, 2]"), toml_value("bert-base-cased")
-    (0.3, [1, 2], 'bert-base-cased')
-    """
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
-def settings_of(pairs: Sequence[str]) -> dict[str, Any]:
-    """Settings given as ``key=value`` on the command line.
-
-    Raises:
-        SettingsError: For a pair without ``=``.
-    """
-    settings = {}
-    for pair in pairs:
-        key, equals, text = pair.partition("=")
-        if not equals:
-            raise SettingsError(f'--set "{pair}": expected key=value, e.g. rate=0.3')
-        settings[key.strip()] = toml_value(text)
-    return settings

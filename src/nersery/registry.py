@@ -93,7 +93,7 @@ def create(kind: str, name: str, settings: Mapping[str, Any] | None = None) -> A
     >>> create("augment", "mention_replacement", {"rate": 0.3}).rate
     0.3
     """
-    values, problems = _validated(get(kind, name), name, settings or {})
+    values, problems = validated(get(kind, name), name, settings or {})
     if problems:
         raise SettingsError("\n".join(problems))
     return get(kind, name)(**values)
@@ -102,7 +102,7 @@ def create(kind: str, name: str, settings: Mapping[str, Any] | None = None) -> A
 def check(kind: str, name: str, settings: Mapping[str, Any]) -> list[str]:
     """All that is wrong with a method's settings, one line each; empty when nothing is."""
     try:
-        values, problems = _validated(get(kind, name), name, settings)
+        values, problems = validated(get(kind, name), name, settings)
         if not problems:
             get(kind, name)(**values)
     except SettingsError as error:
@@ -110,8 +110,12 @@ def check(kind: str, name: str, settings: Mapping[str, Any]) -> list[str]:
     return problems
 
 
-def _validated(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The settings in the types of the fields they are for, and what is wrong with the others."""
+def validated(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The settings of a dataclass in the types of its fields, and what is wrong with the others.
+
+    Args:
+        name: What the problems call the dataclass.
+    """
     from pydantic import TypeAdapter, ValidationError
 
     hints = get_type_hints(cls)
@@ -123,7 +127,8 @@ def _validated(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[
             problems.append(f'{name} has no setting "{key}"; {did_you_mean(key, known)}')
             continue
         try:
-            values[key] = TypeAdapter(hints[key]).validate_python(value)
+            strict = True if isinstance(value, bool) else None  # true is no number
+            values[key] = TypeAdapter(hints[key]).validate_python(value, strict=strict)
         except ValidationError as error:
             messages = dict.fromkeys(detail["msg"] for detail in error.errors())
             problems.append(f"{name}.{key} is {value!r}: {'; or '.join(messages)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +18,7 @@ from nersery.data import Corpus, Sentence
 from nersery.evaluate.scores import Counts, sentence_counts, summarise
 from nersery.evaluate.significance import paired_bootstrap, sign_flip
 from nersery.loop import Tally, rejects_of
-from nersery.recipe import Arm
+from nersery.recipe import Arm, Recipe
 
 if TYPE_CHECKING:
     from nersery.runs import Run
@@ -31,22 +32,42 @@ FIGURES = ("precision", "recall", "f1")
 def build_report(run: Run) -> dict[str, Any]:
     """Everything the report shows, as JSON values; equal runs give equal reports, so there is no clock in it."""
     recipe = run.recipe
+    arms = [_arm(run, arm) for arm in recipe.arms]
     return {
         "name": recipe.name,
         "description": recipe.description,
         "nersery": __version__,
         "versions": versions(),
-        "command": f"nersery run {recipe.source} --out {run.folder}",
+        "command": _command(run),
         "recipe": recipe.as_dict(),
         "seeds": recipe.seeds,
-        "notes": run.notes,
+        "notes": [*run.notes, *_empty_notes(recipe, arms)],
         "data": {
             split: {"path": getattr(recipe.data, split), "sha256": sha256, **_counts(run.corpora[split])}
             for split, sha256 in run.identity()["inputs"].items()
         },
         "sample": asdict(recipe.sample),
-        "arms": [_arm(run, arm) for arm in recipe.arms],
+        "arms": arms,
     }
+
+
+def _command(run: Run) -> str:
+    """The command line to type for this run; what is not UTF-8 in it cannot be shown."""
+    settings = (word for override in run.recipe.overrides for word in ("--set", override))
+    command = shlex.join(["nersery", "run", run.recipe.source, "--out", str(run.folder), *settings])
+    return command.encode("utf-8", "replace").decode()
+
+
+def _empty_notes(recipe: Recipe, arms: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Which arms had nothing but gold to train on, so that they say nothing about their method."""
+    gold = arms[0]["train_sentences"]
+    notes = []
+    for settings, arm in list(zip(recipe.arms, arms, strict=True))[1:]:
+        counts = zip(recipe.seeds, arm["train_sentences"], gold, strict=True)
+        seeds = [str(seed) for seed, count, of_gold in counts if count == of_gold * settings.gold_copies]
+        if seeds:
+            notes.append(f"{arm['name']}: nothing was kept, so this is gold only (seed {', '.join(seeds)})")
+    return notes
 
 
 def versions() -> dict[str, str]:

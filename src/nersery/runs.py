@@ -19,7 +19,6 @@ import json
 import os
 import shutil
 import sys
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -30,19 +29,22 @@ from nersery import io, registry
 from nersery.augment.base import Augmenter, tasks
 from nersery.augment.base import step as augment_step
 from nersery.data import Corpus, Sentence
-from nersery.errors import DataError, Problem, SettingsError
+from nersery.errors import SettingsError
 from nersery.evaluate.report import write_report
 from nersery.evaluate.scores import score
-from nersery.loop import FileJob, content_hash, differences, files_in, write_atomic
+from nersery.inputs import read_inputs
+from nersery.loop import FileJob, content_hash, differences, files_in, locked, write_atomic
+from nersery.overrides import SPLITS
 from nersery.progress import Progress
 from nersery.recipe import Arm, MethodSettings, Recipe
 from nersery.results import build_report, versions
-from nersery.sampling import sample
+from nersery.sampling import id_list, sample
 from nersery.select.base import Selector
 from nersery.select.base import step as select_step
 from nersery.tagger.base import Tagger, load_tagger
 
-SPLITS = ("train", "dev", "test")
+BEGINNINGS = ("lock", "run.json.tmp")
+"""What a run that was killed at once leaves in its folder."""
 
 
 @dataclass
@@ -70,17 +72,15 @@ class Run:
             SettingsError: When the folder belongs to another run.
         """
         self.read_corpora()
-        self._claim_folder()
-        for seed in self.recipe.seeds:
-            for arm in self.recipe.arms:
-                if not self.path(seed, arm, "result.json").exists():
-                    self._run_arm(seed, arm)
-                self._done += 1
-            if not self.recipe.keep_taggers:
-                for arm in self.recipe.arms:
-                    shutil.rmtree(self.path(seed, arm, "tagger"), ignore_errors=True)
-        report = build_report(self)
-        write_report(report, self.folder)
+        identity = self.identity()
+        self._check_folder(identity)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with locked(self.folder):
+            _write_json(self.folder / "run.json", {**identity, "versions": versions()})
+            for seed in self.recipe.seeds:
+                self._run_seed(seed)
+            report = build_report(self)
+            write_report(report, self.folder)
         return report
 
     def path(self, seed: int, arm: Arm, *names: str) -> Path:
@@ -90,82 +90,14 @@ class Run:
     # --- before anything runs -----------------------------------------------------------------------------------
 
     def read_corpora(self) -> None:
-        """Read all files and check that they fit together; every problem of every file is reported at once."""
-        data = self.recipe.data
-        problems: list[Problem] = []
-        fixes: list[str] = []
-        options = {key: value for key, value in asdict(data).items() if key not in SPLITS}
-        options["repair"] = tuple(options["repair"])
-        for split in SPLITS:
-            name = getattr(data, split)
-            try:
-                self.corpora[split] = self._read(split, name, options) if name else Corpus()
-            except DataError as error:
-                problems += error.problems
-                fixes.append(error.fix)
-        if not problems:
-            problems += self._label_problems()
-        if problems:
-            raise DataError(problems, fix=" ".join(dict.fromkeys(filter(None, fixes))))
-        self.notes += [*self._type_notes(), *self._overlap_notes()]
+        """Read all files, and say what is odd about them.
+
+        Raises:
+            DataError: When they cannot be used.
+        """
+        self.corpora, self.notes = read_inputs(self.recipe, self._say)
         for note in self.notes:
             self._say(f"note: {note}")
-
-    def _read(self, split: str, name: str, options: dict[str, Any]) -> Corpus:
-        source = io.open_corpus(self.recipe.path(name), io.ReadOptions(**options))
-        corpus = Corpus(source)
-        self._say(f"{split}: {name} ({source.description}), {len(corpus)} sentences")
-        if source.repaired:
-            counts = ", ".join(f"{repair} {count}" for repair, count in sorted(source.repaired.items()))
-            self.notes.append(f"{split} was repaired as asked: {counts}")
-        if source.rejects:
-            self.notes.append(f"{split}: {len(source.rejects)} sentences were rejected by the repair drop-sentence")
-        return corpus
-
-    def _label_problems(self) -> list[Problem]:
-        problems = [
-            Problem(f"the {split} file has no sentence", file=getattr(self.recipe.data, split))
-            for split in SPLITS
-            if getattr(self.recipe.data, split) and not self.corpora[split]
-        ]
-        problems += [
-            Problem(f"no sentence of the {split} file has an entity", file=getattr(self.recipe.data, split))
-            for split in ("train", "test")
-            if self.corpora[split] and not self.corpora[split].types
-        ]
-        train, test = set(self.corpora["train"].types), set(self.corpora["test"].types)
-        if train and test and not train & test:
-            problems.append(
-                Problem(
-                    f"test has the types {', '.join(sorted(test))}, train has {', '.join(sorted(train))}: none of them",
-                    file=self.recipe.data.test,
-                )
-            )
-        size = self.recipe.sample.size
-        if size is not None and size > len(self.corpora["train"]):
-            problems.append(Problem(f"sample.size is {size}, but train has {len(self.corpora['train'])} sentences"))
-        return problems
-
-    def _type_notes(self) -> list[str]:
-        known = set(self.corpora["train"].types)
-        notes = []
-        for split in ("dev", "test"):
-            counts = Counter(e.type for s in self.corpora[split] for e in s.entities if e.type not in known)
-            if counts:
-                listed = ", ".join(f"{type_} ({count} mentions)" for type_, count in sorted(counts.items()))
-                notes.append(f"{split} has types that train lacks, so they count as missed: {listed}")
-        return notes
-
-    def _overlap_notes(self) -> list[str]:
-        train = {sentence.words for sentence in self.corpora["train"]}
-        notes = []
-        for split in ("dev", "test"):
-            shared = sum(sentence.words in train for sentence in self.corpora[split])
-            if shared:
-                notes.append(
-                    f"{shared} of {len(self.corpora[split])} {split} sentences also stand in train, word for word"
-                )
-        return notes
 
     def identity(self) -> dict[str, Any]:
         """What the results depend on; a folder belongs to one identity."""
@@ -182,25 +114,37 @@ class Run:
             "files": {m.settings[key]: digest for m in methods for key, digest in files_in(m.settings).items()},
         }
 
-    def _claim_folder(self) -> None:
+    def _check_folder(self, identity: dict[str, Any]) -> None:
         """Refuse a folder that holds something else; more seeds or arms than before are welcome."""
         record = self.folder / "run.json"
-        identity = json.loads(json.dumps(self.identity()))
-        if record.exists():
+        if self.folder.exists() and not self.folder.is_dir():
+            raise SettingsError(f"{self.folder} is a file. Choose a folder (--out)")
+        if not record.exists():
+            if self.folder.exists() and any(path.name not in BEGINNINGS for path in self.folder.iterdir()):
+                raise SettingsError(f"{self.folder} is not empty and holds no run. Choose another folder (--out)")
+            return
+        try:
             there = json.loads(record.read_text("utf-8"))
-            there.pop("versions", None)
-            if difference := differences(there, _without_additions(identity, there)):
-                raise SettingsError(
-                    f"{self.folder} holds a run with other settings:\n{difference}\n"
-                    "Choose another folder (--out), or repeat the settings to go on with this one"
-                )
-        elif self.folder.exists() and any(self.folder.iterdir()):
-            raise SettingsError(f"{self.folder} is not empty and holds no run. Choose another folder (--out)")
-        self.folder.mkdir(parents=True, exist_ok=True)
-        content = {**identity, "versions": versions()}
-        write_atomic(record, json.dumps(content, ensure_ascii=False, indent=2) + "\n")
+            old = _comparable({key: there[key] for key in identity})
+        except (ValueError, LookupError, TypeError):
+            raise SettingsError(f"{record} was not written by this version. Choose another folder (--out)") from None
+        new = _comparable(json.loads(json.dumps(identity)))
+        if difference := differences(old, _without_additions(new, old)):
+            raise SettingsError(
+                f"{self.folder} holds a run with other settings:\n{difference}\n"
+                "Choose another folder (--out), or repeat the settings to go on with this one"
+            )
 
     # --- one arm of one seed ------------------------------------------------------------------------------------
+
+    def _run_seed(self, seed: int) -> None:
+        for arm in self.recipe.arms:
+            if not self.path(seed, arm, "result.json").exists():
+                self._run_arm(seed, arm)
+            self._done += 1
+        if not self.recipe.keep_taggers:
+            for arm in self.recipe.arms:
+                _remove(self.path(seed, arm, "tagger"))
 
     def _run_arm(self, seed: int, arm: Arm) -> None:
         gold, dev = self.sampled(seed)
@@ -208,7 +152,7 @@ class Run:
         if arm.augment is not None and not kept:
             self._say(f"note: {arm.name}, seed {seed}: nothing was kept, so this is gold only")
         train = [*gold.sentences * arm.gold_copies, *kept]
-        self._write(Corpus([*gold, *kept]), self.path(seed, arm, "train.jsonl"))
+        io.write([*gold, *kept], self.path(seed, arm, "train.jsonl"))
         tagger, history = self.tagger(seed, arm, train, dev)
         scores = score(self.corpora["test"], self._predict(seed, arm, tagger))
         result = {
@@ -216,7 +160,7 @@ class Run:
             "train_sentences": len(train),
             "training": {"seed": seed, **history},
         }
-        write_atomic(self.path(seed, arm, "result.json"), json.dumps(result, ensure_ascii=False, indent=1) + "\n")
+        _write_json(self.path(seed, arm, "result.json"), result)
         self._say(f"{self._label(seed, arm, 'test')}: F1 {100 * scores.micro.f1:.1f}")
 
     def sampled(self, seed: int) -> tuple[Corpus, Corpus]:
@@ -233,8 +177,9 @@ class Run:
                 corpus = self.corpora[split]
                 if size is not None and size < len(corpus):
                     corpus = sample(corpus, size, protocol, seed)
-                self._write(corpus, path)
-                write_atomic(folder / f"{split}.ids.txt", "".join(f"{sentence.id}\n" for sentence in corpus))
+                folder.mkdir(parents=True, exist_ok=True)
+                write_atomic(folder / f"{split}.ids.txt", id_list(corpus))
+                io.write(corpus, path)  # last, for what is there is not drawn again
             drawn[split] = io.read(path)
         return drawn["train"], drawn["dev"]
 
@@ -245,7 +190,7 @@ class Run:
     def _generate(self, seed: int, arm: Arm, gold: Corpus) -> Corpus:
         assert arm.augment is not None
         path = self.path(seed, self.generation_arm(arm), "generated.jsonl")
-        if not path.exists():
+        if _is_missing(path):
             method: Augmenter = registry.create("augment", arm.augment.method, arm.augment.settings)
             method.fit(gold)
             with self._progress(seed, arm, "generate", len(gold) * arm.copies) as progress:
@@ -255,7 +200,7 @@ class Run:
     def _select(self, seed: int, arm: Arm, gold: Corpus, candidates: Corpus) -> Corpus:
         for number, settings in enumerate(arm.select, start=1):
             path = self.path(seed, arm, f"{number}-{settings.method}.jsonl")
-            if not path.exists():
+            if _is_missing(path):
                 selector = self._selector(settings, seed, gold)
                 selector.survey(candidates)
                 with self._progress(seed, arm, settings.method, len(candidates)) as progress:
@@ -283,7 +228,7 @@ class Run:
             tagger: Tagger = registry.create("tagger", self.recipe.tagger.method, self.recipe.tagger.settings)
             with self._progress(seed, arm, "train") as progress:
                 tagger.fit(train, dev, seed=seed, progress=progress)
-            unfinished = folder.with_name("tagger.part")
+            unfinished = _unfinished(folder)
             shutil.rmtree(unfinished, ignore_errors=True)
             tagger.save(unfinished)
             os.replace(unfinished, folder)
@@ -292,7 +237,7 @@ class Run:
 
     def _predict(self, seed: int, arm: Arm, tagger: Tagger) -> Corpus:
         path = self.path(seed, arm, "predicted.jsonl")
-        if not path.exists():
+        if _is_missing(path):
             test = self.corpora["test"]
             with self._progress(seed, arm, "predict", len(test)) as progress:
                 self._job(path, seed, arm).run(test, tagger.predict, progress=progress)
@@ -303,10 +248,6 @@ class Run:
     def _job(self, path: Path, seed: int, arm: Arm) -> FileJob:
         writer = io.writer("jsonl")
         return FileJob(path, writer.encode, io.reject_line, {"seed": seed, "arm": asdict(arm)}, writer.header)
-
-    def _write(self, corpus: Corpus, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        io.write(corpus, path)
 
     def _label(self, seed: int, arm: Arm, stage: str) -> str:
         total = len(self.recipe.seeds) * len(self.recipe.arms)
@@ -320,16 +261,47 @@ class Run:
             print(text, file=sys.stderr, flush=True)
 
 
-def _without_additions(identity: dict[str, Any], there: dict[str, Any]) -> dict[str, Any]:
-    """The identity less what it merely adds to the one in the folder: seeds, arms, words about itself."""
-    old, new = there["recipe"], dict(identity["recipe"])
-    if set(old["seeds"]) <= set(new["seeds"]):
-        new["seeds"] = old["seeds"]
-    if all(arm in new["arms"] for arm in old["arms"]):
-        new["arms"] = old["arms"]
+def _comparable(identity: dict[str, Any]) -> dict[str, Any]:
+    """The identity with its arms by name, so that a difference says which arm it is in."""
+    recipe = identity["recipe"]
+    return {**identity, "recipe": {**recipe, "arms": {arm["name"]: arm for arm in recipe["arms"]}}}
+
+
+def _without_additions(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
+    """A comparable identity less what it merely adds to an older one: seeds, arms, words about itself."""
+    there, recipe = old["recipe"], dict(new["recipe"])
+    if set(there["seeds"]) <= set(recipe["seeds"]):
+        recipe["seeds"] = there["seeds"]
+    recipe["arms"] = {name: arm for name, arm in recipe["arms"].items() if name in there["arms"]}
     for key in ("description", "keep_taggers", "evaluate"):
-        new[key] = old[key]
+        recipe[key] = there[key]
     for split in SPLITS:  # a file is the same by its content, wherever it lies
-        new["data"] = {**new["data"], split: old["data"][split]}
-    old_files = {name: digest for name, digest in identity["files"].items() if name in there["files"]}
-    return {**identity, "recipe": new, "files": old_files}
+        recipe["data"] = {**recipe["data"], split: there["data"][split]}
+    files = {name: digest for name, digest in new["files"].items() if name in old["files"]}
+    return {**new, "recipe": recipe, "files": files}
+
+
+def _unfinished(path: Path) -> Path:
+    """Where a file or folder lies while it is made."""
+    return path.with_name(path.name + ".part")
+
+
+def _is_missing(path: Path) -> bool:
+    """Whether a stage has yet to make its file; what a kill has left behind a finished one is cleared away."""
+    if path.exists():
+        shutil.rmtree(_unfinished(path), ignore_errors=True)
+        return False
+    return True
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder so that a kill never leaves a part of it under its name."""
+    unfinished = _unfinished(folder)
+    shutil.rmtree(unfinished, ignore_errors=True)
+    if folder.exists():
+        os.replace(folder, unfinished)
+        shutil.rmtree(unfinished)
+
+
+def _write_json(path: Path, content: Any) -> None:
+    write_atomic(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")

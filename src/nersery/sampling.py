@@ -6,6 +6,7 @@ order of the corpus does not matter, and a sentence more or less does not change
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
@@ -48,6 +49,20 @@ def sample(corpus: Corpus, size: int, protocol: str = "random", seed: int = 0) -
     shuffled = sorted(corpus, key=lambda sentence: item_seed(seed, "sample", sentence.id))
     chosen = {sentence.id for sentence in PROTOCOLS[protocol](shuffled, size)}
     return Corpus(sentence for sentence in corpus if sentence.id in chosen)
+
+
+def id_list(sentences: Iterable[Sentence]) -> str:
+    """The ids, one a line; an id that is no plain line, for a line break is in it, stands there as a JSON string.
+
+    >>> print(id_list([Sentence(("Ada",), id="a/1"), Sentence(("Oslo",), id="two\\nlines")]), end="")
+    a/1
+    "two\\nlines"
+    """
+    return "".join(f"{_line(sentence.id)}\n" for sentence in sentences)
+
+
+def _line(id: str) -> str:
+    return id if id.splitlines() == [id] and id[0] != '"' else json.dumps(id)
 
 
 def at_random(shuffled: Sequence[Sentence], size: int) -> Sequence[Sentence]:

@@ -205,10 +205,14 @@ def encode(entities: Iterable[Entity], length: int, scheme: str) -> list[str]:
     return tags
 
 
+_EVIDENCE = (("W", "BMEWO"), ("M", "BMES"), ("LU", "BILOU"), ("ES", "BIOES"))
+
+
 def detect(pairs: Iterable[tuple[str, str]]) -> str:
     """The scheme of a corpus, from all its pairs of neighbouring tags.
 
-    E or S show BIOES, L or U BILOU, M or W the schemes that have them. With B and I alone it is IOB2, unless
+    E or S show BIOES, L or U BILOU, M or W the schemes that have them, unless more pairs would be illegal then
+    than without these letters: a stray tag is a fault and no evidence. With B and I alone it is IOB2, unless
     I begins entities and B only ever parts one from another of its type. Without evidence it is IOB2.
 
     Args:
@@ -217,21 +221,33 @@ def detect(pairs: Iterable[tuple[str, str]]) -> str:
     >>> detect({("O", "I-PER"), ("I-PER", "I-PER"), ("I-PER", "O")})
     'IOB1'
     """
-    seen = {(_split(left), _split(right)) for left, right in pairs}
-    letters = {letter for _, (letter, _) in seen}
-    for evidence, name in (("W", "BMEWO"), ("M", "BMES"), ("LU", "BILOU"), ("ES", "BIOES")):
-        if letters.intersection(evidence):
+    seen = {(_hyphenated(left), _hyphenated(right)) for left, right in pairs}
+    letters = {right[0] for _, right in seen if looks_like_tag(right)}
+    for evidence, name in _EVIDENCE:
+        if letters.intersection(evidence) and _illegal(seen, name) < _illegal(seen, "IOB1"):
             return name
-    begins_inside = any(letter == "I" and left != type_ for (_, left), (letter, type_) in seen)
-    begins_apart = any(letter == "B" and left != type_ for (_, left), (letter, type_) in seen)
-    return "IOB1" if begins_inside and not begins_apart else "IOB2"
+    apart = {right[0] for left, right in seen if looks_like_tag(right) and left[1:] != right[1:] != left}
+    return "IOB1" if "I" in apart and "B" not in apart else "IOB2"
 
 
-def _split(tag: str) -> tuple[str, str]:
-    """Letter and type of a tag; one without its letter still has its type, so that it proves nothing."""
-    if tag[:1] in LETTERS and tag[1:2] in ("-", "_"):
-        return tag[0], tag[2:]
-    return "", tag[1:] if tag[:1] == "-" else ""
+def _hyphenated(tag: str) -> str:
+    """A tag that an underscore broke is evidence all the same."""
+    return f"{tag[0]}-{tag[2:]}" if tag[1:2] == "_" else tag
+
+
+def _illegal(pairs: Iterable[tuple[str, str]], scheme: str) -> int:
+    """How many pairs of neighbours cannot be in a scheme."""
+    parts, marks_ends = _parts(scheme), SCHEMES[scheme].marks_ends
+    count = 0
+    for left, right in pairs:
+        before, after = parts[left], parts[right]
+        is_open = before.type is not None and not before.closes
+        continues = after.type is not None and not after.opens
+        joined = is_open and continues and before.type == after.type
+        unknown = {left, right} - parts.keys()
+        orphan = continues and not joined and not SCHEMES[scheme].lazy
+        count += bool(unknown) or orphan or (is_open and marks_ends and not joined)
+    return count
 
 
 def _faults(tags: Sequence[str], scheme: str, entities: Sequence[Entity], orphans: Sequence[int]) -> tuple[Fault, ...]:
@@ -258,8 +274,9 @@ def _unknown_tag(index: int, tag: str, scheme: Scheme) -> Fault:
         why = f"{scheme.name} has no letter {tag[0]}"
     elif tag[1:2] == "-":
         why = "its type has white space at an end, a tab or a line break" if tag[2:] else "its type is missing"
-    legal = " or ".join(f"{letter}-TYPE" for letter in scheme.letters)
-    return Fault(index, UNKNOWN_TAG, f"the tag {tag!r} cannot be read: {why}; expected O or {legal}", repair)
+    *others, last = (f"{letter}-TYPE" for letter in scheme.letters)
+    legal = f"{', '.join(('O', *others))} or {last}"
+    return Fault(index, UNKNOWN_TAG, f"the tag {tag!r} cannot be read: {why}; expected {legal}", repair)
 
 
 def _orphan(index: int, tags: Sequence[str], scheme: Scheme) -> Fault:

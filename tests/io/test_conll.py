@@ -217,7 +217,10 @@ def test_a_sentence_that_is_dropped_counts_for_no_other_repair(path: Path) -> No
 
 
 def test_lines_of_another_width_and_spaces_around_words(path: Path) -> None:
-    text = "a\tO\nb \tB-X\n\n# _ _ O\nc _ _ B-X\n\n# id 4 domain=ru\nd _ _ I-X \n\ne\tO\n\nf\tO \n"
+    text = (
+        "a\tO\nb \tB-X\n\n# _ _ O\nc _ _ B-X\n\n# id 4 domain=ru\nd _ _ I-X \n\n"
+        "# text = S-Bahn\ne\tO\n\n# to O\nf\tO \n"
+    )
     source = opened(path, text, repair=("ragged-lines", "outer-space", "orphan-inside"))
     assert [(sentence.words, sentence.labels) for sentence in source] == [
         (("a", "b"), ((1, 2, "X"),)),

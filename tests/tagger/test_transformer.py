@@ -27,7 +27,9 @@ GOLD = [sentence(name, place) for name in NAMES for place in PLACES]
 
 
 def small(model: str, **settings) -> TransformerTagger:
-    return TransformerTagger(model=model, **{"steps": 60, "learning_rate": 5e-3, "batch_size": 8, **settings})
+    return TransformerTagger(
+        model=model, **{"steps": 60, "learning_rate": 5e-3, "head_learning_rate": 5e-3, "batch_size": 8, **settings}
+    )
 
 
 @pytest.mark.parametrize("kind", ["wordpiece", "bytes", "unigram"])

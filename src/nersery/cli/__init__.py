@@ -1,12 +1,13 @@
 """The command ``nersery``: thin over the library, results on standard output, everything else on standard error.
 
 Exit codes: 0 done, 1 a fault of ours, 2 wrong settings or usage, 3 wrong data, 4 something to install, 5 the disk or
-a file could not be written, 130 interrupted.
+a file could not be written, 130 interrupted, 141 nobody reads the results.
 """
 
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 from typing import Any
@@ -19,6 +20,7 @@ from nersery.errors import NerseryError
 
 DISK_EXIT_CODE = 5
 INTERRUPTED_EXIT_CODE = 130
+UNREAD_EXIT_CODE = 141
 
 
 class Commands(TyperGroup):
@@ -31,7 +33,9 @@ class Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         """Run a command; what the user can mend is told without a traceback."""
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()  # so that a full disk or a closed pipe shows here
+            return result
         except NerseryError as error:
             _fail(str(error), error.exit_code)
         except KeyboardInterrupt:
@@ -40,17 +44,26 @@ class Commands(TyperGroup):
                 INTERRUPTED_EXIT_CODE,
             )
         except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(0) from None
+            _drop_results()
+            raise typer.Exit(UNREAD_EXIT_CODE) from None
         except OSError as error:
+            _drop_results()
             _fail(_os_message(error), DISK_EXIT_CODE)
+
+
+def _drop_results() -> None:
+    """Let nobody read what is still to be printed; Python would try to print it at its end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _os_message(error: OSError) -> str:
     name = f" {error.filename}" if error.filename else ""
     if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         return f"no space left to write{name}. Free some and repeat the command: it goes on where it stopped"
-    return f"cannot read or write{name}: {error.strerror or error}"
+    reason = f"cannot read or write{name}: {error.strerror or error}"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"{reason}. Choose another place, or allow to write there"
+    return reason
 
 
 def _fail(message: str, code: int) -> None:
@@ -83,6 +96,11 @@ def _main(
 
 def main() -> None:
     """Entry point of the command."""
+    # Threads that wait for each other in a busy loop stop a training dead when anything else wants a core: 15 steps
+    # took 46 s beside another process, 5.5 s so. To be set before torch is imported.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal and log holds every script
     from nersery.cli import corpora, methods, models, recipes  # noqa: F401 - they add their commands
 
     app()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import sys
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -17,17 +19,20 @@ from nersery.cli.options import (
     Force,
     Quiet,
     Seed,
+    Source,
+    Target,
+    content_of,
+    file_job,
     open_corpus,
     output_format,
     print_json,
     reads_corpora,
+    refuse_existing,
     refuse_same_file,
     report_repairs,
 )
 from nersery.errors import DataError, Problem, SettingsError, did_you_mean
-
-Target = Annotated[Path, typer.Argument(help="The file to write: .jsonl, .conll or .txt.", metavar="OUTPUT")]
-Source = Annotated[str, typer.Argument(help="A corpus, or - for standard input.", metavar="INPUT")]
+from nersery.overrides import EXAMPLE_PREFIX
 
 
 @app.command(
@@ -128,19 +133,20 @@ def convert(
     reading: io.ReadOptions,
 ) -> None:
     """Read one format and write another; sentences, labels and code points stay as they are."""
-    from nersery.loop import FileJob
     from nersery.progress import Progress
 
     separators = {"tab": "\t", "space": " "}
     if separator not in separators:
         raise SettingsError(f'--separator is "{separator}"; {did_you_mean(separator, separators)}')
-    refuse_same_file(source, target)
+    refuse_same_file(target, source)
+    format = output_format(target, to)
+    writer = io.writer(format, scheme=scheme, separator=separators[separator])
     corpus = open_corpus(source, reading, quiet=quiet)
-    writer = io.writer(output_format(target, to), scheme=scheme, separator=separators[separator])
-    job = FileJob(target, writer.encode, io.reject_line, {"convert": source, "scheme": scheme}, writer.header)
+    made_by = {"convert": format, "scheme": scheme, "separator": separator, "reading": asdict(reading)}
+    job = file_job(target, {**made_by, "input": content_of(corpus)}, writer)
     with Progress("convert", quiet=quiet) as progress:
         tally = job.run(_with_rejects(corpus), list, progress=progress, overwrite=force)
-    report_repairs(corpus, source)
+    report_repairs(corpus, quiet=quiet)
     print(f"{target}: {tally}")
 
 
@@ -170,16 +176,22 @@ def sample(
     """Draw a small training set, as the papers do."""
     from nersery.data import Corpus
     from nersery.loop import write_atomic
+    from nersery.sampling import id_list
     from nersery.sampling import sample as draw
 
-    refuse_same_file(source, target)
-    io.format_of(target)
-    if target.exists() and not force:
-        raise SettingsError(f"{target} exists already. Choose another name, or allow to overwrite it (--force)")
-    corpus = draw(Corpus(open_corpus(source, reading, quiet=quiet)), size, protocol, seed)
+    output_format(target)
+    for path in filter(None, (target, ids)):
+        refuse_same_file(path, source)
+        refuse_existing(path, force=force)
+    if ids is not None and ids.absolute() == target.absolute():
+        raise SettingsError(f"--ids names the output {target} itself. Choose another file")
+    everything = open_corpus(source, reading, quiet=quiet)
+    corpus = draw(Corpus(everything), size, protocol, seed)
+    report_repairs(everything, quiet=quiet)
     io.write(corpus, target)
     if ids is not None:
-        write_atomic(ids, "".join(f"{sentence.id}\n" for sentence in corpus))
+        ids.parent.mkdir(parents=True, exist_ok=True)
+        write_atomic(ids, id_list(corpus))
     types = Counter(entity.type for sentence in corpus for entity in sentence.entities)
     counts = ", ".join(f"{type_} {count}" for type_, count in sorted(types.items()))
     print(f"{target}: {len(corpus)} sentences ({counts})")
@@ -222,7 +234,7 @@ def _listings() -> dict[str, Any]:
     def examples() -> dict[str, str]:
         folder = recipe.shipped("examples")
         return {
-            f"{recipe.EXAMPLE_PREFIX}{p.name}": f"{p.stat().st_size:,} bytes"
+            f"{EXAMPLE_PREFIX}{p.name}": f"{p.stat().st_size:,} bytes"
             for p in sorted(folder.iterdir())
             if p.suffix in (".conll", ".txt")
         }
@@ -264,8 +276,8 @@ def copy(
     """Copy a shipped recipe or example file, to change it."""
     from nersery import recipe
 
-    if name.startswith(recipe.EXAMPLE_PREFIX):
-        known = {f"{recipe.EXAMPLE_PREFIX}{path.name}": path for path in recipe.shipped("examples").iterdir()}
+    if name.startswith(EXAMPLE_PREFIX):
+        known = {f"{EXAMPLE_PREFIX}{path.name}": path for path in recipe.shipped("examples").iterdir()}
         if name not in known:
             raise SettingsError(f'there is no example file "{name}"; {did_you_mean(name, known)}')
         path = known[name]
@@ -273,10 +285,11 @@ def copy(
         path = recipe.find(name)
     if target.is_dir():
         target = target / path.name
-    if target.exists() and not force:
-        raise SettingsError(f"{target} exists already. Choose another name, or allow to overwrite it (--force)")
+    refuse_same_file(target, str(path))
+    refuse_existing(target, force=force)
+    target.parent.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(path, target)
     print(target)
-    print(
-        f"note: run it with: nersery run {target} --out runs/{target.stem}", file=sys.stderr
-    ) if target.suffix == ".toml" else None
+    if target.suffix == ".toml":
+        command = shlex.join(["nersery", "run", str(target), "--out", f"runs/{target.stem}"])
+        print(f"note: run it with: {command}", file=sys.stderr)

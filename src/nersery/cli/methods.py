@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Annotated, Any, Optional
+from dataclasses import asdict
+from typing import Annotated, Optional
 
 import typer
 
-from nersery import __version__, io, registry
+from nersery import io, registry
 from nersery.cli import app
-from nersery.cli.corpora import Source, Target
 from nersery.cli.options import (
     Force,
     Quiet,
     Seed,
     Settings,
+    Source,
+    Target,
+    content_of,
+    file_job,
     open_corpus,
-    output_format,
     reads_corpora,
     refuse_same_file,
+    report_repairs,
 )
-from nersery.loop import BATCH_SIZE, FileJob, content_hash, files_in
+from nersery.loop import BATCH_SIZE, files_in
 
 BatchSize = Annotated[int, typer.Option(min=1, help="Sentences at once; changes speed, never results.")]
-
-
-def file_job(target: Path, fingerprint: Mapping[str, Any]) -> FileJob:
-    """A loop into a corpus file of the format that its extension says."""
-    writer = io.writer(output_format(target, None))
-    return FileJob(target, writer.encode, io.reject_line, {"nersery": __version__, **fingerprint}, writer.header)
-
-
-def fingerprint_of(path: str) -> str:
-    """The content of an input, so that a job never goes on with a changed file."""
-    return content_hash(path) if path != "-" else "standard input"
 
 
 @app.command(
@@ -60,22 +51,23 @@ def augment(
 ) -> None:
     """Make new labelled sentences; the output holds the new ones only, rejects lie beside it with their reasons."""
     from nersery.augment.base import step, tasks
+    from nersery.overrides import settings_of
     from nersery.progress import Progress
-    from nersery.recipe import settings_of
 
-    refuse_same_file(source, target)
+    refuse_same_file(target, source, *([learn_from] if learn_from else ()))
     chosen = settings_of(settings or [])
     augmenter = registry.create("augment", method, chosen)
     corpus = open_corpus(source, reading, quiet=quiet)
+    examples = open_corpus(learn_from, reading, quiet=quiet) if learn_from else corpus
     job = file_job(
         target,
         {
             "augment": method, "settings": chosen, "files": files_in(chosen), "copies": copies, "seed": seed,
-            "input": fingerprint_of(source), "learn_from": fingerprint_of(learn_from) if learn_from else None,
+            "inputs": content_of(corpus, examples), "reading": asdict(reading),
         },
     )  # fmt: skip
     job.check_target(overwrite=force)
-    augmenter.fit(corpus if learn_from is None else open_corpus(learn_from, reading, quiet=quiet))
+    augmenter.fit(examples)
     with Progress(method, quiet=quiet) as progress:
         tally = job.run(
             tasks(corpus, copies),
@@ -84,6 +76,7 @@ def augment(
             progress=progress,
             overwrite=force,
         )
+    report_repairs(corpus, quiet=quiet)
     print(f"{target}: {tally}")
 
 
@@ -107,28 +100,28 @@ def select(
     reading: io.ReadOptions,
 ) -> None:
     """Score sentences and keep the good ones; the scores stay in the file, rejects lie beside it."""
+    from nersery.overrides import settings_of
     from nersery.progress import Progress
-    from nersery.recipe import settings_of
     from nersery.select.base import step
 
-    refuse_same_file(source, target)
+    others = held_out or []
+    refuse_same_file(target, source, gold, *others)
     chosen = settings_of(settings or [])
     if threshold is not None:
         chosen["threshold"] = threshold
     selector = registry.create("select", method, chosen)
-    inputs = {name: fingerprint_of(name) for name in (source, gold, *(held_out or ()))}
+    candidates, parents, *away = (open_corpus(name, reading, quiet=quiet) for name in (source, gold, *others))
     job = file_job(
         target,
-        {"select": method, "settings": chosen, "files": files_in(chosen), "inputs": list(inputs.values())},
-    )
+        {
+            "select": method, "settings": chosen, "files": files_in(chosen),
+            "inputs": content_of(candidates, parents, *away), "reading": asdict(reading),
+        },
+    )  # fmt: skip
     job.check_target(overwrite=force)
-    selector.fit(list(open_corpus(gold, reading, quiet=quiet)), held_out=_all(held_out or (), reading))
-    candidates = open_corpus(source, reading, quiet=quiet)
+    selector.fit(list(parents), held_out=[sentence for corpus in away for sentence in corpus])
     selector.survey(candidates)
     with Progress(method, quiet=quiet) as progress:
         tally = job.run(candidates, step(selector), progress=progress, overwrite=force)
+    report_repairs(candidates, parents, *away, quiet=quiet)
     print(f"{target}: {tally}")
-
-
-def _all(names: Iterable[str], reading: io.ReadOptions) -> Iterable[Any]:
-    return [sentence for name in names for sentence in io.open_corpus(name, reading)]

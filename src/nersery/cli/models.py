@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sys
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -12,22 +14,27 @@ import typer
 
 from nersery import io, registry
 from nersery.cli import app
-from nersery.cli.corpora import Source, Target
-from nersery.cli.methods import file_job, fingerprint_of
 from nersery.cli.options import (
     AsJson,
     Force,
     Quiet,
+    Samples,
     Seed,
     Settings,
+    Source,
+    Target,
+    content_of,
+    file_job,
     open_corpus,
     print_json,
     reads_corpora,
     refuse_same_file,
+    report_repairs,
 )
 from nersery.data import Corpus
 from nersery.errors import SettingsError
 from nersery.loop import files_in
+from nersery.tagger.base import DESCRIPTION
 
 
 @app.command(
@@ -51,8 +58,9 @@ def train(
     reading: io.ReadOptions,
 ) -> None:
     """Train a tagger on one or several files, e.g. gold and generated sentences."""
+    from nersery.overrides import settings_of
     from nersery.progress import Progress
-    from nersery.recipe import settings_of, with_preset
+    from nersery.recipe import with_preset
 
     if len(files) < 2:
         raise SettingsError(
@@ -60,25 +68,48 @@ def train(
         )
     *names, folder_name = files
     folder = Path(folder_name)
-    if folder.exists() and not force:
-        raise SettingsError(f"{folder} exists already. Choose another folder, or allow to overwrite it (--force)")
+    _check_folder(folder, force=force)
     problems: list[str] = []
     chosen = with_preset(settings_of(settings or []) | ({"preset": preset} if preset else {}), problems)
     if problems:
         raise SettingsError("\n".join(problems))
     tagger = registry.create("tagger", method, chosen)
-    gold = [sentence for name in names for sentence in open_corpus(name, reading, quiet=quiet)]
-    dev_sentences = list(open_corpus(dev, reading, quiet=quiet)) if dev else []
-    with Progress("train", quiet=quiet) as progress:
-        history = tagger.fit(gold, dev_sentences, seed=seed, progress=progress)
-    unfinished = folder.with_name(folder.name + ".part")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    tagger.save(unfinished)
-    shutil.rmtree(folder, ignore_errors=True)
-    unfinished.rename(folder)
+    sources = [open_corpus(name, reading, quiet=quiet) for name in names]
+    gold = [sentence for source in sources for sentence in source]
+    dev_source = [open_corpus(dev, reading, quiet=quiet)] if dev else []
+    dev_sentences = [sentence for source in dev_source for sentence in source]
+    report_repairs(*sources, *dev_source, quiet=quiet)
+    with _replaced(folder) as unfinished:
+        with Progress("train", quiet=quiet) as progress:
+            history = tagger.fit(gold, dev_sentences, seed=seed, progress=progress)
+        tagger.save(unfinished)
     best = max((evaluation["score"] for evaluation in history["evaluations"]), default=None)
     outcome = f", best dev F1 {100 * best:.1f} at step {history['best_step']}" if best is not None else ""
     print(f"{folder}: {len(gold)} sentences, {history['steps']} steps{outcome}")
+
+
+def _check_folder(folder: Path, *, force: bool) -> None:
+    """Refuse a folder that is not to be overwritten; one that holds anything but a tagger never is."""
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"{folder} is a file. Name, last, the folder to write: nersery train train.conll my-tagger")
+    if folder.exists() and not force:
+        raise SettingsError(f"{folder} exists already. Choose another folder, or allow to overwrite it (--force)")
+    if folder.exists() and any(folder.iterdir()) and not (folder / DESCRIPTION).exists():
+        raise SettingsError(f"{folder} holds no tagger, and is not overwritten even by --force. Choose another folder")
+
+
+@contextlib.contextmanager
+def _replaced(folder: Path) -> Iterator[Path]:
+    """A new folder that takes the place of one when everything is in it; made at once, to fail before the work."""
+    unfinished = folder.with_name(folder.name + ".part")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    try:
+        yield unfinished
+        shutil.rmtree(folder, ignore_errors=True)
+        unfinished.rename(folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 @app.command(
@@ -99,13 +130,15 @@ def predict(
     from nersery.progress import Progress
     from nersery.tagger.base import load_tagger
 
-    refuse_same_file(source, target)
-    job = file_job(target, {"predict": files_in({"tagger": tagger}) or tagger, "input": fingerprint_of(source)})
-    job.check_target(overwrite=force)
+    refuse_same_file(target, source)
     corpus = open_corpus(source, reading, quiet=quiet)
+    made_by = {"predict": files_in({"tagger": tagger}) or tagger, "reading": asdict(reading)}
+    job = file_job(target, {**made_by, "input": content_of(corpus)})
+    job.check_target(overwrite=force)
     loaded = load_tagger(tagger)
     with Progress("predict", quiet=quiet) as progress:
         tally = job.run(corpus, loaded.predict, progress=progress, overwrite=force)
+    report_repairs(corpus, quiet=quiet)
     print(f"{target}: {tally}")
 
 
@@ -118,7 +151,7 @@ def evaluate(
     gold: Annotated[str, typer.Argument(help="Labelled by hand.", metavar="GOLD")],
     predicted: Annotated[str, typer.Argument(help="The same sentences, labelled by a tagger.", metavar="PREDICTED")],
     against: Annotated[Optional[str], typer.Option(help="Another tagger's labels, to test the difference.")] = None,  # noqa: UP045
-    samples: Annotated[int, typer.Option(min=100, help="Bootstrap resamplings.")] = 10_000,
+    samples: Samples = 10_000,
     seed: Seed = 0,
     json: AsJson = False,
     *,

@@ -6,15 +6,19 @@ import functools
 import inspect
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Optional, get_type_hints
 
 import typer
 
-from nersery import io
+from nersery import __version__, io
 from nersery.errors import SettingsError
+from nersery.loop import FileJob, content_hash, rejects_of
+from nersery.recipe import LARGEST_SEED, MOST_SAMPLES
 
+Target = Annotated[Path, typer.Argument(help="The file to write: .jsonl, .conll or .txt.", metavar="OUTPUT")]
+Source = Annotated[str, typer.Argument(help="A corpus, or - for standard input.", metavar="INPUT")]
 Settings = Annotated[
     Optional[list[str]],  # noqa: UP045 - typer reads the annotation at run time
     typer.Option(
@@ -23,7 +27,8 @@ Settings = Annotated[
         help="A setting of the method; may be repeated. `nersery list METHOD` shows them.",
     ),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same bytes.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="The same seed gives the same bytes.")]
+Samples = Annotated[int, typer.Option(min=100, max=MOST_SAMPLES, help="Bootstrap resamplings.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the output, or a job that was left unfinished.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")]
@@ -106,26 +111,63 @@ def open_corpus(path: str, reading: io.ReadOptions, *, quiet: bool = False) -> i
     return source
 
 
-def report_repairs(source: io.Source, name: str) -> None:
+def report_repairs(*sources: io.Source, quiet: bool = False) -> None:
     """Say after a full pass what was repaired."""
-    if source.repaired:
-        counts = ", ".join(f"{repair} {count}" for repair, count in sorted(source.repaired.items()))
-        print(f"{name}: repaired {counts}", file=sys.stderr)
+    for source in sources:
+        if source.repaired and not quiet:
+            counts = ", ".join(f"{repair} {count}" for repair, count in sorted(source.repaired.items()))
+            print(f"{source.file.name}: repaired {counts}", file=sys.stderr)
 
 
-def output_format(path: Path, wanted: str | None) -> str:
-    """The format to write, by name or by the path's extension."""
+def output_format(path: Path, wanted: str | None = None) -> str:
+    """The format to write, by name or by the path's extension.
+
+    Raises:
+        SettingsError: When the extension says nothing, or no file is named.
+    """
+    if str(path) == io.STANDARD_INPUT:
+        raise SettingsError("results are not written to standard output, for they could not be resumed: name a file")
     return wanted or io.format_of(path)
 
 
-def refuse_same_file(source: str, target: Path) -> None:
+def file_job(target: Path, made_by: Mapping[str, Any], writer: io.Writer | None = None) -> FileJob:
+    """A loop into a corpus file.
+
+    Args:
+        made_by: All that the result depends on; by it an unfinished job knows its own.
+        writer: None takes that of the target's extension.
+    """
+    writer = writer or io.writer(output_format(target))
+    return FileJob(target, writer.encode, io.reject_line, {"nersery": __version__, **made_by}, writer.header)
+
+
+def content_of(*sources: io.Source) -> list[str]:
+    """The content of inputs, standard input too, so that a job never goes on with changed ones."""
+    return [content_hash(source.file.path) for source in sources]
+
+
+def refuse_same_file(target: Path, *sources: str) -> None:
     """Reading and writing one file would destroy it.
 
     Raises:
-        SettingsError: When both are the same.
+        SettingsError: When the target, or the file of its rejects, is one of the sources.
     """
-    if target.exists() and Path(source).exists() and target.samefile(source):
-        raise SettingsError(f"{target} is the input itself. Choose another output")
+    for path in (target, rejects_of(target)):
+        for source in sources:
+            if path.exists() and Path(source).exists() and path.samefile(source):
+                raise SettingsError(f"{source} is an input and would be overwritten. Choose another output")
+
+
+def refuse_existing(target: Path, *, force: bool) -> None:
+    """Refuse to overwrite a file that the user did not give up.
+
+    Raises:
+        SettingsError: When the file is there and not to be overwritten, or is a folder.
+    """
+    if target.is_dir():
+        raise SettingsError(f"{target} is a folder, expected the name of a file to write")
+    if target.exists() and not force:
+        raise SettingsError(f"{target} exists already. Choose another name, or allow to overwrite it (--force)")
 
 
 def print_json(value: Any) -> None:

@@ -18,7 +18,8 @@ from nersery.cli.options import AsJson, Quiet, print_json
 )
 def run(
     recipe: Annotated[
-        str, typer.Argument(help="A TOML file, or the name of a shipped recipe (`nersery list recipes`).")
+        str,
+        typer.Argument(help="A TOML file, or the name of a shipped recipe (`nersery list recipes`).", metavar="RECIPE"),
     ],
     out: Annotated[Optional[Path], typer.Option(help="The run's folder; runs/NAME when not given.")] = None,  # noqa: UP045
     overrides: Annotated[
@@ -34,19 +35,25 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Carry out a recipe: sample, augment, select, train, evaluate, report. The same command resumes."""
-    from nersery.recipe import load
+    from nersery.recipe import load, shipped_recipes
 
     loaded = load(recipe, overrides or [])
-    folder = out or Path("runs") / loaded.name
-    from nersery.runs import Run
+    from nersery.runs import Run  # only now, for it takes seconds, and a wrong recipe needs none of it
 
-    job = Run(loaded, folder, quiet)
+    job = Run(loaded, out or Path("runs") / loaded.name, quiet)
     if check:
         job.read_corpora()
-        print(f"{recipe}: {len(loaded.arms)} arms x {len(loaded.seeds)} seeds; nothing wrong found")
+        plan = {"recipe": recipe, "arms": [arm.name for arm in loaded.arms], "seeds": loaded.seeds, "notes": job.notes}
+        print_json(plan) if json else _print_plan(plan)
         return
     report = job.execute()
-    print_json(report) if json else _print_summary(report, folder)
+    print_json(report) if json else _print_summary(report, job.folder)
+    if not quiet and recipe in shipped_recipes():
+        print(f"Next: nersery copy {recipe} my-recipe.toml, put your own files into its [data]", file=sys.stderr)
+
+
+def _print_plan(plan: dict[str, Any]) -> None:
+    print(f"{plan['recipe']}: nothing wrong found. Arms: {', '.join(plan['arms'])}. Seeds: {plan['seeds']}")
 
 
 def _print_summary(report: dict[str, Any], folder: Path) -> None:
@@ -62,4 +69,3 @@ def _print_summary(report: dict[str, Any], folder: Path) -> None:
             )
         print(line)
     print(f"report: {folder / 'report.html'}")
-    print("Next: nersery copy demo my-recipe.toml, put your own files into its [data]", file=sys.stderr)

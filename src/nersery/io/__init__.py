@@ -17,11 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from nersery.data import Corpus, Sentence
-from nersery.errors import DataError, NerseryError, Problem, SettingsError, did_you_mean
+from nersery.errors import DataError, Problem, SettingsError, did_you_mean
 from nersery.io.base import AUTO, EXTENSIONS, FORMATS, ReadOptions, Source, Writer
 from nersery.io.columns import BLANKS, detect_layout
 from nersery.io.conll import ConllSource, ConllWriter
-from nersery.io.files import TextFile
+from nersery.io.files import STANDARD_INPUT, TextFile
 from nersery.io.jsonl import JsonlSource, JsonlWriter, read_rejects, reject_line
 from nersery.io.text import TextSource, TextWriter
 
@@ -29,6 +29,7 @@ __all__ = [
     "AUTO",
     "EXTENSIONS",
     "FORMATS",
+    "STANDARD_INPUT",
     "ReadOptions",
     "Source",
     "Writer",
@@ -155,11 +156,12 @@ def write(
 
     Raises:
         DataError: When the format cannot hold a sentence.
-        NerseryError: When the disk is full or the folder cannot be written.
+        OSError: When the disk is full or the folder cannot be written; then nothing has changed.
     """
     path = Path(path)
     encoder = writer(format_of(path) if format == AUTO else format, scheme=scheme, separator=separator)
-    temporary = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f"{path.name}.tmp")
     count = 0
     try:
         with temporary.open("w", encoding="utf-8", newline="\n") as stream:
@@ -168,8 +170,6 @@ def write(
                 stream.write(encoder.encode(sentence))
                 count += 1
         os.replace(temporary, path)
-    except OSError as error:
-        raise NerseryError(f"{path} cannot be written: {error.strerror}. Nothing was changed") from error
     finally:
         temporary.unlink(missing_ok=True)
     return count

@@ -113,7 +113,7 @@ class Flaw:
         """A fault of a sentence's tags; with ``word`` its message says which word it is."""
         fixes = [repair_hint(fault.repair)] if fault.repair else []
         if fault.kind != tags.UNKNOWN_TAG or not fault.repair:
-            fixes.append(f"--scheme NAME if the tags are not {scheme}")
+            fixes.append(f"--scheme-in NAME if the tags are not {scheme}")
         message = f"word {fault.index}: {fault.message}" if word else fault.message
         return cls(line, fault.kind, message, tuple(fixes))
 
@@ -243,6 +243,11 @@ class Source(ABC):
         if found.problems:
             raise found.error()
         self.rejects, self.repaired = found.rejects, found.repaired
+
+    def outcomes(self) -> Iterator[Sentence | Reject]:
+        """The sentences, and behind them what a repair left out: together all that the file holds."""
+        yield from self
+        yield from self.rejects
 
     def check(self) -> None:
         """Read everything once and keep nothing, so that work that cannot end well need not begin.

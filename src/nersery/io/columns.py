@@ -84,10 +84,10 @@ class Layout:
 
         Tweets begin with words such as ``#MH17``, so a line that can be a word with its tag is one.
         """
-        values = self.fitted(split_line(line)) if self.ragged else split_line(line)
+        values = split_line(line)
         regular = len(values) == self.width
         if line[0] == "#":
-            regular = regular and (self.ragged or ("\t" in line) == self.tabs)
+            regular = regular and ("\t" in line) == self.tabs
             return not (regular and looks_like_tag(values[self.tag], broken=True))
         entity = regular and values[self.tag] != OUTSIDE and looks_like_tag(values[self.tag])
         return values[0] == DOCUMENT_MARK and not entity
@@ -97,9 +97,17 @@ class Layout:
         for position, line in enumerate(lines):
             if line[0] not in "#-" or not self.is_comment(line):
                 return position
+            if self.ragged and position + 1 < len(lines) and self._is_like(line, lines[position + 1]):
+                return position
             if line.rstrip("\r\n") == WORD_MARK:
                 return position + 1
         return len(lines)
+
+    def _is_like(self, line: str, following: str) -> bool:
+        """Whether a line of another width can be a word because the next one is of that width too."""
+        values = split_line(line)
+        same = len(values) == len(split_line(following)) and ("\t" in line) == ("\t" in following)
+        return same and following[0] != "#" and self.fitted(values) is not values
 
 
 def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -> Layout | None:

@@ -161,7 +161,7 @@ class JsonlSource(Source):
             raise _BrokenError(Flaw(line, "wrong number of tags", message))
         if self.scheme is None:
             message = f'"{key}" here, but the first sentence has none, so that their scheme is not known'
-            raise _BrokenError(Flaw(line, "unknown scheme", message, ("--scheme NAME",)))
+            raise _BrokenError(Flaw(line, "unknown scheme", message, ("--scheme-in NAME",)))
         entities_, faults, repaired = found.decode(written, self.scheme)
         if faults:
             raise _BrokenError(*(Flaw.of_tag(fault, self.scheme, line, word=True) for fault in faults))
