@@ -37,7 +37,7 @@ def apply(table: dict[str, Any], override: str) -> str:
     key, equals, text = override.partition("=")
     if fault := _fault(override, key, equals, "tagger.steps=100"):
         return fault
-    keys = [part.strip() for part in key.split(".")]
+    keys = key.strip().split(".")
     try:
         place = _section(table, keys)
     except LookupError as error:

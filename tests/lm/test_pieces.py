@@ -71,3 +71,12 @@ def test_collate_pads_to_rows_and_multiple(tokenizer) -> None:
     assert batch.input_ids.shape[1] % 8 == 0
     assert batch.attention_mask.sum(1)[:2].tolist() == [len(window.pieces) for window in windows]
     assert batch.word_mask.sum(1).tolist() == [1, 3, 1, 1]
+
+
+def test_a_vocabulary_of_another_language_is_noticed() -> None:
+    from nersery.lm.load import ModelSource
+
+    encoder = PieceEncoder(ModelSource("bundled").tokenizer())
+    assert encoder.misfit("Angela Merkel wurde in Hamburg geboren und wuchs in der Uckermark auf .".split()) == ""
+    assert "unknown" in encoder.misfit(["東京", "は", "日本", "の", "首都"])
+    assert "pieces" in encoder.misfit("राम दिल्ली में रहता है और काम करता है".split())

@@ -52,8 +52,11 @@ class Commands(TyperGroup):
 
 
 def _drop_results() -> None:
-    """Let nobody read what is still to be printed; Python would try to print it at its end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    """Drop what cannot be printed; Python would try again at its end, and complain."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _os_message(error: OSError) -> str:

@@ -144,6 +144,8 @@ def convert(
     corpus = open_corpus(source, reading, quiet=quiet)
     made_by = {"convert": format, "scheme": scheme, "separator": separator, "reading": asdict(reading)}
     job = file_job(target, {**made_by, "input": content_of(corpus)}, writer)
+    job.check_target(overwrite=force)
+    corpus.check()
     with Progress("convert", quiet=quiet) as progress:
         tally = job.run(_with_rejects(corpus), list, progress=progress, overwrite=force)
     report_repairs(corpus, quiet=quiet)

@@ -67,6 +67,7 @@ def augment(
         },
     )  # fmt: skip
     job.check_target(overwrite=force)
+    corpus.check()
     augmenter.fit(examples)
     with Progress(method, quiet=quiet) as progress:
         tally = job.run(
@@ -119,6 +120,7 @@ def select(
         },
     )  # fmt: skip
     job.check_target(overwrite=force)
+    candidates.check()
     selector.fit(list(parents), held_out=[sentence for corpus in away for sentence in corpus])
     selector.survey(candidates)
     with Progress(method, quiet=quiet) as progress:

@@ -28,6 +28,7 @@ from nersery.cli.options import (
     open_corpus,
     print_json,
     reads_corpora,
+    refuse_odd_bytes,
     refuse_same_file,
     report_repairs,
 )
@@ -90,6 +91,7 @@ def train(
 
 def _check_folder(folder: Path, *, force: bool) -> None:
     """Refuse a folder that is not to be overwritten; one that holds anything but a tagger never is."""
+    refuse_odd_bytes(folder)
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file. Name, last, the folder to write: nersery train train.conll my-tagger")
     if folder.exists() and not force:
@@ -135,6 +137,7 @@ def predict(
     made_by = {"predict": files_in({"tagger": tagger}) or tagger, "reading": asdict(reading)}
     job = file_job(target, {**made_by, "input": content_of(corpus)})
     job.check_target(overwrite=force)
+    corpus.check()
     loaded = load_tagger(tagger)
     with Progress("predict", quiet=quiet) as progress:
         tally = job.run(corpus, loaded.predict, progress=progress, overwrite=force)

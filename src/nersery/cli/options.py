@@ -158,6 +158,18 @@ def refuse_same_file(target: Path, *sources: str) -> None:
                 raise SettingsError(f"{source} is an input and would be overwritten. Choose another output")
 
 
+def refuse_odd_bytes(folder: Path) -> None:
+    """Some libraries write only where the name is UTF-8; this says so before the work.
+
+    Raises:
+        SettingsError: When the folder's name is not.
+    """
+    try:
+        str(folder).encode()
+    except UnicodeEncodeError:
+        raise SettingsError(f"the folder name {str(folder)!r} is not UTF-8. Choose another one") from None
+
+
 def refuse_existing(target: Path, *, force: bool) -> None:
     """Refuse to overwrite a file that the user did not give up.
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from nersery.cli import app
-from nersery.cli.options import AsJson, Quiet, print_json
+from nersery.cli.options import AsJson, Quiet, print_json, refuse_odd_bytes
 
 
 @app.command(
@@ -41,6 +41,7 @@ def run(
     from nersery.runs import Run  # only now, for it takes seconds, and a wrong recipe needs none of it
 
     job = Run(loaded, out or Path("runs") / loaded.name, quiet)
+    refuse_odd_bytes(job.folder)
     if check:
         job.read_corpora()
         plan = {"recipe": recipe, "arms": [arm.name for arm in loaded.arms], "seeds": loaded.seeds, "notes": job.notes}

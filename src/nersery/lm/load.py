@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -86,6 +88,18 @@ class ModelSource:
 
 
 @contextlib.contextmanager
+def os_errors() -> Iterator[None]:
+    """Within it, a full disk is an `OSError`, as everywhere; safetensors and tokenizers have errors of their own."""
+    try:
+        yield
+    except Exception as error:
+        match = re.search(r"\(os error (\d+)\)", str(error))
+        if match is None or isinstance(error, OSError):
+            raise
+        raise OSError(int(match[1]), os.strerror(int(match[1]))) from error
+
+
+@contextlib.contextmanager
 def _quiet_transformers() -> Iterator[None]:
     """Loading reports (new heads, unused poolers) are expected here, and would drown our own messages."""
     from transformers.utils import logging
@@ -132,6 +146,7 @@ def autocast(device: torch.device, precision: Precision) -> torch.autocast:
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=wanted)
 
 
+@cache
 def warn(message: str) -> None:
-    """Tell the user something that is not an error."""
+    """Tell the user something that is not an error, once."""
     print(f"note: {message}", file=sys.stderr)

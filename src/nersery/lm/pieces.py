@@ -18,6 +18,8 @@ MAX_PIECES = 512
 """The longest window; some models claim to read any length."""
 
 CACHED_WORDS = 500_000
+MOST_UNKNOWN = 0.05
+MOST_PIECES_A_WORD = 3.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,18 @@ class PieceEncoder:
             nothing = (unknown if unknown is not None else self.pad,)
             self._cache.update((word, tuple(ids) or nothing) for word, ids in zip(new, encoded, strict=True))
         return [self._cache[word] for word in words]
+
+    def misfit(self, words: Sequence[str]) -> str:
+        """What shows that the vocabulary was made for other languages than that of the words; empty when it suits.
+
+        English text in an English vocabulary has 1.2 pieces a word, German 2; Hindi or Korean has 3 to 5 there.
+        """
+        pieces = self.pieces(words)
+        unknown = sum(self.tokenizer.unk_token_id in ids for ids in pieces) / max(1, len(pieces))
+        mean = sum(map(len, pieces)) / max(1, len(pieces))
+        if unknown <= MOST_UNKNOWN and mean <= MOST_PIECES_A_WORD:
+            return ""
+        return f"{100 * unknown:.0f} % of the words are unknown to it, the others come in {mean:.1f} pieces on average"
 
     def windows(self, words: Sequence[str]) -> list[Window]:
         """The windows of a sentence, one when it fits; neighbours share about a quarter of their pieces.

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from nersery.data import Entity, Sentence
 from nersery.errors import MissingResourceError, SettingsError
-from nersery.lm.load import ModelSource, Precision, autocast, pick_device
+from nersery.lm.load import ModelSource, Precision, autocast, os_errors, pick_device, warn
 from nersery.lm.pieces import PieceEncoder, Window, collate
 from nersery.lm.training import Optimizer, Schedule, TrainingPlan, seeded, train
 from nersery.progress import Progress
@@ -142,6 +142,7 @@ class TransformerTagger(Tagger):
         require_labels(gold)
         with seeded(seed):
             network = self._build(TagSet.of({e.type for s in gold for e in s.entities}, self.scheme))
+            self._warn_of_misfit(gold)
             examples = [example for sentence in gold for example in self._examples(sentence)]
             plan = self._plan()
             if progress is not None:
@@ -165,6 +166,14 @@ class TransformerTagger(Tagger):
             "evaluations": [dataclasses.asdict(evaluation) for evaluation in history.evaluations],
         }
         return self.history
+
+    def _warn_of_misfit(self, gold: Sequence[Sentence]) -> None:
+        _, encoder = self._ready
+        if misfit := encoder.misfit([word for sentence in gold for word in sentence.words]):
+            warn(
+                f'the model "{self.model}" was made for other languages than this text: {misfit}. Name a model of its '
+                "language by the setting model, e.g. xlm-roberta-base or google/muril-base-cased"
+            )
 
     def _plan(self) -> TrainingPlan:
         names = {plan_field.name for plan_field in dataclasses.fields(TrainingPlan)} - {"steps"}
@@ -284,10 +293,11 @@ class TransformerTagger(Tagger):
         """Write a Hugging Face folder, the CRF beside it in a file of its own, and our description."""
         network, encoder = self._ready
         folder.mkdir(parents=True, exist_ok=True)
-        network.save_pretrained(folder)
-        encoder.tokenizer.save_pretrained(folder)
-        if self._crf is not None:
-            save_file(self._crf.state_dict(), folder / CRF_FILE)
+        with os_errors():
+            network.save_pretrained(folder)
+            encoder.tokenizer.save_pretrained(folder)
+            if self._crf is not None:
+                save_file(self._crf.state_dict(), folder / CRF_FILE)
         settings = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
         (folder / DESCRIPTION).write_text(describe(self, settings, self.history), "utf-8")
 
