@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # what is tested is tiny: threads would only wait for each other
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 
@@ -86,3 +87,6 @@ def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 def tiny_model(tiny_models: dict[str, Path]) -> str:
     """One of them, where the vocabulary does not matter."""
     return str(tiny_models["wordpiece"])
+
+
+pytest_plugins = ("tests.standins", "tests.forks")

@@ -318,7 +318,8 @@ def _method(kind: str, entry: Mapping[str, Any], place: str, default: str, probl
     settings = {key: value for key, value in entry.items() if key != "method"}
     name = entry.get("method", default)
     if not isinstance(name, str) or not name:
-        problems.append(f"{place}: method is missing; known: {', '.join(registry.names(kind))}")
+        found = f"is {name!r}" if name else "is missing"
+        problems.append(f"{place}: method {found}; known: {', '.join(registry.names(kind))}")
         return MethodSettings("")
     wrong = [f"{place}: {problem}" for problem in registry.check(kind, name, settings)]
     wrong += [
@@ -348,7 +349,8 @@ def _arm(number: int, entry: Any, select: list[MethodSettings], problems: list[s
     if not isinstance(entry, dict):
         problems.append(f"augment {number} is {entry!r:.60}; write [[augment]] and below it method = …")
         return Arm("")
-    name = entry.get("name", entry.get("method", ""))
+    method = entry.get("method", "")
+    name = entry.get("name", method if isinstance(method, str) else "")
     place = f"augment {number}" + (f' "{name}"' if name else "")
     own = {"name", "copies", "select", "gold_copies"}
     method = _method("augment", {k: v for k, v in entry.items() if k not in own}, place, "", problems)

@@ -147,15 +147,9 @@ def convert(
     job.check_target(overwrite=force)
     corpus.check()
     with Progress("convert", quiet=quiet) as progress:
-        tally = job.run(_with_rejects(corpus), list, progress=progress, overwrite=force)
+        tally = job.run(corpus.outcomes(), list, progress=progress, overwrite=force)
     report_repairs(corpus, quiet=quiet)
     print(f"{target}: {tally}")
-
-
-def _with_rejects(source: io.Source) -> Any:
-    """The sentences, and behind them what a repair rejected, so that the loop counts both."""
-    yield from source
-    yield from source.rejects
 
 
 @app.command(

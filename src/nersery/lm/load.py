@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import torch
+from safetensors import SafetensorError
 
 from nersery.errors import MissingResourceError, SettingsError
 from nersery.lm import bundled
@@ -78,7 +79,7 @@ class ModelSource:
         try:
             with _quiet_transformers():
                 return loader(location, trust_remote_code=self.trust_remote_code, **settings)
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, SafetensorError) as error:
             raise MissingResourceError(
                 f'cannot load the model "{self.name}": {str(error).strip()}\n'
                 'Expected "bundled", a folder with config.json, tokenizer and model.safetensors, or a name on the '

@@ -67,7 +67,10 @@ def load_tagger(folder: str | Path) -> Tagger:
     description = Path(folder) / DESCRIPTION
     name = "transformer"
     if description.exists():
-        name = json.loads(description.read_text("utf-8"))["tagger"]
+        try:
+            name = json.loads(description.read_text("utf-8"))["tagger"]
+        except (ValueError, LookupError, TypeError):
+            raise MissingResourceError(f"{description} is damaged: expected what `nersery train` wrote") from None
     elif not Path(folder).is_dir() and (Path(folder).exists() or str(folder).startswith((".", "/", "~"))):
         raise MissingResourceError(f"{folder} is no tagger: expected a folder that `nersery train` wrote")
     tagger: Tagger = get("tagger", name).load(folder)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
@@ -316,9 +317,12 @@ class TransformerTagger(Tagger):
             )
         tags = TagSet(tuple(config.id2label[index] for index in range(config.num_labels)))
         crf = None
-        if (Path(folder) / CRF_FILE).exists():
+        if (saved and tagger.head == "crf") or (Path(folder) / CRF_FILE).exists():
             crf = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
-            crf.load_state_dict(load_file(Path(folder) / CRF_FILE))
+            try:
+                crf.load_state_dict(load_file(Path(folder) / CRF_FILE))
+            except (OSError, SafetensorError) as error:
+                raise MissingResourceError(f"{folder} is damaged: {CRF_FILE} cannot be read: {error}") from error
         tagger._adopt(source.model("AutoModelForTokenClassification"), source.tokenizer(), tags, crf)
         tagger.history = saved.get("history", {})
         return tagger

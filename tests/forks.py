@@ -1,0 +1,154 @@
+"""Processes that run the command ``nersery``, forked from one that has imported everything: they start at once.
+
+So a test can kill a command, interrupt it, or take its disk away, without the seconds that torch takes to import.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.standins import environment
+
+ROOT = Path(__file__).parent.parent
+
+
+@dataclass
+class Process:
+    """A command at work."""
+
+    server: Server
+    pid: int
+    log: Path
+
+    def kill(self, sign: signal.Signals = signal.SIGKILL) -> None:
+        os.kill(self.pid, sign)  # until `wait` the server has not reaped it, so the number is still its own
+
+    def kill_when_there_is(self, path: Path, sign: signal.Signals = signal.SIGKILL, *, delay: float = 0.0) -> None:
+        """Kill it as soon as a file or folder is there, or a little later; perhaps it has ended by then."""
+        until = time.monotonic() + 60
+        while not path.exists() and time.monotonic() < until and not self.server.ask(poll=self.pid)["ended"]:
+            time.sleep(0.001)
+        time.sleep(delay)
+        self.kill(sign)
+
+    def wait(self) -> int:
+        """The exit code; that of a killed process is minus the signal."""
+        return int(self.server.ask(wait=self.pid)["code"])
+
+    @property
+    def out(self) -> str:
+        return self.log.with_suffix(".out").read_text("utf-8")
+
+    @property
+    def err(self) -> str:
+        return self.log.with_suffix(".err").read_text("utf-8")
+
+
+class Server:
+    """The process that forks."""
+
+    def __init__(self, logs: Path) -> None:
+        self._logs, self._number = logs, 0
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.forks"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            cwd=ROOT,
+            env=environment(),
+        )
+
+    def ask(self, **question: Any) -> dict[str, Any]:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(json.dumps(question), file=self._process.stdin, flush=True)
+        answer: dict[str, Any] = json.loads(self._process.stdout.readline())
+        return answer
+
+    def start(self, *args: str, cwd: Path, largest_file: int = 0) -> Process:
+        """Start ``nersery ARGS``; no file may grow beyond ``largest_file`` bytes, if that is given."""
+        self._number += 1
+        log = self._logs / str(self._number)
+        answer = self.ask(start=list(args), cwd=str(cwd), log=str(log), largest_file=largest_file)
+        return Process(self, answer["pid"], log)
+
+    def run(self, *args: str, cwd: Path, largest_file: int = 0) -> tuple[int, str, str]:
+        """Exit code, output and errors of ``nersery ARGS``."""
+        process = self.start(*args, cwd=cwd, largest_file=largest_file)
+        return process.wait(), process.out, process.err
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.communicate()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """Runs commands in processes of their own."""
+    server = Server(tmp_path_factory.mktemp("logs"))
+    yield server
+    server.close()
+
+
+def serve() -> None:
+    """Answer questions until there are no more."""
+    from transformers import AutoModelForTokenClassification, AutoTokenizer  # noqa: F401
+    from transformers.models.bert import modeling_bert  # noqa: F401
+
+    from nersery.cli import corpora, methods, models, recipes  # noqa: F401
+    from tests.standins import register
+
+    register(pytest.MonkeyPatch())
+    answers = os.fdopen(os.dup(1), "w")
+    for line in sys.stdin:
+        question = json.loads(line)
+        answer: dict[str, Any]
+        if "start" in question:
+            answer = {"pid": os.fork()}
+            if answer["pid"] == 0:
+                become(question)
+        elif "poll" in question:
+            answer = {"ended": os.waitid(os.P_PID, question["poll"], os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None}
+        else:
+            answer = {"code": os.waitstatus_to_exitcode(os.waitpid(question["wait"], 0)[1])}
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+def become(question: dict[str, Any]) -> None:
+    """Be the command that was asked for, to the end."""
+    import resource
+
+    from nersery.cli import main
+
+    for stream, suffix in ((sys.stdout, ".out"), (sys.stderr, ".err")):
+        os.dup2(os.open(f"{question['log']}{suffix}", os.O_WRONLY | os.O_CREAT), stream.fileno())
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    os.chdir(question["cwd"])
+    if question["largest_file"]:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (question["largest_file"],) * 2)
+    sys.argv = ["nersery", *question["start"]]
+    code: Any = 1
+    try:
+        main()
+    except SystemExit as end:
+        code = end.code or 0
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+    finally:
+        sys.stdout.flush()
+        os._exit(code)
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,181 @@
+"""Small stand-ins for what a user has: three data files, a recipe, and a tagger that is trained in no time."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery import Entity, Sentence, io, registry
+from nersery.tagger.base import DESCRIPTION, Tagger, describe, require_labels
+
+PEOPLE = [
+    "Ada Lovelace",
+    "Grace Hopper",
+    "Linus",
+    "Radia Perlman",
+    "Barbara Liskov",
+    "Alan",
+    "Lima",
+    "Edsger",
+    "London",
+]
+PLACES = ["Oslo", "New York", "London", "Lima", "Addis Ababa", "Alan", "Quito", "Ulan Bator", "Pune", "Bonn", "Linus"]
+"""Some are names of both, so that a tagger errs."""
+PATTERNS = [
+    ("PERSON", "lives in", "PLACE", "."),
+    ("PLACE", "is far from", "PLACE", "today ."),
+    ("we saw", "PERSON", "there"),
+    ("nobody came to the party",),
+]
+TRAINED: list[tuple[int, int]] = []
+"""Seed and number of training sentences of every training of `Memory` in this process."""
+
+
+def sentences(count: int, start: int = 0) -> list[Sentence]:
+    """Labelled sentences; other starts give other sentences."""
+    made = []
+    for number in range(start, start + count):
+        words: list[str] = []
+        entities = []
+        for place, part in enumerate(PATTERNS[number % len(PATTERNS)]):
+            names = {"PERSON": PEOPLE, "PLACE": PLACES}.get(part)
+            new = (names[(number * 7 + place * 3) % len(names)] if names else part).split()
+            if names:
+                entities.append(Entity(len(words), len(words) + len(new), "PER" if part == "PERSON" else "LOC"))
+            words += new
+        made.append(Sentence((*words, str(number)), tuple(entities)))
+    return made
+
+
+def write_data(folder: Path) -> None:
+    """Files for training, choosing and testing."""
+    for name, count, start in (("train", 24, 0), ("dev", 6, 100), ("test", 12, 200)):
+        io.write(sentences(count, start), folder / f"{name}.conll")
+
+
+RECIPE = """
+name = "small"
+seeds = [0]
+[data]
+train = "train.conll"
+dev = "dev.conll"
+test = "test.conll"
+[sample]
+size = 16
+[evaluate]
+bootstrap_samples = 100
+[tagger]
+{tagger}
+[[augment]]
+name = "both"
+method = "mention_replacement"
+copies = 2
+select = ["duplicates", "agreement"]
+[[augment]]
+name = "one"
+method = "mention_replacement"
+copies = 2
+select = ["duplicates"]
+"""
+
+
+def write_recipe(folder: Path, tagger: str = 'method = "memory"', name: str = "recipe.toml") -> Path:
+    """Data files, and a recipe that uses them with two arms that generate the same."""
+    write_data(folder)
+    path = folder / name
+    path.write_text(RECIPE.format(tagger=tagger), "utf-8")
+    return path
+
+
+def tiny(model: str, steps: int = 4) -> str:
+    """Settings of a tagger with a tiny model, which learns a little even so."""
+    return f"model = {json.dumps(model)}\nsteps = {steps}\nhead_learning_rate = 0.05\nlearning_rate = 0.005"
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    """All files in a folder by their paths, and the empty folders."""
+    return {
+        str(path.relative_to(folder)): b"" if path.is_dir() else path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() or not any(path.iterdir())
+    }
+
+
+@dataclass
+class Memory(Tagger):
+    """Knows the mentions that it was trained on, and no others.
+
+    Args:
+        longest: Words of the longest mention that it keeps.
+    """
+
+    longest: int = 9
+    history: dict[str, Any] = field(default_factory=dict, init=False)
+    _mentions: dict[tuple[str, ...], str] = field(default_factory=dict, init=False)
+
+    def fit(
+        self, gold: Sequence[Sentence], dev: Sequence[Sentence] = (), *, seed: int = 0, progress: Any = None
+    ) -> dict[str, Any]:
+        require_labels(gold)
+        TRAINED.append((seed, len(gold)))
+        for sentence in gold:
+            for entity in sentence.entities:
+                self._mentions.setdefault(sentence.mention(entity), entity.type)
+        self.history = {"seed": seed, "sentences": len(gold), "steps": 1, "best_step": 1, "evaluations": []}
+        return self.history
+
+    def predict(self, sentences: Sequence[Sentence], progress: Any = None) -> list[Sentence]:
+        return [sentence.with_entities(self._found(sentence.words)) for sentence in sentences]
+
+    def _found(self, words: tuple[str, ...]) -> Iterator[Entity]:
+        start = 0
+        while start < len(words):
+            ends = range(min(len(words), start + self.longest), start, -1)
+            end = next((end for end in ends if words[start:end] in self._mentions), start)
+            if end > start:
+                yield Entity(start, end, self._mentions[words[start:end]], 1.0)
+            start = max(end, start + 1)
+
+    def save(self, folder: Path) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        mentions = [[list(words), type_] for words, type_ in self._mentions.items()]
+        (folder / "mentions.json").write_text(json.dumps(mentions), "utf-8")
+        settings = {"longest": asdict(self)["longest"]}
+        (folder / DESCRIPTION).write_text(describe(self, settings, self.history), "utf-8")
+
+    @classmethod
+    def load(cls, folder: str | Path) -> Memory:
+        saved = json.loads((Path(folder) / DESCRIPTION).read_text("utf-8"))
+        tagger = cls(**saved["settings"])
+        tagger.history = saved["history"]
+        mentions = json.loads((Path(folder) / "mentions.json").read_text("utf-8"))
+        tagger._mentions = {tuple(words): type_ for words, type_ in mentions}
+        return tagger
+
+
+@pytest.fixture
+def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int]]]:
+    """The tagger ``memory`` is registered; gives the list of its trainings."""
+    register(monkeypatch)
+    TRAINED.clear()
+    yield TRAINED
+    registry._entry_points.cache_clear()
+
+
+def register(patch: pytest.MonkeyPatch) -> None:
+    """Make the tagger known, as a package that brings it would."""
+    point = EntryPoint("memory", f"{__name__}:Memory", "nersery.tagger")
+    patch.setattr(registry, "entry_points", lambda group: [point] if group == point.group else [])
+    registry._entry_points.cache_clear()
+
+
+def environment() -> dict[str, str]:
+    """For processes of their own."""
+    return {**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "200", "TERM": "dumb"}

@@ -1,0 +1,249 @@
+"""The documents say what the code does: generated pages, links, commands, settings, recipes and examples."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import importlib
+import importlib.util
+import re
+import shlex
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+import typer
+
+from nersery import Corpus, Entity, Sentence, io, recipe, registry, sampling, tags
+from nersery.augment.base import Augmenter, augment
+from nersery.cli import app, corpora, methods, models, recipes  # noqa: F401 - they add their commands
+from nersery.overrides import EXAMPLE_PREFIX, settings_of
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+INLINE = re.compile(r"`(nersery [a-z][^`]*)`")
+KINDS = {"augment": "augment", "select": "select", "train": "tagger"}
+GROUP: Any = typer.main.get_command(app)
+
+
+def name_of(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def blocks(page: Path, *languages: str) -> list[str]:
+    return [text for language, text in FENCE.findall(page.read_text("utf-8")) if language in languages]
+
+
+def prose(page: Path) -> str:
+    return FENCE.sub("", page.read_text("utf-8"))
+
+
+def shell_lines(page: Path) -> Iterator[str]:
+    """The lines of shell blocks, and of console blocks those behind a prompt."""
+    for text in blocks(page, "sh"):
+        yield from text.replace("\\\n", " ").splitlines()
+    for text in blocks(page, "console"):
+        yield from (line[2:] for line in text.splitlines() if line.startswith("$ "))
+
+
+def commands_in(line: str) -> Iterator[list[str]]:
+    """The calls of nersery in a line of shell, as lists of words."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars="|&;<>")
+    lexer.whitespace_split = True
+    words: list[str] = []
+    for word in [*lexer, ";"]:
+        if set(word) <= set("|&;"):
+            if words and words[0] == "nersery":
+                yield words[1:]
+            words = []
+        else:
+            words.append(word)
+
+
+COMMANDS = [(name_of(page), command) for page in PAGES for line in shell_lines(page) for command in commands_in(line)]
+MENTIONED = [(name_of(page), text) for page in PAGES for text in INLINE.findall(prose(page))]
+
+
+# --- what is generated ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def generate() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("generate_docs", ROOT / "docs" / "generate.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_generated_pages_are_in_step(generate: ModuleType) -> None:
+    assert generate.stale() == [], "run: make docs"
+
+
+def test_a_stale_page_is_named_with_the_command(generate: ModuleType, tmp_path: Path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(generate, "FOLDER", tmp_path)
+    assert generate.main([]) == 0
+    assert generate.main(["--check"]) == 0
+    (tmp_path / "methods.md").write_text("old", "utf-8")
+    assert generate.main(["--check"]) == 1
+    assert capsys.readouterr().err == "docs/methods.md is out of step with the code. Run: make docs\n"
+
+
+def test_generated_pages_hold_every_method_setting_and_option(generate: ModuleType) -> None:
+    methods_page, commands_page = generate.methods_page(), generate.commands_page()
+    for kind in registry.KINDS:
+        for name in registry.names(kind):
+            section = methods_page.partition(f"\n### {name}\n")[2].partition("\n## ")[0].partition("\n### ")[0]
+            assert set(registry.describe(kind, name)["settings"]) <= set(re.findall(r"^\| `(\w+)`", section, re.M))
+    for name, command in GROUP.commands.items():
+        assert f"\n## nersery {name}\n\n{command.help}" in commands_page
+        for parameter in command.params:
+            assert all(f"`{option}" in commands_page for option in parameter.opts if option.startswith("-"))
+
+
+def test_generated_pages_know_nothing_of_this_machine(generate: ModuleType, monkeypatch) -> None:
+    before = generate.pages()
+    monkeypatch.setenv("COLUMNS", "40")
+    assert generate.pages() == before
+    assert not any(str(ROOT) in text or str(Path.home()) in text for text in before.values())
+
+
+def test_doctests_of_the_generator(generate: ModuleType) -> None:
+    result = doctest.testmod(generate)
+    assert result.attempted
+    assert not result.failed
+
+
+# --- links ----------------------------------------------------------------------------------------------------------
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", prose(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    for link in LINK.findall(prose(page)):
+        if not link.startswith("https://"):
+            name, _, anchor = link.partition("#")
+            target = page.parent / name if name else page
+            assert target.exists(), f"{link}: no such file"
+            assert not anchor or anchor in anchors(target), f"{link}: no such heading"
+
+
+# --- commands -------------------------------------------------------------------------------------------------------
+
+
+def test_there_is_something_to_check() -> None:
+    assert len(COMMANDS) > 40
+    assert len(MENTIONED) > 10
+    for name in GROUP.commands:
+        assert any(page == "README.md" and text == f"nersery {name}" for page, text in MENTIONED), name
+
+
+@pytest.mark.parametrize(
+    ("page", "words"), COMMANDS, ids=lambda value: value if isinstance(value, str) else " ".join(value)
+)
+def test_commands_are_understood(page: str, words: list[str]) -> None:
+    """The app's own parser takes the command, and every name and setting in it is known."""
+    name, *arguments = words
+    if {"--help", "-h", "--version"} & set(words):
+        return
+    values = GROUP.commands[name].make_context(name, arguments).params
+    assert faults(name, values) == []
+
+
+def faults(name: str, values: dict[str, Any]) -> list[str]:
+    """What a parser cannot know to be wrong: methods, settings, presets, recipes, repairs, schemes."""
+    if "repair" in values:
+        io.ReadOptions(repair=tuple(values["repair"] or ()), scheme=values["scheme_in"])
+    if "scheme" in values:
+        tags.scheme_name(values["scheme"])
+    if name in KINDS:
+        problems: list[str] = []
+        settings = settings_of(values["settings"] or [])
+        if values.get("preset"):
+            settings = recipe.with_preset({**settings, "preset": values["preset"]}, problems)
+        return problems + registry.check(KINDS[name], values["method"], settings)
+    if name == "run" and values["recipe"] in recipe.shipped_recipes():
+        recipe.load(values["recipe"], values["overrides"] or [])
+    known = {"sample": sampling.PROTOCOLS, "copy": [*recipe.shipped_recipes(), *examples()], "list": listed()}
+    asked = {"sample": "protocol", "copy": "name", "list": "what"}
+    value = values[asked[name]] if name in asked else None
+    return [f"there is no {value}"] if value is not None and value not in known[name] else []
+
+
+def examples() -> list[str]:
+    return [EXAMPLE_PREFIX + path.name for path in recipe.shipped("examples").iterdir()]
+
+
+def listed() -> list[str]:
+    return [*corpora._listings(), *(name for kind in registry.KINDS for name in registry.names(kind))]
+
+
+@pytest.mark.parametrize(("page", "text"), MENTIONED, ids=lambda value: value)
+def test_commands_in_running_text_have_the_options(page: str, text: str) -> None:
+    name, *words = shlex.split(text)[1:]
+    known = {option for parameter in GROUP.commands[name].params for option in parameter.opts} | {"--help"}
+    assert {word for word in words if word.startswith("-")} <= known
+
+
+# --- recipes and examples -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_parts_of_recipes_are_valid(page: Path) -> None:
+    """Put into the demo recipe, nothing in them is unknown or wrong."""
+    for text in blocks(page, "toml"):
+        part = tomllib.loads(text)
+        if "project" in part:
+            continue
+        table = tomllib.loads(recipe.find("demo").read_text("utf-8"))
+        for key, value in part.items():
+            table[key] = {**table.get(key, {}), **value} if isinstance(value, dict) else value
+        problems: list[str] = []
+        recipe.parse(table, problems)
+        assert problems == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_examples_of_the_library(page: Path) -> None:
+    """A session is run as a doctest; of other code what it imports of nersery is there."""
+    for number, text in enumerate(blocks(page, "python"), start=1):
+        if ">>>" in text:
+            test = doctest.DocTestParser().get_doctest(text, {}, f"{page.name} {number}", str(page), 0)
+            assert doctest.DocTestRunner().run(test).failed == 0
+            continue
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("nersery"):
+                module = importlib.import_module(str(node.module))
+                assert all(hasattr(module, alias.name) for alias in node.names)
+
+
+def test_readme_has_a_session() -> None:
+    assert any(">>>" in text for text in blocks(ROOT / "README.md", "python"))
+
+
+def test_the_example_of_a_method_works(tmp_path: Path, monkeypatch) -> None:
+    """The file that docs/architecture.md shows under "Add a method"."""
+    (text,) = (text for text in blocks(ROOT / "docs" / "architecture.md", "python") if "(Augmenter)" in text)
+    (tmp_path / "random_deletion.py").write_text(text, "utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    cls = importlib.import_module("random_deletion").RandomDeletion
+    monkeypatch.delitem(sys.modules, "random_deletion")
+    assert issubclass(cls, Augmenter)
+    words = ("o.1", "PER.2", "PER.3", "o.4", "LOC.5")
+    corpus = Corpus([Sentence(words, (Entity(1, 3, "PER"), Entity(4, 5, "LOC"))), Sentence(("o.6",))])
+    result = augment(corpus, cls(rate=1.0))
+    assert [sentence.text for sentence in result.corpus] == ["PER.2 PER.3 LOC.5"]
+    assert result.corpus[0].labels == ((0, 2, "PER"), (2, 3, "LOC"))
+    assert [reject.reason for reject in result.rejects] == ["no word left"]

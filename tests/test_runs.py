@@ -1,0 +1,502 @@
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence, io
+from nersery.errors import DataError, SettingsError
+from nersery.loop import locked
+from nersery.recipe import load
+from nersery.runs import Run
+from tests.forks import Server
+from tests.standins import files, sentences, tiny, write_recipe
+
+Trainings = list[tuple[int, int]]
+PRODUCTS = [Sentence(("Rex", "is", "a", "phone", str(n)), (Entity(0, 1, "PROD"),)) for n in range(3)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: Trainings) -> Path:
+    """Where the user is: data files, and a recipe with a quick tagger."""
+    write_recipe(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def execute(*overrides: str, out: str = "run") -> dict[str, Any]:
+    return Run(load("recipe.toml", overrides), Path(out), quiet=True).execute()
+
+
+def arm(report: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(arm for arm in report["arms"] if arm["name"] == name)
+
+
+def lines(path: str | Path) -> int:
+    return Path(path).read_text("utf-8").count("\n") if Path(path).exists() else 0
+
+
+def append_arm(text: str) -> None:
+    with Path("recipe.toml").open("a", encoding="utf-8") as stream:
+        stream.write(f"[[augment]]\n{text}\n")
+
+
+@pytest.mark.usefixtures("folder")
+class TestReport:
+    def test_scores_against_the_predictions_in_the_folder(self):
+        report = execute("seeds=[0, 3]")
+        gold = {(s.id, *label) for s in io.read("test.conll") for label in s.labels}
+        for described in report["arms"]:
+            for seed, f1, precision in zip(
+                (0, 3), described["f1"]["values"], described["precision"]["values"], strict=True
+            ):
+                predicted = io.read(f"run/seed-{seed}/{described['name']}/predicted.jsonl")
+                found = {(s.id, *label) for s in predicted for label in s.labels}
+                assert f1 == pytest.approx(2 * len(gold & found) / (len(gold) + len(found)))
+                assert precision == pytest.approx(len(gold & found) / len(found))
+            mean = sum(described["f1"]["values"]) / 2
+            assert described["f1"]["mean"] == pytest.approx(mean)
+            assert 0 < mean < 1
+            if described["name"] != "gold":
+                gain = mean - report["arms"][0]["f1"]["mean"]
+                assert described["against_gold"]["difference"] == pytest.approx(gain)
+
+    def test_counts_against_the_files(self):
+        report = execute("seeds=[0, 3]")
+        for name in ("both", "one"):
+            described = arm(report, name)
+            stages = [described["generation"], *described["selection"]]
+            assert stages[0]["read"] == 2 * 2 * 16
+            for stage in stages:
+                assert stage["read"] == stage["written"] + stage["rejected"] > 0
+                assert stage["rejected"] == sum(stage["reasons"].values())
+            for before, after in pairwise(stages):
+                assert before["written"] == after["read"]
+            stems = ["generated", "1-duplicates", "2-agreement"][: len(stages)]
+            for stem, stage in zip(stems, stages, strict=True):
+                owner = "both" if stem == "generated" else name
+                paths = [f"run/seed-{seed}/{owner}/{stem}.jsonl" for seed in (0, 3)]
+                assert stage["written"] == sum(map(lines, paths))
+                assert stage["rejected"] == sum(lines(f"{path}.rejects.jsonl") for path in paths)
+            for seed, count in zip((0, 3), described["train_sentences"], strict=True):
+                assert count == 16 + lines(f"run/seed-{seed}/{name}/{stems[-1]}.jsonl")
+                assert count == len(io.read(f"run/seed-{seed}/{name}/train.jsonl"))
+
+    def test_what_else_it_says(self):
+        report = execute()
+        assert report == json.loads(Path("run/report.json").read_text("utf-8"))
+        assert [described["name"] for described in report["arms"]] == ["gold", "both", "one"]
+        assert report["arms"][0]["train_sentences"] == [16]
+        assert report["arms"][0]["against_gold"] is None
+        assert report["data"]["train"]["sentences"] == 24
+        assert report["data"]["test"]["types"] == {"LOC": 9, "PER": 6}
+        assert report["notes"] == []
+        assert {"run.json", "report.json", "report.md", "report.html", "seed-0"} == set(os.listdir("run"))
+        for example in arm(report, "one")["examples"]:
+            assert example["child"]["id"].startswith(example["parent"]["id"])
+
+    def test_the_command_in_it_is_one_to_copy(self):
+        report = execute("name=it's", "augment.one.copies=3", out="the run")
+        command = "nersery run recipe.toml --out 'the run' --set 'name=it'\"'\"'s' --set augment.one.copies=3"
+        assert report["command"] == command
+
+    def test_arms_that_differ_in_their_selectors_share_what_is_generated(self):
+        report = execute()
+        assert arm(report, "both")["generation"] == arm(report, "one")["generation"]
+        assert Path("run/seed-0/both/generated.jsonl").exists()
+        assert not Path("run/seed-0/one/generated.jsonl").exists()
+
+    def test_arms_that_differ_in_more_do_not(self):
+        report = execute("augment.one.copies=3")
+        assert arm(report, "one")["generation"]["read"] == 48
+        assert lines("run/seed-0/one/generated.jsonl") > lines("run/seed-0/both/generated.jsonl")
+
+    def test_gold_copies_are_trained_on_but_not_written(self, memory: Trainings):
+        report = execute("augment.one.gold_copies=3")
+        kept = lines("run/seed-0/one/1-duplicates.jsonl")
+        assert arm(report, "one")["train_sentences"] == [3 * 16 + kept]
+        assert (0, 3 * 16 + kept) in memory
+        assert lines("run/seed-0/one/train.jsonl") == 16 + kept
+
+    def test_the_baseline_is_there_without_any_arm(self):
+        text = Path("recipe.toml").read_text().split("[[augment]]")[0]
+        Path("recipe.toml").write_text(text)
+        assert [described["name"] for described in execute()["arms"]] == ["gold"]
+
+    def test_a_method_whose_sentences_are_all_rejected(self, capsys: pytest.CaptureFixture[str]):
+        report = Run(load("recipe.toml", ["augment.one.rate=0.0"]), Path("run")).execute()
+        assert "note: one, seed 0: nothing was kept" in capsys.readouterr().err
+        assert report["notes"] == ["one: nothing was kept, so this is gold only (seed 0)"]
+        assert arm(report, "one")["generation"]["written"] == 0
+        assert files(Path("run/seed-0/one/tagger")) == files(Path("run/seed-0/gold/tagger"))
+        assert Path("run/seed-0/one/train.jsonl").read_bytes() == Path("run/seed-0/gold/train.jsonl").read_bytes()
+        assert arm(report, "one")["f1"] == arm(report, "gold")["f1"]
+
+    def test_the_sample_is_written_down(self):
+        execute("sample.dev_size=4")
+        for split, size in (("train", 16), ("dev", 4)):
+            ids = Path(f"run/seed-0/sample/{split}.ids.txt").read_text().splitlines()
+            drawn = io.read(f"run/seed-0/sample/{split}.jsonl")
+            assert ids == [sentence.id for sentence in drawn]
+            assert len(ids) == size
+            assert set(drawn) <= set(io.read(f"{split}.conll"))
+
+    @pytest.mark.parametrize("ids", [["a/b", "..", "x" * 5000, "two\nlines", '"', "\u2028", "नमस्ते", " "]])
+    def test_odd_ids(self, ids: list[str]):
+        from dataclasses import replace
+
+        made = [replace(s, id=id) for s, id in zip(sentences(24), [*ids, *map(str, range(16))], strict=True)]
+        io.write(made, "train.jsonl")
+        execute("data.train=train.jsonl", "sample.size=24")
+        listed = Path("run/seed-0/sample/train.ids.txt").read_text("utf-8").split("\n")[:-1]
+        assert [json.loads(id) if id.startswith('"') else id for id in listed] == [s.id for s in made]
+
+    def test_types_in_any_script_and_names_of_any_kind(self):
+        typed = [s.with_entities(Entity(e.start, e.end, "जगह का नाम") for e in s.entities) for s in sentences(24)]
+        io.write(typed, "données\n🚀.jsonl")
+        append_arm('name = "👩‍🔬 it\'s <b>"\nmethod = "shuffle_within_segments"')
+        report = execute(*(f"data.{split}=données\n🚀.jsonl" for split in ("train", "dev", "test")))
+        assert set(arm(report, "👩‍🔬 it's <b>")["per_type"]) == {"जगह का नाम"}
+        assert "<b>" not in Path("run/report.html").read_text("utf-8").replace("&lt;b&gt;", "")
+
+
+@pytest.mark.usefixtures("folder")
+class TestAgain:
+    def test_the_same_command_changes_nothing(self, memory: Trainings):
+        execute()
+        before, trained = files(Path("run")), list(memory)
+        times = {path: path.stat().st_mtime_ns for path in Path("run/seed-0").rglob("*")}
+        execute()
+        assert files(Path("run")) == before
+        assert memory == trained
+        assert {path: path.stat().st_mtime_ns for path in Path("run/seed-0").rglob("*")} == times
+
+    def test_a_new_seed_and_the_rest_stays(self, memory: Trainings):
+        execute()
+        before = files(Path("run/seed-0"))
+        memory.clear()
+        report = execute("seeds=[1, 0]")
+        assert {seed for seed, _ in memory} == {1}
+        assert files(Path("run/seed-0")) == before
+        assert len(report["arms"][0]["f1"]["values"]) == 2
+        execute("seeds=[0, 1]", out="both")
+        assert files(Path("both/seed-1")) == files(Path("run/seed-1"))
+
+    def test_a_new_arm_and_the_rest_stays(self, memory: Trainings):
+        execute()
+        before = files(Path("run/seed-0"))
+        memory.clear()
+        append_arm('method = "shuffle_within_segments"')
+        report = execute("description=more")
+        assert len(memory) == 1
+        assert before.items() <= files(Path("run/seed-0")).items()
+        assert [described["name"] for described in report["arms"]][3:] == ["shuffle_within_segments"]
+
+    def test_other_words_about_it_and_other_ends(self, memory: Trainings):
+        execute()
+        memory.clear()
+        report = execute("description=other", "evaluate.bootstrap_samples=200", "keep_taggers=false")
+        assert report["arms"][1]["against_gold"]["samples"] == 200
+        assert not memory
+        assert not list(Path("run").rglob("tagger"))
+
+    def test_a_moved_file_is_the_same_file(self, memory: Trainings):
+        execute()
+        memory.clear()
+        os.rename("train.conll", "moved.conll")
+        execute("data.train=moved.conll")
+        assert not memory
+
+    @pytest.mark.parametrize(
+        ("overrides", "difference"),
+        [
+            (["tagger.longest=2"], "  recipe.tagger.settings.longest: there 9, asked for 2"),
+            (["augment.one.copies=3"], "  recipe.arms.one.copies: there 2, asked for 3"),
+            (["augment.both.rate=0.9"], "  recipe.arms.both.augment.settings.rate: there 0.3, asked for 0.9"),
+            (["sample.size=15"], "  recipe.sample.size: there 16, asked for 15"),
+            (["seeds=[1]"], "  recipe.seeds: there [0], asked for [1]"),
+            (["augment.one.name=two"], "asked for nothing"),
+            (["name=other"], "  recipe.name: there 'small', asked for 'other'"),
+        ],
+    )
+    def test_other_settings_are_refused_and_shown(self, overrides: list[str], difference: str):
+        execute()
+        before = files(Path("run"))
+        with pytest.raises(SettingsError, match="holds a run with other settings") as caught:
+            execute(*overrides)
+        assert difference in str(caught.value)
+        assert str(caught.value).count("\n") == 2
+        assert files(Path("run")) == before
+
+    def test_a_changed_file_is_refused(self):
+        execute()
+        io.write(sentences(25), "train.conll")
+        with pytest.raises(SettingsError, match=r"inputs\.train: there '\w{64}', asked for '\w{64}'"):
+            execute()
+
+    def test_a_changed_file_that_a_setting_names_is_refused(self):
+        Path("words.tsv").write_text("lives\tdwells\n")
+        append_arm('method = "synonym_replacement"\ntable = "words.tsv"')
+        execute()
+        execute()
+        Path("words.tsv").write_text("lives\tsits\n")
+        with pytest.raises(SettingsError, match=r"files\.words\.tsv: there"):
+            execute()
+
+    @pytest.mark.parametrize("content", ["", "x", "[]", "{}", '{"recipe": 3}'])
+    def test_a_record_that_is_none(self, content: str):
+        execute()
+        Path("run/run.json").write_text(content)
+        with pytest.raises(SettingsError, match=r"run\.json was not written by this version"):
+            execute()
+
+    def test_a_folder_of_something_else(self, memory: Trainings):
+        Path("thesis").mkdir()
+        Path("thesis/thesis.tex").write_text("precious")
+        with pytest.raises(SettingsError, match="thesis is not empty and holds no run"):
+            execute(out="thesis")
+        with pytest.raises(SettingsError, match=r"thesis\.tex is a file"):
+            execute(out="thesis/thesis.tex")
+        assert files(Path("thesis")) == {"thesis.tex": b"precious"}
+        assert not memory
+
+    def test_an_empty_folder_and_a_folder_in_folders(self):
+        Path("empty").mkdir()
+        execute(out="empty")
+        execute(out="a/b/c")
+
+    def test_two_at_once(self):
+        execute()
+        with locked(Path("run")), pytest.raises(SettingsError, match="another process is writing run"):
+            execute()
+
+
+@pytest.mark.usefixtures("folder")
+class TestWithoutTaggers:
+    def test_none_is_left_and_the_results_are_the_same(self, memory: Trainings):
+        kept = execute(out="kept")
+        memory.clear()
+        report = execute("keep_taggers=false")
+        assert len(memory) == 3
+        assert report["arms"] == kept["arms"]
+        left = {name: content for name, content in files(Path("kept/seed-0")).items() if "/tagger/" not in name}
+        assert files(Path("run/seed-0")) == left
+
+    def test_a_new_arm_that_needs_the_baseline_s(self, memory: Trainings):
+        execute("keep_taggers=false")
+        memory.clear()
+        append_arm('name = "new"\nmethod = "shuffle_within_segments"\nselect = ["agreement"]')
+        execute("keep_taggers=false")
+        assert memory[0] == (0, 16)
+        assert len(memory) == 2
+        assert not list(Path("run").rglob("tagger*"))
+
+
+@pytest.mark.usefixtures("folder")
+class TestInputs:
+    @pytest.mark.parametrize(
+        ("split", "made", "message"),
+        [
+            ("train", [], "train.conll: the train file has no sentence"),
+            ("dev", [], "dev.conll: the dev file has no sentence"),
+            ("test", [], "test.conll: the test file has no sentence"),
+            ("train", sentences(1, 3), "train.conll: no sentence of the train file has an entity"),
+            ("test", sentences(1, 3), "test.conll: no sentence of the test file has an entity"),
+            ("test", PRODUCTS, "test.conll: test has the types PROD, train has LOC, PER: none of them"),
+            ("train", sentences(15), "sample.size is 16, but train has 15 sentences"),
+        ],
+    )
+    def test_files_that_cannot_be_used(self, memory: Trainings, split: str, made: list[Sentence], message: str):
+        io.write(made, f"{split}.conll")
+        with pytest.raises(DataError) as caught:
+            execute()
+        assert message in str(caught.value)
+        assert not memory
+        assert not Path("run").exists()
+
+    @pytest.mark.parametrize(("size", "dev"), [(7, "dev.conll"), (1, "")])
+    def test_a_dev_size_larger_than_dev(self, size: int, dev: str):
+        with pytest.raises(DataError, match=f"sample.dev_size is {size}, but dev has {6 if dev else 0} sentences"):
+            execute(f"sample.dev_size={size}", f"data.dev={dev}")
+
+    def test_all_problems_of_all_files(self):
+        Path("train.conll").write_text("Ada\tB-PER\nBo\tB_PER\n")
+        Path("dev.conll").unlink()
+        Path("test.conll").write_text("Ada\tB-PER\nx\n")
+        with pytest.raises(DataError) as caught:
+            execute()
+        message = str(caught.value)
+        assert message.startswith("3 problems:")
+        for part in ("train.conll:2", "dev.conll: there is no such file", "test.conll:2"):
+            assert part in message
+        assert 'in a recipe these options stand in [data], e.g. --repair NAME as repair = ["NAME"]' in message
+
+    def test_repairs_are_noted(self):
+        Path("train.conll").write_text(Path("train.conll").read_text().replace("B-PER", "B_PER"))
+        with pytest.raises(DataError, match="repair underscore"):
+            execute()
+        assert execute('data.repair=["underscore"]')["notes"] == ["train was repaired as asked: underscore 12"]
+
+    def test_sentences_that_a_repair_rejects_are_noted(self):
+        Path("dev.conll").write_text(Path("dev.conll").read_text() + "\nAda\tB_PER\n")
+        notes = execute('data.repair=["drop-sentence"]')["notes"]
+        assert "dev: 1 sentences were rejected by the repair drop-sentence" in notes
+
+    def test_types_that_train_lacks(self):
+        for split in ("dev", "test"):
+            io.write([*sentences(6, 100), *PRODUCTS], f"{split}.conll")
+        report = execute()
+        for split in ("dev", "test"):
+            expected = f"{split} has types that train lacks, so they count as missed: PROD (3 mentions)"
+            assert expected in report["notes"]
+        assert arm(report, "gold")["per_type"]["PROD"]["recall"]["mean"] == 0
+
+    def test_sentences_of_test_that_stand_in_train(self):
+        io.write([*sentences(2), *sentences(6, 200)], "test.conll")
+        assert execute()["notes"] == ["2 of 8 test sentences also stand in train, word for word"]
+
+    def test_without_dev(self):
+        report = execute("data.dev=")
+        assert set(report["data"]) == {"train", "test"}
+
+    def test_a_pipe(self):
+        os.mkfifo("pipe.conll")
+        with pytest.raises(DataError, match=r"pipe\.conll: this is a pipe"):
+            execute("data.train=pipe.conll")
+
+    def test_sentences_that_the_method_made_already(self, memory: Trainings):
+        execute()
+        memory.clear()
+        shutil.copy("run/seed-0/one/train.jsonl", "made.jsonl")
+        with pytest.raises(DataError, match="was made by mention_replacement already"):
+            execute("data.train=made.jsonl", out="second")
+        assert not memory
+        io.write(Corpus(io.read("made.jsonl")), "made.conll")
+        execute("data.train=made.conll", out="second")
+
+
+class KilledError(BaseException):
+    """What the kill of a process looks like to the code in it."""
+
+
+@contextlib.contextmanager
+def killing(at: int) -> Iterator[Callable[[], int]]:
+    """Kill before the so-manieth move of a file, or amid the removal of a folder; counts both."""
+    count = 0
+
+    def watched(original: Callable[..., Any]) -> Callable[..., Any]:
+        def call(path: Any, *rest: Any, **options: Any) -> Any:
+            nonlocal count
+            count += 1
+            if count != at:
+                return original(path, *rest, **options)
+            if original is shutil.rmtree:
+                next((file for file in Path(path).rglob("*") if file.is_file()), Path("none")).unlink(missing_ok=True)
+            raise KilledError
+
+        return call
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "replace", watched(os.replace))
+        patch.setattr(shutil, "rmtree", watched(shutil.rmtree))
+        yield lambda: count
+
+
+def test_a_kill_at_any_move_of_a_file_leaves_no_trace(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    text = Path("recipe.toml").read_text()
+    Path("recipe.toml").write_text(text[: text.rindex("[[augment]]")])
+    monkeypatch.setattr("nersery.runs.write_report", lambda report, folder: None)  # it takes half of the time
+    overrides = ("keep_taggers=false", "sample.dev_size=4")
+    with killing(0) as moves:
+        execute(*overrides)
+    expected = files(Path("run"))
+    assert moves() > 30
+    for at in range(1, moves() + 1):
+        shutil.rmtree("run")
+        with pytest.raises(KilledError), killing(at):
+            execute(*overrides)
+        execute(*overrides)
+        assert files(Path("run")) == expected, f"killed at move {at}"
+
+
+class TestProcesses:
+    """The same with real processes and a real model."""
+
+    @pytest.fixture(scope="class")
+    def finished(self, tmp_path_factory: pytest.TempPathFactory, tiny_model: str, server: Server) -> Path:
+        """A folder with a run that nothing has disturbed."""
+        folder = tmp_path_factory.mktemp("finished")
+        write_recipe(folder, tiny(tiny_model))
+        code, out, err = server.run("run", "recipe.toml", "--out", "run", cwd=folder)
+        assert code == 0, err
+        assert out.startswith("gold ")
+        return folder
+
+    @pytest.fixture
+    def started(self, finished: Path, tmp_path: Path) -> Path:
+        """A folder of which the same run may start."""
+        shutil.copytree(finished, tmp_path, dirs_exist_ok=True)
+        shutil.rmtree(tmp_path / "run")
+        return tmp_path
+
+    def test_weights_and_all_are_there(self, finished: Path):
+        tagger = files(finished / "run" / "seed-0" / "one" / "tagger")
+        assert {"model.safetensors", "crf.safetensors", "config.json", "tokenizer.json", "nersery.json"} <= set(tagger)
+        report = json.loads((finished / "run" / "report.json").read_text("utf-8"))
+        assert report["arms"][0]["training"][0]["steps"] == 4
+
+    def test_killed_at_several_moments_it_ends_with_the_same_bytes(self, finished: Path, started: Path, server: Server):
+        chance = random.Random(5)
+        moments = [
+            "run.json",
+            "seed-0/gold/tagger.part",
+            "seed-0/gold/tagger",
+            "seed-0/both/1-duplicates.jsonl.part",
+            "seed-0/both/2-agreement.jsonl",
+            "seed-0/both/tagger.part/model.safetensors",
+            "seed-0/one/train.jsonl",
+            "seed-0/one/predicted.jsonl.part",
+            "report.json",
+        ]
+        codes = []
+        for moment in moments:
+            process = server.start("run", "recipe.toml", "--out", "run", "-q", cwd=started)
+            process.kill_when_there_is(started / "run" / moment, delay=chance.uniform(0, 0.02))
+            codes.append(process.wait())
+        assert codes.count(-signal.SIGKILL) > 5
+        assert set(codes) <= {0, -signal.SIGKILL}
+        code, _, err = server.run("run", "recipe.toml", "--out", "run", "-q", cwd=started)
+        assert code == 0, err
+        assert files(started / "run") == files(finished / "run")
+
+    def test_interrupted_it_says_so_and_goes_on(self, finished: Path, started: Path, server: Server):
+        process = server.start("run", "recipe.toml", "--out", "run", "-q", cwd=started)
+        process.kill_when_there_is(started / "run" / "seed-0" / "gold" / "tagger", signal.SIGINT)
+        assert process.wait() == 130
+        expected = "error: interrupted. What is finished is kept: the same command goes on from there\n"
+        assert process.err.endswith(expected)
+        assert "Traceback" not in process.err
+        assert process.out == ""
+        assert server.run("run", "recipe.toml", "--out", "run", cwd=started)[0] == 0
+        assert files(started / "run") == files(finished / "run")
+
+    @pytest.mark.parametrize("largest_file", [600, 4_000, 120_000])
+    def test_on_a_full_disk_it_says_so_and_goes_on(
+        self, finished: Path, started: Path, server: Server, largest_file: int
+    ):
+        command = ["run", "recipe.toml", "--out", "run", "-q"]
+        code, out, err = server.run(*command, cwd=started, largest_file=largest_file)
+        assert (code, out) == (5, "")
+        assert err.splitlines()[-1].startswith("error: no space left to write")
+        assert "Traceback" not in err
+        assert server.run(*command, cwd=started)[0] == 0
+        assert files(started / "run") == files(finished / "run")
