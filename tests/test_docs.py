@@ -209,7 +209,7 @@ def test_parts_of_recipes_are_valid(page: Path) -> None:
             continue
         table = tomllib.loads(recipe.find("demo").read_text("utf-8"))
         for key, value in part.items():
-            table[key] = {**table.get(key, {}), **value} if isinstance(value, dict) else value
+            table[key] = {**table["data"], **value} if key == "data" else value
         problems: list[str] = []
         recipe.parse(table, problems)
         assert problems == []

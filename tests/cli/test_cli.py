@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nersery import Entity, Sentence, io
-from nersery.cli import app, corpora, methods, models, recipes
+from nersery.cli import app, corpora, methods, models, recipes  # noqa: F401 - they add their commands
 from nersery.loop import FileJob
 from tests.forks import Server
 from tests.standins import environment, files, sentences, tiny, write_data, write_recipe
@@ -89,9 +89,7 @@ class TestHelp:
             assert " ".join(line.split()) in shown
 
     @pytest.mark.parametrize("example", [e for name in COMMANDS for e in examples(name)], ids=" ".join)
-    def test_the_examples_work(
-        self, example: list[str], folder: Path, tiny_model: str, tagger: Path, monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_the_examples_work(self, example: list[str], folder: Path, tiny_model: str, tagger: Path):
         prepare(folder, example, tiny_model, tagger)
         if example[0] == "train":
             example = [*example, "--set", "epochs=1", "--set", f"model={tiny_model}"]
@@ -128,7 +126,8 @@ def prepare(folder: Path, example: list[str], tiny_model: str, tagger: Path) -> 
     Path("broken.conll").write_text("Ada\t-PER\nLovelace\t-PER\nwrote\t-\nto\tO\nBo\tB-PER\n")
     Path("words.tsv").write_text("lives\tdwells\n")
     Path("raw.txt").write_text("Ada lives in Oslo .\n")
-    os.symlink(tagger, "my-tagger", target_is_directory=True) if example[0] != "train" else None
+    if example[0] != "train":
+        os.symlink(tagger, "my-tagger", target_is_directory=True)
     test = list(io.read("test.conll"))
     for name in ("predicted", "better"):
         io.write(test, f"{name}.jsonl")
@@ -322,9 +321,9 @@ class TestPipes:
         Path(name).write_bytes(Path("train.conll").read_bytes())
         done = nersery("convert", name, os.fsdecode(b"\xe9.jsonl"))
         assert (done.returncode, done.stderr.count("Traceback")) == (0, 0)
-        assert nersery(
-            "train", name, os.fsdecode(b"\xe9")
-        ).stderr == "error: the folder name '\\udce9' is not UTF-8. " + ("Choose another one\n")
+        done = nersery("train", name, os.fsdecode(b"\xe9"))
+        expected = "error: the folder name '\\udce9' is not UTF-8. Choose another one\n"
+        assert (done.returncode, done.stderr) == (2, expected)
 
 
 # --- exit codes -----------------------------------------------------------------------------------------------
@@ -728,7 +727,7 @@ class TestFullDisk:
         code, out, err = server.run(*args, cwd=folder, largest_file=200)
         assert (code, out) == (5, "")
         assert err == "error: no space left to write. Free some and repeat the command: it goes on where it stopped\n"
-        assert not Path(expected_args[0]).exists()
+        assert not Path(args[2]).exists()
         assert server.run(*args, cwd=folder)[0] == 0
         made = {name: content for name, content in files(folder).items() if name.startswith("x")}
         assert made == {
@@ -736,8 +735,3 @@ class TestFullDisk:
             for name, content in files(folder).items()
             if name.startswith("whole")
         }
-
-
-def test_all_commands_are_here():
-    assert set(COMMANDS) >= {"stats", "convert", "sample", "list", "copy", "augment", "select", "train", "run"}
-    assert {corpora, methods, models, recipes}
