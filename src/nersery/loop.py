@@ -10,14 +10,13 @@ import contextlib
 import hashlib
 import json
 import os
-import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import IO, Any, BinaryIO, TypeVar
 
 from nersery.data import Corpus, Sentence
 from nersery.errors import NerseryError, SettingsError
@@ -27,7 +26,12 @@ Item = TypeVar("Item")
 
 BATCH_SIZE = 1024
 CHECKPOINT_SECONDS = 1.0
-"""At most so much finished work is done again after a kill."""
+"""At most so much finished work, plus a batch, is done again after a kill."""
+
+BEGINNINGS = ("lock", "journal.json.tmp")
+"""What a job that was killed at once leaves in its folder."""
+PARTS = ("output", "rejects", "journal.json", *BEGINNINGS)
+"""The files of a job in its folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +82,9 @@ class Tally:
         }
 
     def __str__(self) -> str:
-        """One line, e.g. ``read 300, wrote 280, rejected 20 (unchanged 20)``."""
+        """One line, e.g. ``read 300, wrote 280, rejected 20 (unchanged: 20)``."""
         text = f"read {self.read}, wrote {self.written}, rejected {self.rejected}"
-        reasons = ", ".join(f"{reason} {count}" for reason, count in self.as_dict()["reasons"].items())
+        reasons = ", ".join(f"{reason}: {count}" for reason, count in self.as_dict()["reasons"].items())
         return f"{text} ({reasons})" if reasons else text
 
 
@@ -124,6 +128,16 @@ def run(
             progress.advance(len(batch))
 
 
+def refuse_one_way(items: Iterable[Any]) -> None:
+    """Refuse what is empty the second time it is read.
+
+    Raises:
+        SettingsError: When it is an iterator.
+    """
+    if iter(items) is items:
+        raise SettingsError(f"a {type(items).__name__} can be read once: give a Corpus or a list, it is read twice")
+
+
 def collect(outcomes: Iterable[Outcome]) -> Result:
     """Gather outcomes in memory."""
     tally = Tally()
@@ -144,7 +158,8 @@ class FileJob:
 
     While it runs, everything lies in the folder ``TARGET.part``: the output so far, the rejects and a journal
     that says how many items are done and how many bytes belong to them. The same call goes on from there. At
-    the end the files move to ``TARGET`` and ``TARGET.rejects.jsonl`` (only if there are rejects).
+    the end the files move to ``TARGET`` and ``TARGET.rejects.jsonl`` (only if there are rejects). Against a loss
+    of power nothing is done: a journal or output that the system had not yet written to the disk is then refused.
 
     Args:
         target: The file to write.
@@ -174,12 +189,24 @@ class FileJob:
         """Refuse a target that may not be written, before any work is done for it.
 
         Raises:
-            SettingsError: When it is a folder, or exists and may not be overwritten.
+            SettingsError: When it is a folder, or exists and may not be overwritten, or so do its rejects; or when
+                somebody else's files lie in the folder of the unfinished job.
         """
         if self.target.is_dir():
             raise SettingsError(f"{self.target} is a folder, expected the name of a file to write")
-        if self.target.exists() and not (self.part / "journal.json").exists() and not overwrite:
-            raise self._exists_already()
+        if (self.part / "journal.json").exists():
+            return
+        if self.part.is_dir() and not {path.name for path in self.part.iterdir()} <= {*BEGINNINGS}:
+            raise SettingsError(
+                f"{self.part} holds files of no unfinished job, and they are not overwritten even by --force. "
+                "Move them, or choose another output"
+            )
+        self._check_existing(overwrite)
+
+    def _check_existing(self, overwrite: bool) -> None:
+        for file in (self.target, self.rejects):
+            if file.exists() and not overwrite:
+                raise SettingsError(f"{file} exists already. Choose another name, or allow to overwrite it (--force)")
 
     def run(
         self,
@@ -195,7 +222,7 @@ class FileJob:
         Raises:
             SettingsError: When the target exists and may not be overwritten, or an unfinished job with
                 another fingerprint lies in its place, or another process is at work there.
-            NerseryError: When the files of an unfinished job are shorter than its journal says.
+            NerseryError: When the journal of an unfinished job is broken, or its files are shorter than that says.
         """
         self.check_target(overwrite=overwrite)
         self.part.mkdir(parents=True, exist_ok=True)
@@ -208,20 +235,22 @@ class FileJob:
 
     def _open_journal(self, overwrite: bool) -> _Journal:
         journal = _Journal(self.part / "journal.json", dict(self.fingerprint))
-        difference = journal.load() if journal.path.exists() else ""
+        try:
+            difference = journal.load() if journal.path.exists() else ""
+        except NerseryError:
+            if not overwrite:
+                raise
+            difference = ""
         if difference and not overwrite:
             raise SettingsError(
                 f"{self.part} holds an unfinished job with other settings:\n{difference}\n"
                 "Repeat the command with those settings to go on, choose another output, or start anew "
                 "(--force)"
             )
-        if self.target.exists() and not journal.has_work and not overwrite:
-            raise self._exists_already()
+        if not journal.has_work:
+            self._check_existing(overwrite)
         journal.write()  # before the output is cut, so that no journal ever speaks of another job's bytes
         return journal
-
-    def _exists_already(self) -> SettingsError:
-        return SettingsError(f"{self.target} exists already. Choose another name, or allow to overwrite it (--force)")
 
     def _fill(
         self,
@@ -263,7 +292,10 @@ class FileJob:
             os.replace(rejects, self.rejects)
         if output.exists():
             os.replace(output, self.target)
-        shutil.rmtree(self.part)
+        for name in PARTS:
+            (self.part / name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # somebody else's files in it stay
+            self.part.rmdir()
 
 
 @dataclass(slots=True)
@@ -285,15 +317,23 @@ class _Journal:
         """Take over the state on disk if it is of the same job; otherwise say how the two differ.
 
         A state in which nothing is done yet stands in nobody's way.
+
+        Raises:
+            NerseryError: When it cannot be read.
         """
-        state = json.loads(self.path.read_text("utf-8"))
         wanted = json.loads(json.dumps(self.fingerprint))
-        if state["fingerprint"] != wanted:
-            has_work = state["finished"] or state["read"]
-            return differences(state["fingerprint"], wanted) if has_work else ""
-        self.tally = Tally(state["read"], state["written"], Counter(state["reasons"]))
-        self.bytes = (state["bytes"][0], state["bytes"][1])
-        self.finished = state["finished"]
+        try:
+            state = json.loads(self.path.read_text("utf-8"))
+            there, tally = state["fingerprint"], Tally(state["read"], state["written"], Counter(state["reasons"]))
+            (output, rejects), finished = state["bytes"], state["finished"]
+        except (ValueError, LookupError, TypeError):
+            raise NerseryError(
+                f"{self.path} is broken, perhaps by a loss of power. Delete the folder {self.path.parent} to start "
+                "the job anew, or use --force"
+            ) from None
+        if there != wanted:
+            return differences(there, wanted) if finished or tally.read else ""
+        self.tally, self.bytes, self.finished = tally, (output, rejects), finished
         return ""
 
     def save(self, output: BinaryIO, rejects: BinaryIO) -> None:
@@ -403,12 +443,27 @@ def locked(folder: Path) -> Iterator[None]:
         yield
         return
     file = folder / "lock"
-    with file.open("w") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise SettingsError(f"another process is writing {folder}. Wait for it, or choose another output") from None
-        try:
-            yield
-        finally:
-            file.unlink(missing_ok=True)
+    while True:
+        with file.open("w") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise SettingsError(
+                    f"another process is writing {folder}. Wait for it, or choose another output"
+                ) from None
+            if not _is_at(stream, file):  # whoever held the lock removed the file after we had opened it
+                continue
+            try:
+                yield
+            finally:
+                if _is_at(stream, file):  # and not, after our job, the lock of the next one
+                    file.unlink()
+            return
+
+
+def _is_at(stream: IO[str], path: Path) -> bool:
+    """Whether an open file still lies under a name."""
+    try:
+        return os.path.samestat(os.fstat(stream.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

@@ -71,9 +71,7 @@ class Run:
             DataError: When the files cannot be used; before anything runs.
             SettingsError: When the folder belongs to another run.
         """
-        self.read_corpora()
-        identity = self.identity()
-        self._check_folder(identity)
+        identity = self.check()
         self.folder.mkdir(parents=True, exist_ok=True)
         with locked(self.folder):
             _write_json(self.folder / "run.json", {**identity, "versions": versions()})
@@ -88,6 +86,22 @@ class Run:
         return self.folder.joinpath(f"seed-{seed}", arm.name, *names)
 
     # --- before anything runs -----------------------------------------------------------------------------------
+
+    def check(self) -> dict[str, Any]:
+        """Check everything that can be before anything runs: files, folder, the tagger's model.
+
+        Returns:
+            The identity of the run.
+
+        Raises:
+            NerseryError: Of the kind that fits what is wrong.
+        """
+        self.read_corpora()
+        identity = self.identity()
+        self._check_folder(identity)
+        tagger: Tagger = registry.create("tagger", self.recipe.tagger.method, self.recipe.tagger.settings)
+        tagger.check()
+        return identity
 
     def read_corpora(self) -> None:
         """Read all files, and say what is odd about them.
@@ -232,7 +246,8 @@ class Run:
             shutil.rmtree(unfinished, ignore_errors=True)
             tagger.save(unfinished)
             os.replace(unfinished, folder)
-        tagger = load_tagger(folder)
+        trusted = self.recipe.tagger.settings.get("trust_remote_code", False)
+        tagger = load_tagger(folder, trust_remote_code=trusted)
         return tagger, tagger.history
 
     def _predict(self, seed: int, arm: Arm, tagger: Tagger) -> Corpus:

@@ -19,11 +19,14 @@ from nersery.rng import item_seed
 Protocol = Callable[[Sequence[Sentence], int], Iterable[Sentence]]
 """Chooses ``size`` of the sentences, which it is given in random order."""
 
-Kinds = frozenset[str]
+TypeSet = frozenset[str]
 """The types that occur in a sentence."""
 
 NO_ENTITY = ""
 """What stratification calls the sentences without entities; no type has this name."""
+
+MOST_TYPE_SETS = 2000
+"""With more sets of types than these in a corpus, stratification leaves out its last step."""
 
 
 def sample(corpus: Corpus, size: int, protocol: str = "random", seed: int = 0) -> Corpus:
@@ -90,10 +93,10 @@ def every_type(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
     if len(cover) > size:
         cover = _densest_cover(shuffled)
     if len(cover) > size:
-        kinds = {kind for sentence in cover for kind in _types(sentence)}
+        types = {type_ for sentence in cover for type_ in _types(sentence)}
         raise SettingsError(
-            f"a sample of {size} cannot hold a mention of each of {len(kinds)} types "
-            f"({', '.join(sorted(kinds))}): that takes {len(cover)} sentences. "
+            f"a sample of {size} cannot hold a mention of each of {len(types)} types "
+            f"({', '.join(sorted(types))}): that takes {len(cover)} sentences. "
             "Raise the size, or use the protocol stratified or random"
         )
     chosen = {sentence.id for sentence in cover}
@@ -107,23 +110,23 @@ def _types(sentence: Sentence) -> set[str]:
 
 def _first_of_each_type(shuffled: Sequence[Sentence]) -> list[Sentence]:
     """For each type, rarest first, the first sentence that has it, unless one taken before has it too."""
-    counts = Counter(kind for sentence in shuffled for kind in _types(sentence))
+    counts = Counter(type_ for sentence in shuffled for type_ in _types(sentence))
     first: dict[str, Sentence] = {}
     for sentence in shuffled:
-        for kind in _types(sentence):
-            first.setdefault(kind, sentence)
+        for type_ in _types(sentence):
+            first.setdefault(type_, sentence)
     cover: list[Sentence] = []
     covered: set[str] = set()
-    for kind in sorted(counts, key=lambda kind: (counts[kind], kind)):
-        if kind not in covered:
-            cover.append(first[kind])
-            covered |= _types(first[kind])
+    for type_ in sorted(counts, key=lambda type_: (counts[type_], type_)):
+        if type_ not in covered:
+            cover.append(first[type_])
+            covered |= _types(first[type_])
     return cover
 
 
 def _densest_cover(shuffled: Sequence[Sentence]) -> list[Sentence]:
     """Greedily, the sentence with most of the types that are still missing, the first one of equals."""
-    missing = {kind for sentence in shuffled for kind in _types(sentence)}
+    missing = {type_ for sentence in shuffled for type_ in _types(sentence)}
     cover: list[Sentence] = []
     while missing:
         cover.append(max(shuffled, key=lambda sentence: len(_types(sentence) & missing)))
@@ -143,49 +146,51 @@ def stratified(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
     Departures:
         The algorithm meets the size only nearly. Here it is met exactly, by moving the sentences whose move
         leaves the shares closest; then sentences of the sample and the rest change places as long as that
-        brings the shares closer.
+        brings the shares closer. In a corpus with more than `MOST_TYPE_SETS` different sets of types they do
+        not change places, which would take memory by the square of that number.
     """
-    kinds = [frozenset(_types(sentence) or {NO_ENTITY}) for sentence in shuffled]
-    dealt = _deal(kinds, size)
-    wanted = _polished(Counter(kinds), Counter(kinds[position] for position in dealt), size)
+    type_sets = [frozenset(_types(sentence) or {NO_ENTITY}) for sentence in shuffled]
+    dealt = _deal(type_sets, size)
+    wanted = _polished(Counter(type_sets), Counter(type_sets[position] for position in dealt), size)
     chosen = []
-    for position in sorted(range(len(kinds)), key=lambda position: (position not in dealt, position)):
-        if wanted[kinds[position]] > 0:
-            wanted[kinds[position]] -= 1
+    dealt_first = sorted(range(len(type_sets)), key=lambda position: (position not in dealt, position))
+    for position in dealt_first:
+        if wanted[type_sets[position]] > 0:
+            wanted[type_sets[position]] -= 1
             chosen.append(shuffled[position])
     return chosen
 
 
-def _deal(kinds: Sequence[Kinds], size: int) -> set[int]:
+def _deal(type_sets: Sequence[TypeSet], size: int) -> set[int]:
     """The positions that iterative stratification gives to the sample."""
-    left = Counter(kind for each in kinds for kind in each)
-    # What both sides still lack, in units of 1/len(kinds) of a sentence, so that all numbers are whole.
-    shares = [size, len(kinds) - size]
-    lacks = [Counter({kind: count * share for kind, count in left.items()}) for share in shares]
-    room = [len(kinds) * share for share in shares]
-    waiting = set(range(len(kinds)))
+    left = Counter(type_ for each in type_sets for type_ in each)
+    # What both sides still lack, in units of 1/len(type_sets) of a sentence, so that all numbers are whole.
+    shares = [size, len(type_sets) - size]
+    lacks = [Counter({type_: count * share for type_, count in left.items()}) for share in shares]
+    room = [len(type_sets) * share for share in shares]
+    waiting = set(range(len(type_sets)))
     chosen: set[int] = set()
     while waiting:
-        rarest = min((kind for kind in left if left[kind]), key=lambda kind: (left[kind], kind))
-        for position in sorted(position for position in waiting if rarest in kinds[position]):
+        rarest = min((type_ for type_ in left if left[type_]), key=lambda type_: (left[type_], type_))
+        for position in sorted(position for position in waiting if rarest in type_sets[position]):
             side = int((lacks[0][rarest], room[0]) < (lacks[1][rarest], room[1]))
             if side == 0:
                 chosen.add(position)
             waiting.remove(position)
-            left.subtract(kinds[position])
-            lacks[side].subtract(dict.fromkeys(kinds[position], len(kinds)))
-            room[side] -= len(kinds)
+            left.subtract(type_sets[position])
+            lacks[side].subtract(dict.fromkeys(type_sets[position], len(type_sets)))
+            room[side] -= len(type_sets)
     return chosen
 
 
-def _polished(corpus: Counter[Kinds], dealt: Counter[Kinds], size: int) -> Counter[Kinds]:
+def _polished(corpus: Counter[TypeSet], dealt: Counter[TypeSet], size: int) -> Counter[TypeSet]:
     """How many sentences of each set of types to take, so that size and shares are met best."""
     import numpy as np
 
     sets = sorted(corpus, key=sorted)
-    names = sorted({kind for each in sets for kind in each})
-    member = np.array([[kind in each for kind in names] for each in sets], dtype=np.int64)
-    shared = member @ member.T
+    names = sorted({type_ for each in sets for type_ in each})
+    member = np.array([[type_ in each for type_ in names] for each in sets], dtype=np.int64)
+    shared = member @ member.T if len(sets) <= MOST_TYPE_SETS else None
     available = np.array([corpus[each] for each in sets])
     taken = np.array([dealt[each] for each in sets])
     total, never = int(available.sum()), np.iinfo(np.int64).max // 4
@@ -197,12 +202,15 @@ def _polished(corpus: Counter[Kinds], dealt: Counter[Kinds], size: int) -> Count
         if (missing := size - int(taken.sum())) != 0:
             taken[(comes if missing > 0 else goes).argmin()] += np.sign(missing)
             continue
+        if shared is None:
+            break
         exchange = comes[:, None] + goes[None, :] - 2 * total * shared
         new, old = np.unravel_index(exchange.argmin(), exchange.shape)
         if exchange[new, old] >= 0:
-            return Counter(dict(zip(sets, taken.tolist(), strict=True)))
+            break
         taken[new] += 1
         taken[old] -= 1
+    return Counter(dict(zip(sets, taken.tolist(), strict=True)))
 
 
 PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(

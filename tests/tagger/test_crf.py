@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from nersery.tagger.crf import ConditionalRandomField, viterbi
+from nersery.tagger.crf import ConditionalRandomField, marginals, viterbi
 from nersery.tagger.tagset import TagSet
 
 
@@ -66,3 +66,21 @@ def test_padding_changes_nothing(batch) -> None:
         length = int(mask[row].sum())
         alone = viterbi(emissions[row : row + 1, :length], mask[row : row + 1, :length], torch.zeros(4, 4), none, none)
         assert together[row, :length].tolist() == alone[0].tolist()
+
+
+def test_marginals_are_those_of_all_sequences_counted_through(batch) -> None:
+    emissions, _, mask = batch
+    torch.manual_seed(2)
+    transitions, start, end = torch.randn(4, 4), torch.randn(4), torch.randn(4)
+    found = marginals(emissions, mask, transitions, start, end)
+    for row in range(5):
+        length = int(mask[row].sum())
+        if length > 5:
+            continue
+        expected = torch.zeros(length, 4)
+        for path in itertools.product(range(4), repeat=length):
+            score = start[path[0]] + end[path[-1]] + sum(emissions[row, i, tag] for i, tag in enumerate(path))
+            score = score + sum(transitions[a, b] for a, b in itertools.pairwise(path))
+            for i, tag in enumerate(path):
+                expected[i, tag] += score.exp()
+        torch.testing.assert_close(found[row, :length], expected / expected.sum(1, keepdim=True))

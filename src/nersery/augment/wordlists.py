@@ -8,6 +8,16 @@ from pathlib import Path
 from nersery.errors import DataError, MissingResourceError, Problem
 
 
+def check_file(path: str | Path) -> None:
+    """Refuse a file that is not there; for the ``__post_init__`` of methods, where an empty name is no file.
+
+    Raises:
+        MissingResourceError: When it is named but not there.
+    """
+    if path and not Path(path).is_file():
+        raise MissingResourceError(f"the file {path} does not exist. Correct the setting that names it")
+
+
 def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
     """The lines of a UTF-8 file with their numbers, from 1; empty ones are left out.
 
@@ -15,9 +25,8 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
         DataError: With every line that is not UTF-8.
         MissingResourceError: When the file is not there.
     """
+    check_file(path)
     path = Path(path)
-    if not path.is_file():
-        raise MissingResourceError(f"the file {path} does not exist. Correct the setting that names it")
     problems = []
     for number, raw in enumerate(path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
         try:

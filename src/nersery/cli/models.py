@@ -198,7 +198,7 @@ def _print_scores(result: dict[str, Any]) -> None:
     if "against" in result:
         test = result["against"]
         print(
-            f"against {test['file']}: {100 * test['difference']:+.1f} F1 "
-            f"(95 % interval {100 * test['low']:+.1f} to {100 * test['high']:+.1f}, p = {test['p_value']:.4f})"
+            f"against {test['file']}: {100 * test['difference']:+z.1f} F1 "
+            f"(95 % interval {100 * test['low']:+z.1f} to {100 * test['high']:+z.1f}, p = {test['p_value']:.4f})"
         )
     print("strict: an entity counts when its borders and its type are right", file=sys.stderr)

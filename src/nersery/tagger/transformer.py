@@ -36,7 +36,9 @@ ROWS = 16
 """Windows in one forward pass. Prediction pads every pass to the same shape, so that a sentence gets the same
 numbers to the last bit whatever stands beside it."""
 LENGTH_MULTIPLE = 4
-DEFAULT_STEPS = 300
+LEAST_STEPS = 300
+LEAST_EPOCHS = 3
+"""Without ``steps`` and ``epochs``, training takes as long as both of these ask for."""
 CRF_FILE = "crf.safetensors"
 
 
@@ -49,14 +51,15 @@ class TransformerTagger(Tagger):
         head: What scores tag sequences: ``linear`` scores each word by itself, ``crf`` also the step from tag to tag.
             Either way only legal sequences are predicted.
         scheme: The tags inside the model, IOB2 or BIOES.
-        steps: Batches to train for; 300 when neither steps nor epochs are given.
+        steps: Batches to train for; when neither steps nor epochs are given 300, or three epochs if that is more.
         epochs: Passes over the training data, instead of steps.
         evaluate_every: Steps between two looks at dev; None looks after each epoch, but at most ten times when
             ``steps`` is given.
         patience: Stop after so many looks at dev without a better F1; None trains to the end.
         batch_size: Sentences in a step.
         learning_rate: The encoder's highest rate.
-        head_learning_rate: The highest rate of what was not pretrained; None takes ``learning_rate``.
+        head_learning_rate: The highest rate of what was not pretrained; None takes ``learning_rate``, for which a
+            recipe gives the same number.
         warmup: Share of the steps over which the rate rises, in [0, 1].
         schedule: ``linear`` falls to zero, ``constant`` stays.
         optimizer: ``adamw``, ``adam`` or ``sgd``.
@@ -131,6 +134,15 @@ class TransformerTagger(Tagger):
         """The types that a trained tagger can predict."""
         return self._tags.types
 
+    @property
+    def _source(self) -> ModelSource:
+        return ModelSource(self.model, self.revision, self.trust_remote_code)
+
+    def check(self) -> None:
+        """Look for the pretrained model and the device; see `Tagger.check`."""
+        self._source.config()
+        pick_device(self.device)
+
     def fit(
         self,
         gold: Sequence[Sentence],
@@ -145,7 +157,7 @@ class TransformerTagger(Tagger):
             network = self._build(TagSet.of({e.type for s in gold for e in s.entities}, self.scheme))
             self._warn_of_misfit(gold)
             examples = [example for sentence in gold for example in self._examples(sentence)]
-            plan = self._plan()
+            plan = self._plan(len(examples))
             if progress is not None:
                 progress.total = plan.total_steps(len(examples))
             history = train(
@@ -176,10 +188,12 @@ class TransformerTagger(Tagger):
                 "language by the setting model, e.g. xlm-roberta-base or google/muril-base-cased"
             )
 
-    def _plan(self) -> TrainingPlan:
-        names = {plan_field.name for plan_field in dataclasses.fields(TrainingPlan)} - {"steps"}
-        steps = self.steps if self.epochs is not None else self.steps or DEFAULT_STEPS
-        return TrainingPlan(steps=steps, **{name: getattr(self, name) for name in names})
+    def _plan(self, examples: int) -> TrainingPlan:
+        names = {plan_field.name for plan_field in dataclasses.fields(TrainingPlan)}
+        plan = TrainingPlan(**{name: getattr(self, name) for name in names})
+        if self.steps is None and self.epochs is None:
+            plan = dataclasses.replace(plan, steps=max(LEAST_STEPS, LEAST_EPOCHS * plan.epoch_steps(examples)))
+        return plan
 
     def _trained_parts(self) -> nn.Module:
         """Everything with weights; names that begin with ``crf`` are the CRF's."""
@@ -187,7 +201,7 @@ class TransformerTagger(Tagger):
 
     def _build(self, tags: TagSet) -> Any:
         """A pretrained network with a new head for the tags."""
-        source = ModelSource(self.model, self.revision, self.trust_remote_code)
+        source = self._source
         labels: dict[str, Any] = {
             "num_labels": len(tags.names),
             "id2label": dict(enumerate(tags.names)),
@@ -284,7 +298,7 @@ class TransformerTagger(Tagger):
             lengths = torch.tensor([len(sentences[number]) for number in numbers])
             mask = torch.arange(padded.shape[1]) < lengths.unsqueeze(1)
             paths = decoder.decode(padded, mask)
-            scores = padded.softmax(dim=2).gather(2, paths.unsqueeze(2)).squeeze(2)
+            scores = decoder.marginals(padded, mask).gather(2, paths.unsqueeze(2)).squeeze(2)
             for number, path, score in zip(numbers, paths.tolist(), scores.tolist(), strict=True):
                 length = len(sentences[number])
                 entities[number] = self._tags.entities(path[:length], score[:length])
@@ -303,12 +317,20 @@ class TransformerTagger(Tagger):
         (folder / DESCRIPTION).write_text(describe(self, settings, self.history), "utf-8")
 
     @classmethod
-    def load(cls, folder: str | Path) -> Self:
-        """Read a tagger that `save` wrote, or any Hugging Face token-classification model by folder or name."""
+    def load(cls, folder: str | Path, *, trust_remote_code: bool = False) -> Self:
+        """Read a tagger that `save` wrote, or any Hugging Face token-classification model by folder or name.
+
+        Whether code that comes along is trusted, and which device is used, is for whoever loads it to say: the
+        folder may be a stranger's.
+        """
         description = Path(folder) / DESCRIPTION
         saved = json.loads(description.read_text("utf-8")) if description.exists() else {}
-        tagger = cls(**saved.get("settings", {"model": str(folder)}))
-        source = ModelSource(str(folder), tagger.revision if not saved else None, tagger.trust_remote_code)
+        settings = saved.get("settings", {"model": str(folder)})
+        try:
+            tagger = cls(**{**settings, "trust_remote_code": trust_remote_code, "device": "auto"})
+        except (TypeError, SettingsError) as error:
+            raise MissingResourceError(f"{description} holds settings of another version: {error}") from error
+        source = ModelSource(str(folder), trust_remote_code=trust_remote_code)
         config = source.config()
         if not any("TokenClassification" in name for name in config.architectures or ()):
             raise MissingResourceError(
