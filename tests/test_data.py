@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nersery.data import UNKNOWN_COLUMN, Corpus, Entity, Sentence
-from nersery.errors import DataError
+from nersery.data import UNKNOWN_COLUMN, Corpus, Entity, Origin, Sentence
+from nersery.errors import DataError, Problem
 from tests.io.strategies import sentences
 
 
@@ -92,6 +93,62 @@ def test_lists_are_taken_for_words_and_entities() -> None:
 def test_columns_must_fit_the_words() -> None:
     with pytest.raises(DataError, match="an extra column has not 2 values"):
         Sentence(("a", "b"), columns=(("x", "y"), ("x",)))
+
+
+@pytest.mark.parametrize("value", ["a\tb", "a\n", "\ra"])
+def test_a_value_of_a_column_has_no_tab_and_no_line_break(value: str) -> None:
+    with pytest.raises(DataError, match="an extra column has a tab or line break"):
+        Sentence(("a", "b"), columns=(("", value),))
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"id": "\ud800"},
+        {"language": "\ud800"},
+        {"entities": (Entity(0, 1, "\ud800"),)},
+        {"origin": Origin("\ud800")},
+        {"origin": Origin("x", ("\ud800",))},
+        {"scores": {"\ud800": 1.0}},
+        {"columns": (("\ud800",),)},
+        {"comments": ("# \ud800",)},
+    ],
+)
+def test_no_text_holds_half_a_surrogate_pair(parts: dict[str, Any]) -> None:
+    with pytest.raises(DataError, match="holds a lone surrogate"):
+        Sentence(("a",), **parts)
+
+
+@pytest.mark.parametrize(
+    ("parts", "message"),
+    [
+        ({"comments": ("# a\nb",)}, "line break"),
+        ({"comments": ("# a\rb",)}, "line break"),
+        ({"id": 7}, "is no string"),
+        ({"origin": Origin("x", (7,))}, "is no string"),  # type: ignore[arg-type]
+        ({"columns": ((7,),)}, "every value of an extra column must be a string"),
+        ({"entities": (Entity(0.0, 1.0, "X"),)}, "must be whole numbers"),  # type: ignore[arg-type]
+        ({"entities": (Entity(0, 1, None),)}, "its type a string"),  # type: ignore[arg-type]
+    ],
+)
+def test_parts_that_cannot_be(parts: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Sentence(("a",), **parts)
+
+
+def test_numbers_like_those_of_numpy_become_plain_ones() -> None:
+    class Number:
+        """A whole number, but no int."""
+
+        def __init__(self, value: int) -> None:
+            self.value = value
+
+        def __index__(self) -> int:
+            return self.value
+
+    (entity,) = Sentence(("a",), (Entity(Number(0), Number(1), "X", 0.5),)).entities  # type: ignore[arg-type]
+    assert (entity.start, entity.end, entity.score) == (0, 1, 0.5)
+    assert {type(entity.start), type(entity.end)} == {int}
 
 
 def test_sentences_do_not_change() -> None:
@@ -210,3 +267,13 @@ def test_two_sentences_may_not_share_an_id() -> None:
 
 def test_an_empty_corpus() -> None:
     assert (len(Corpus()), Corpus().types, repr(Corpus())) == (0, (), "Corpus(0 sentences, types: none)")
+
+
+def test_a_message_says_nothing_to_the_terminal_but_text() -> None:
+    error = DataError([Problem("\x1b[2J\nFix: x", "a\r", 7, "\u202eb\x9b")], fix="the folder has a\nb")
+    assert str(error) == "a\\r:7 (sentence \\u202eb\\x9b): \\x1b[2J\\nFix: x\nFix: the folder has a\\nb"
+
+
+@pytest.mark.parametrize("text", ["क्\u200dष", "می\u200cخواهم", "👩\u200d👧", "a\u00a0b\u3000c", "\u200fא", "é"])
+def test_a_message_keeps_the_characters_of_every_script(text: str) -> None:
+    assert str(Problem(text)) == text

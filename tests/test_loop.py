@@ -1,16 +1,18 @@
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import json
 import os
 import random
 import resource
-import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import IO
 
 import pytest
 from hypothesis import given
@@ -18,7 +20,7 @@ from hypothesis import strategies as st
 
 from nersery import Sentence
 from nersery.errors import NerseryError, SettingsError
-from nersery.loop import FileJob, Outcome, Reject, collect, differences, run
+from nersery.loop import FileJob, Outcome, Reject, collect, content_hash, differences, files_in, locked, run
 
 ITEMS = range(50)
 HEADER = "# header\n"
@@ -86,7 +88,7 @@ class TestRun:
 
     def test_tally_as_text(self):
         tally = collect(run(range(11), step)).tally
-        assert str(tally) == "read 11, wrote 6, rejected 5 (reason 0 2, reason 2 2, reason 1 1)"
+        assert str(tally) == "read 11, wrote 6, rejected 5 (reason 0: 2, reason 2: 2, reason 1: 1)"
 
 
 class TestFileJob:
@@ -117,6 +119,35 @@ class TestFileJob:
             job(tmp_path).run(ITEMS, step)
         assert files(tmp_path) == {"out.txt": b"precious"}
         assert not job(tmp_path).part.exists()
+
+    def test_existing_rejects_are_refused(self, tmp_path: Path):
+        job(tmp_path).rejects.write_text("precious")
+        for items in (ITEMS, [1]):
+            with pytest.raises(SettingsError, match=r"out\.txt\.rejects\.jsonl exists already"):
+                job(tmp_path).run(items, step)
+        assert files(tmp_path) == {"out.txt.rejects.jsonl": b"precious"}
+        job(tmp_path).run([1], step, overwrite=True)
+        assert set(files(tmp_path)) == {"out.txt"}
+
+    @pytest.mark.parametrize("overwrite", [False, True])
+    def test_a_folder_of_somebody_else_is_refused_even_by_force(self, overwrite: bool, tmp_path: Path):
+        part = job(tmp_path).part
+        part.mkdir()
+        (part / "output").write_text("precious")
+        with pytest.raises(SettingsError, match="holds files of no unfinished job"):
+            job(tmp_path).run(ITEMS, step, overwrite=overwrite)
+        assert files(part) == {"output": b"precious"}
+        assert files(tmp_path) == {}
+
+    def test_files_of_somebody_else_that_come_later_stay(self, tmp_path: Path):
+        part = job(tmp_path).part
+
+        def disturbed(batch: Sequence[int]) -> list[Outcome]:
+            (part / "mine.txt").write_text("precious")
+            return step(batch)
+
+        job(tmp_path).run(ITEMS, disturbed)
+        assert files(part) == {"mine.txt": b"precious"}
 
     def test_a_folder_as_target_is_refused_even_by_force(self, tmp_path: Path):
         job(tmp_path).target.mkdir()
@@ -212,6 +243,18 @@ class TestResume:
         with pytest.raises(NerseryError, match="lost finished work"):
             job(tmp_path).run(ITEMS, step)
 
+    @pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"read": 3}', '{"bytes": [1]}'])
+    def test_a_broken_journal_is_named_and_given_up_by_force(
+        self, content: str, tmp_path: Path, undisturbed: dict[str, bytes]
+    ):
+        folder = tmp_path / "killed"
+        part = start_and_kill(folder, 12).part
+        (part / "journal.json").write_text(content)
+        with pytest.raises(NerseryError, match=r"journal\.json is broken.*or use --force"):
+            job(folder).run(ITEMS, step)
+        job(folder).run(ITEMS, step, overwrite=True)
+        assert files(folder) == undisturbed
+
     def test_other_settings_are_refused_and_shown(self, tmp_path: Path, undisturbed: dict[str, bytes]):
         folder = tmp_path / "killed"
         start_and_kill(folder, 12)
@@ -244,25 +287,26 @@ class TestResume:
             job(tmp_path).run(ITEMS, step)
         assert job(tmp_path).target.read_text() == "precious"
 
-    @pytest.mark.parametrize("stop_at", ["replace rejects", "replace output", "rmtree"])
+    @pytest.mark.parametrize("stop_at", ["replace rejects", "replace output", "unlink journal.json"])
     def test_a_kill_while_files_move(
         self, stop_at: str, tmp_path: Path, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
     ):
         folder = tmp_path / "killed"
-        original = os.replace
+        original, unlink = os.replace, Path.unlink
 
         def replace(source: Path, target: Path) -> None:
             if stop_at == f"replace {source.name}":
                 raise Killed
             original(source, target)
 
-        def rmtree(path: Path) -> None:
-            raise Killed
+        def kill(path: Path, **options: bool) -> None:
+            if stop_at == f"unlink {path.name}":
+                raise Killed
+            unlink(path, **options)
 
         with monkeypatch.context() as patch:
             patch.setattr("os.replace", replace)
-            if stop_at == "rmtree":
-                patch.setattr(shutil, "rmtree", rmtree)
+            patch.setattr(Path, "unlink", kill)
             with pytest.raises(Killed):
                 job(folder).run(ITEMS, step)
         tally = job(folder).run(ITEMS, step)
@@ -354,6 +398,53 @@ class TestProcesses:
         assert json.loads((job(folder).part / "journal.json").read_text())["read"] > 0
         job(folder).run(range(2000), step)
         assert files(folder) == expected
+
+
+class TestLock:
+    def test_a_lock_that_was_removed_while_it_was_opened_keeps_nobody_out(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        """Another process may remove it, and a third make a new one, between our opening and locking it."""
+        flock, file = fcntl.flock, tmp_path / "lock"
+
+        def flock_late(stream: IO[str], how: int) -> None:
+            if not getattr(flock_late, "called", False):
+                flock_late.called = True  # type: ignore[attr-defined]
+                file.unlink()
+                file.touch()
+            flock(stream, how)
+
+        monkeypatch.setattr(fcntl, "flock", flock_late)
+        with locked(tmp_path), file.open("w") as other, pytest.raises(BlockingIOError):
+            flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def test_it_leaves_nothing_but_the_lock_of_the_next(self, tmp_path: Path):
+        file = tmp_path / "lock"
+        with locked(tmp_path):
+            assert file.exists()
+        assert not file.exists()
+        with locked(tmp_path):
+            file.unlink()
+            file.write_text("the next one's")
+        assert file.read_text() == "the next one's"
+
+
+class TestContent:
+    def test_names_and_content_of_a_folder_matter(self, tmp_path: Path):
+        digests = set()
+        for name, content in (("a", "x"), ("b", "x"), ("a", "y"), ("c/a", "x")):
+            folder = tmp_path / f"{len(digests)}"
+            (folder / name).parent.mkdir(parents=True)
+            (folder / name).write_text(content)
+            digests.add(content_hash(folder))
+        assert len(digests) == 4
+        assert content_hash(tmp_path / "0" / "a") == hashlib.sha256(b"x").hexdigest()
+
+    def test_files_in_settings(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "words").write_text("x")
+        settings = {"table": "words", "empty": "", "model": "none-such", "rate": 0.3, "long": "x" * 9999}
+        assert files_in(settings) == {"table": hashlib.sha256(b"x").hexdigest()}
 
 
 def test_differences_name_what_only_one_side_has():

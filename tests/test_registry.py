@@ -52,6 +52,21 @@ def test_all_problems_at_once():
     assert "synonym_replacement.table is 3" in problems[2]
 
 
+def test_a_value_out_of_range_shows_beside_an_unknown_setting():
+    problems = registry.check("augment", "mention_replacement", {"rate": 7, "foo": 1})
+    assert len(problems) == 2
+    assert 'no setting "foo"' in problems[0]
+    assert "rate is 7" in problems[1]
+
+
+def test_types_are_described_by_their_choices():
+    taggers = [registry.describe("tagger", name)["settings"] for name in registry.names("tagger")]
+    types = {facts["type"] for settings in taggers for facts in settings.values()}
+    assert '"linear" | "crf"' in types
+    assert "int | None" in types
+    assert registry.describe("augment", "mention_replacement")["settings"]["rate"]["type"] == "float"
+
+
 def test_a_value_out_of_range_says_what_was_expected():
     with pytest.raises(SettingsError, match=r"rate is 1\.5, expected a probability from 0 to 1"):
         registry.create("augment", "mention_replacement", {"rate": 1.5})
@@ -75,10 +90,21 @@ def third_party(monkeypatch: pytest.MonkeyPatch):
         def generate(self, sentence, rng):
             return sentence
 
-    Reverse.__module__ = "reversal"
-    monkeypatch.setitem(sys.modules, "reversal", SimpleNamespace(Reverse=Reverse))
-    point = EntryPoint("reverse", "reversal:Reverse", "nersery.augment")
-    monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == point.group else [])
+    class Mirror(Reverse):
+        """Is in the same module, and offered by another."""
+
+    Reverse.__module__ = Mirror.__module__ = "reversal"
+    monkeypatch.setitem(sys.modules, "reversal", SimpleNamespace(Reverse=Reverse, Mirror=Mirror, number=7))
+    monkeypatch.setitem(sys.modules, "mirrors", SimpleNamespace(Glass=Mirror))
+    offered = {
+        "reverse": "reversal:Reverse",
+        "mirror": "mirrors:Glass",
+        "number": "reversal:number",
+        "class": "reversal:SimpleNamespace",
+        "gone": "no_such_module:Gone",
+    }
+    points = [EntryPoint(name, value, "nersery.augment") for name, value in offered.items()]
+    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == "nersery.augment" else [])
     registry._entry_points.cache_clear()
     yield Reverse
     registry._entry_points.cache_clear()
@@ -90,6 +116,27 @@ def test_methods_of_other_packages(third_party: type[Augmenter]):
     assert registry.get("augment", "reverse") is third_party
     assert registry.name_of(third_party()) == "reverse"
     assert registry.summary("augment", "reverse") == "Turns sentences round."
+
+
+def test_each_method_of_a_module_has_its_own_name(third_party: type[Augmenter]):
+    mirror = registry.get("augment", "mirror")
+    assert registry.name_of(mirror) == "mirror"
+    assert registry.name_of(third_party) == "reverse"
+
+
+@pytest.mark.usefixtures("third_party")
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("gone", 'method "gone" of another package, no_such_module:Gone, cannot be loaded: No module named'),
+        ("class", "reversal:SimpleNamespace, cannot be loaded"),
+        ("number", "is 7, expected a class derived from Augmenter"),
+    ],
+)
+def test_methods_of_other_packages_that_cannot_be_used(name: str, message: str):
+    with pytest.raises(SettingsError, match=message):
+        registry.get("augment", name)
+    assert message in registry.check("augment", name, {})[0]
 
 
 def test_a_class_that_is_registered_nowhere_is_called_by_its_name():

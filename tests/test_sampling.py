@@ -2,6 +2,7 @@ import os
 import random
 import subprocess
 import sys
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -180,6 +181,31 @@ def test_stratified_is_right_to_the_sentence_where_types_do_not_meet(data):
     part["none"] = size - part.total()
     for type_, n in {**groups, "none": plain}.items():
         assert abs(part[type_] - size * n / len(corpus)) < 1
+
+
+def test_stratified_takes_the_sentences_that_it_dealt_to_the_sample():
+    """Of equal ones too: the smaller side is dealt to last."""
+    assert ids(PROTOCOLS["stratified"](list(corpus_of([["A"]] * 10)), 1)) == ["s8"]
+
+
+def test_stratified_does_without_exchange_when_there_are_many_sets_of_types(monkeypatch):
+    corpus = skewed(1)
+    before = sample(corpus, 57, "stratified")
+    monkeypatch.setattr("nersery.sampling.MOST_TYPE_SETS", 3)
+    quick = sample(corpus, 57, "stratified")
+    assert len(quick) == 57
+    assert distance(corpus, before) <= distance(corpus, quick) < distance(corpus, sample(corpus, 57, "random"))
+
+
+def test_stratified_takes_little_memory_whatever_the_number_of_sets_of_types():
+    rng = random.Random(0)
+    names = [f"T{n}" for n in range(40)]
+    corpus = corpus_of(rng.sample(names, 4) for _ in range(6000))
+    tracemalloc.start()
+    assert len(sample(corpus, 3000, "stratified")) == 3000
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 60e6, "the square of 6,000 takes 288 MB"
 
 
 def test_stratified_with_one_type_and_exact_share():

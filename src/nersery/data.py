@@ -1,11 +1,14 @@
-"""The three nouns: `Entity`, `Sentence` and `Corpus`. None of them can be built invalid."""
+"""The three nouns: `Entity`, `Sentence` and `Corpus`. No sentence or corpus can be built invalid.
+
+An entity and an origin are checked by the sentence that they are put into.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from operator import itemgetter
+from operator import index, itemgetter
 from typing import overload
 
 from nersery.errors import DataError, Problem
@@ -53,11 +56,12 @@ class Sentence:
         language: A BCP 47 tag such as ``en`` or ``hi``, or empty when it is not known.
         origin: None for a sentence that nobody generated.
         scores: What selectors said of the sentence; higher is better.
-        columns: Extra columns of the file it was read from, one tuple of ``len(words)`` each.
-        comments: Comment lines that stood before it in the file, without their line break.
+        columns: Extra columns of the file it was read from, one tuple of ``len(words)`` each. A value has no tab
+            and no line break, but may be empty.
+        comments: Comment lines that stood before it in the file, without line breaks.
 
     Raises:
-        DataError: When words, entities and columns do not fit together.
+        DataError: When words, entities and columns do not fit together, or a text cannot be stored.
 
     >>> sentence = Sentence(("Ada", "Lovelace", "wrote"), (Entity(0, 2, "PER"),))
     >>> sentence.replace_span(0, 2, ["Grace"]).entities
@@ -81,20 +85,12 @@ class Sentence:
         fault = _fault_of_words(self.words)
         if fault is None and self.entities:
             fault = _fault_of_entities(self.entities, self.words)
-            if fault is not None:  # perhaps only out of order, which is seldom and need not cost the others a look
-                object.__setattr__(self, "entities", tuple(sorted(self.entities)))
+            if fault is not None:  # perhaps only untidy, which is seldom and need not cost the others a look
+                object.__setattr__(self, "entities", _tidy(self.entities))
                 fault = _fault_of_entities(self.entities, self.words)
-        if fault is None and not self._can_be_stored():
-            fault = "a type, id, language or comment holds a lone surrogate, which no file can store"
-        if fault is None and self.columns and any(len(column) != len(self.words) for column in self.columns):
-            fault = f"an extra column has not {len(self.words)} values, one for each word"
+        fault = fault or _fault_of_texts(self) or _fault_of_columns(self.columns, len(self.words))
         if fault is not None:
-            raise DataError(Problem(fault, sentence=self.id or None))
-
-    def _can_be_stored(self) -> bool:
-        """Whether everything but the words, which are looked at by themselves, can be written as UTF-8."""
-        names = "".join((self.id, self.language, *self.comments, *[entity.type for entity in self.entities]))
-        return names.isascii() or not any("\ud800" <= character <= "\udfff" for character in names)
+            raise DataError(Problem(fault, sentence=str(self.id) or None))
 
     def __len__(self) -> int:
         """The number of words."""
@@ -230,6 +226,8 @@ def _fault_of_entities(entities: tuple[Entity, ...], words: tuple[str, ...]) -> 
     position = 0
     for entity in entities:
         start, end, type_ = entity.start, entity.end, entity.type
+        if type(start) is not int or type(end) is not int or not isinstance(type_, str):
+            return f"start and end of {entity!r} must be whole numbers, and its type a string"
         if not 0 <= start < end <= len(words):
             return f"{_name(entity)} does not lie within the {len(words)} words"
         if start < position:
@@ -238,6 +236,52 @@ def _fault_of_entities(entities: tuple[Entity, ...], words: tuple[str, ...]) -> 
             return f"{_name(entity)}: a type is a name without tabs, line breaks or outer spaces, not {type_!r}"
         position = end
     return None
+
+
+def _tidy(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
+    """The entities in order, with plain numbers in place of NumPy's; as they are where that cannot be."""
+    try:
+        return tuple(sorted(replace(entity, start=index(entity.start), end=index(entity.end)) for entity in entities))
+    except TypeError:
+        return entities
+
+
+def _fault_of_texts(sentence: Sentence) -> str | None:
+    """The first thing wrong with the texts beside words and columns, found with one look at all of them joined."""
+    texts = [sentence.id, sentence.language, *sentence.comments, *sentence.scores]
+    texts += [entity.type for entity in sentence.entities]
+    if sentence.origin is not None:
+        texts += (sentence.origin.method, *sentence.origin.parents)
+    try:
+        storable = _is_storable("".join(texts))
+    except TypeError:
+        return "an id, language, comment, name of a score, or part of an origin is no string"
+    if not storable:
+        return "a type, id, language, comment, score or origin holds a lone surrogate, which no file can store"
+    for comment in sentence.comments:
+        if "\n" in comment or "\r" in comment:
+            return f"the comment {comment!r} has a line break in it"
+    return None
+
+
+def _fault_of_columns(columns: tuple[tuple[str, ...], ...], length: int) -> str | None:
+    for column in columns:
+        if len(column) != length:
+            return f"an extra column has not {length} values, one for each word"
+        try:
+            joined = "".join(column)
+        except TypeError:
+            return f"every value of an extra column must be a string, got {column!r}"
+        if not _is_storable(joined):
+            return "an extra column holds a lone surrogate, which no file can store"
+        if "\t" in joined or "\n" in joined or "\r" in joined:
+            return f"an extra column has a tab or line break in a value: {column!r}"
+    return None
+
+
+def _is_storable(text: str) -> bool:
+    """Whether a text can be written as UTF-8."""
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
 
 
 def _name(entity: Entity) -> str:

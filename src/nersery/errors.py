@@ -6,6 +6,7 @@ Every message says what happened and where, what was expected, and how to fix it
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -41,13 +42,15 @@ class Problem:
     sentence: str | None = None
 
     def __str__(self) -> str:
-        """The problem behind its place, e.g. ``train.conll:17 (sentence 3): …``."""
-        place = self.file or ""
+        """The problem behind its place, e.g. ``train.conll:17 (sentence 3): …``, safe to show in a terminal."""
+        place = printable(self.file or "")
         if self.line is not None:
             place += f":{self.line}" if place else f"line {self.line}"
         if self.sentence is not None:
-            place += f" (sentence {self.sentence})" if place else f"sentence {self.sentence}"
-        return f"{place}: {self.message}" if place else self.message
+            sentence = printable(self.sentence)
+            place += f" (sentence {sentence})" if place else f"sentence {sentence}"
+        message = printable(self.message)
+        return f"{place}: {message}" if place else message
 
 
 class DataError(NerseryError):
@@ -70,8 +73,33 @@ def _summary(problems: Sequence[Problem], fix: str) -> str:
     if len(problems) > 1:
         lines.insert(0, f"{len(problems)} problems:")
     if fix:
-        lines.append(f"Fix: {fix}")
+        lines.append(f"Fix: {printable(fix)}")
     return "\n".join(lines)
+
+
+_DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+"""They reorder the text around them, so that a message could seem to say something else."""
+
+
+def printable(text: str) -> str:
+    """A text on one line that does nothing to a terminal: control characters and line breaks are escaped.
+
+    White space and the characters that scripts need to join and part letters stay.
+
+    >>> printable("a\\x1b[2J\\nFix: b")
+    'a\\\\x1b[2J\\\\nFix: b'
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        character if _is_harmless(character) else character.encode("unicode_escape").decode() for character in text
+    )
+
+
+def _is_harmless(character: str) -> bool:
+    if character.isprintable():
+        return True
+    return unicodedata.category(character) in ("Cf", "Zs") and character not in _DIRECTIONS
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

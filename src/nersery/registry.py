@@ -9,11 +9,14 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
+import json
 import pkgutil
+import sys
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from nersery.errors import SettingsError, did_you_mean
 
@@ -46,20 +49,31 @@ def get(kind: str, name: str) -> type[Any]:
     """The class of a method.
 
     Raises:
-        SettingsError: When there is none of that name.
+        SettingsError: When there is none of that name, or that of another package cannot be used.
     """
+    base = getattr(importlib.import_module(f"nersery.{kind}.base"), KINDS[kind])
     if name in _module_names(kind):
         module = importlib.import_module(f"nersery.{kind}.{name}")
-        base = getattr(importlib.import_module(f"nersery.{kind}.base"), KINDS[kind])
         return next(
             member
             for _, member in inspect.getmembers(module, inspect.isclass)
             if issubclass(member, base) and member.__module__ == module.__name__ and not member.__name__.startswith("_")
         )
     if name in _entry_points(kind):
-        loaded: type[Any] = _entry_points(kind)[name].load()
-        return loaded
+        return _loaded(kind, _entry_points(kind)[name], base)
     raise SettingsError(f'no {kind} method is called "{name}"; {did_you_mean(name, names(kind))}')
+
+
+def _loaded(kind: str, point: EntryPoint, base: type[Any]) -> type[Any]:
+    """The class of another package's method."""
+    place = f'the {kind} method "{point.name}" of another package, {point.value},'
+    try:
+        loaded = point.load()
+    except (ImportError, AttributeError) as error:
+        raise SettingsError(f"{place} cannot be loaded: {error}. Install that package anew, or remove it") from error
+    if not (isinstance(loaded, type) and issubclass(loaded, base)):
+        raise SettingsError(f"{place} is {loaded!r:.60}, expected a class derived from {base.__name__}")
+    return loaded
 
 
 def summary(kind: str, name: str) -> str:
@@ -68,18 +82,14 @@ def summary(kind: str, name: str) -> str:
 
 
 def name_of(method: object) -> str:
-    """The registered name of a method's class or instance: its file's name, or its entry point's.
-
-    Raises:
-        SettingsError: When it is registered nowhere; use its class name then.
-    """
+    """The name of a method's class or instance: its file's, or its entry point's, or else the name of the class."""
     cls = method if isinstance(method, type) else type(method)
     package, _, name = cls.__module__.rpartition(".")
     if package.startswith("nersery."):
         return name
     for kind in KINDS:
         for point in _entry_points(kind).values():
-            if point.value.split(":")[0] == cls.__module__:
+            if getattr(sys.modules.get(point.module), point.attr, None) is cls:
                 return point.name
     return cls.__name__
 
@@ -93,21 +103,34 @@ def create(kind: str, name: str, settings: Mapping[str, Any] | None = None) -> A
     >>> create("augment", "mention_replacement", {"rate": 0.3}).rate
     0.3
     """
-    values, problems = validated(get(kind, name), name, settings or {})
+    method, problems = _built(get(kind, name), name, settings or {})
     if problems:
         raise SettingsError("\n".join(problems))
-    return get(kind, name)(**values)
+    return method
 
 
 def check(kind: str, name: str, settings: Mapping[str, Any]) -> list[str]:
-    """All that is wrong with a method's settings, one line each; empty when nothing is."""
+    """All that is wrong with a method's settings, one line each; empty when nothing is.
+
+    A value that is only out of range shows once all settings that the method has are there and of their types.
+    """
     try:
-        values, problems = validated(get(kind, name), name, settings)
-        if not problems:
-            get(kind, name)(**values)
+        cls = get(kind, name)
     except SettingsError as error:
         return [str(error)]
-    return problems
+    return _built(cls, name, settings)[1]
+
+
+def _built(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[Any, list[str]]:
+    """A method, or None with what is wrong with its settings."""
+    values, problems = validated(cls, name, settings)
+    unknown = settings.keys() - {field.name for field in dataclasses.fields(cls) if field.init}
+    if len(problems) > len(unknown):  # without a setting that was refused, the method could complain of its absence
+        return None, problems
+    try:
+        return cls(**values), problems
+    except SettingsError as error:
+        return None, [*problems, str(error)]
 
 
 def validated(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -150,12 +173,28 @@ def defaults(kind: str, name: str) -> dict[str, Any]:
 def describe(kind: str, name: str) -> dict[str, Any]:
     """A method's documentation and its settings with type and default, as JSON values."""
     cls = get(kind, name)
+    hints = get_type_hints(cls)
     settings = {
-        setting.name: {"type": str(setting.type), "default": _default(setting)}
+        setting.name: {"type": type_text(hints[setting.name]), "default": _default(setting)}
         for setting in dataclasses.fields(cls)
         if setting.init
     }
     return {"kind": kind, "name": name, "documentation": inspect.getdoc(cls) or "", "settings": settings}
+
+
+def type_text(hint: Any) -> str:
+    """A type as it is written in Python, with the choices in place of their name.
+
+    >>> type_text(Literal["linear", "crf"]), type_text(int | None), type_text(str)
+    ('"linear" | "crf"', 'int | None', 'str')
+    """
+    if get_origin(hint) is Literal:
+        return " | ".join(json.dumps(choice, ensure_ascii=False) for choice in get_args(hint))
+    if get_origin(hint) in (Union, UnionType):
+        return " | ".join(map(type_text, get_args(hint)))
+    if hint is NoneType:
+        return "None"
+    return hint.__name__ if isinstance(hint, type) and not get_args(hint) else str(hint)
 
 
 def _default(setting: dataclasses.Field[Any]) -> Any:

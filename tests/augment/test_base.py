@@ -3,9 +3,9 @@ import random
 import pytest
 
 from nersery import Entity, Origin, Sentence
-from nersery.augment.base import Augmenter, augment, step, tasks, unfitted
-from nersery.errors import SettingsError
-from nersery.loop import Reject
+from nersery.augment.base import Augmenter, augment, child_id, made_from, step, tasks, unfitted
+from nersery.errors import NerseryError, SettingsError
+from nersery.loop import Reject, collect, run
 
 PARENT = Sentence(("Ada", "sang"), (Entity(0, 1, "PER"),), id="p", language="en", scores={"a": 1.0}, comments=("# x",))
 
@@ -42,6 +42,22 @@ def test_what_its_parent_said_is_rejected():
     assert reject.reason == "unchanged"
 
 
+def test_what_a_tagger_said_of_the_old_words_is_not_said_of_the_new():
+    parent = PARENT.with_entities([Entity(0, 1, "PER", score=0.9)])
+    for answer in (parent.replace_span(0, 1, ["Grace"]), Reject("odd"), Reject("odd", parent)):
+        (outcome,) = step(Fixed(answer), seed=0)([(parent, 1)])
+        sentence = outcome.sentence if isinstance(outcome, Reject) else outcome
+        assert sentence is not None
+        assert [entity.score for entity in sentence.entities] == [None]
+
+
+def test_extra_columns_of_a_new_sentence_are_those_of_the_draft():
+    parent = Sentence(("Ada", "sang"), (Entity(0, 1, "PER"),), id="p", columns=(("NNP", "VBD"), ("a", "b")))
+    (new,) = step(Fixed(parent.replace_span(0, 1, ["Grace", "Hopper"])), seed=0)([(parent, 1)])
+    assert isinstance(new, Sentence)
+    assert new.columns == (("_", "_", "VBD"), ("_", "_", "b"))
+
+
 def test_other_labels_are_a_change():
     assert isinstance(outcome_of(PARENT.with_entities([Entity(0, 2, "PER")])), Sentence)
 
@@ -60,6 +76,54 @@ def test_tasks_are_each_sentence_as_often_as_copies():
     assert list(tasks([PARENT], 2)) == [(PARENT, 1), (PARENT, 2)]
 
 
+def test_what_the_reader_rejected_passes_through_once():
+    dropped = Reject("wrong number of columns", Sentence(("broken",), id="q"))
+    method = Fixed(Sentence(("new",)))
+    result = collect(run(tasks([PARENT, dropped], 3), step(method, 0), batch_size=2))
+    assert result.rejects == (dropped,)
+    assert result.tally.as_dict() == {"read": 4, "written": 3, "rejected": 1, "reasons": {dropped.reason: 1}}
+
+
+def test_an_iterator_is_refused():
+    with pytest.raises(SettingsError, match=r"give a Corpus or a list, it is read twice"):
+        augment(iter([PARENT]), Fixed(PARENT))
+
+
+def test_a_parent_needs_an_id():
+    with pytest.raises(NerseryError, match="without an id"):
+        augment([Sentence(("Ada",))], Fixed(PARENT))
+
+
+def test_a_method_must_answer_every_sentence():
+    class Short(Fixed):
+        def generate_batch(self, sentences: object, rngs: object) -> list[Sentence | Reject]:
+            return [self.answer]
+
+    with pytest.raises(NerseryError, match="Short was given 2 sentences and answered with 1 outcomes"):
+        augment([PARENT], Short(PARENT), copies=2)
+
+
+def test_an_invalid_sentence_names_method_and_parent():
+    class Wrong(Fixed):
+        def generate(self, sentence: Sentence, rng: random.Random) -> Sentence:
+            return Sentence(())
+
+    class WrongBatch(Wrong):
+        def generate_batch(self, sentences: object, rngs: object) -> list[Sentence | Reject]:
+            return [Sentence(())]
+
+    with pytest.raises(NerseryError, match=r"method Wrong made an invalid sentence of p: .*at least one word") as error:
+        augment([PARENT], Wrong(PARENT))
+    assert error.value.exit_code == 1
+    with pytest.raises(NerseryError, match=r"method WrongBatch made an invalid sentence out of a batch: .*one word"):
+        augment([PARENT], WrongBatch(PARENT))
+
+
+@pytest.mark.parametrize("method", ["melm", "my-method", "a.b-2"])
+def test_a_child_s_id_tells_parent_and_method(method: str):
+    assert made_from(child_id("train:7~melm-1", method, 12)) == ("train:7~melm-1", method)
+
+
 def test_copies_below_one_are_refused():
     with pytest.raises(SettingsError, match="copies is 0"):
         augment([PARENT], Fixed(PARENT), copies=0)
@@ -74,6 +138,12 @@ def test_each_item_has_a_generator_of_its_own():
     drawn = {(s.id, s.words) for s in augment(corpus, Dice(PARENT), copies=2, seed=1).corpus}
     assert len({words for _, words in drawn}) == 10
     assert drawn == {(s.id, s.words) for s in augment(corpus[::-1], Dice(PARENT), copies=2, seed=1).corpus}
+
+    class OtherDice(Dice):
+        pass
+
+    others = augment(corpus, OtherDice(PARENT), copies=2, seed=1).corpus
+    assert not {words for _, words in drawn} & {s.words for s in others}, "two methods must not draw alike"
 
 
 def test_unfitted_names_the_method():

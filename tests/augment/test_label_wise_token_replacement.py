@@ -87,4 +87,4 @@ def test_nothing_to_learn_from():
 
 def test_missing_file_of_stop_words():
     with pytest.raises(MissingResourceError, match=r"nowhere\.txt"):
-        LabelWiseTokenReplacement(stop_words="nowhere.txt").fit(CORPUS)
+        LabelWiseTokenReplacement(stop_words="nowhere.txt")

@@ -6,7 +6,7 @@ import pytest
 
 from nersery import Entity, Sentence
 from nersery.augment.synonym_replacement import SynonymReplacement
-from nersery.errors import MissingResourceError
+from nersery.errors import DataError, MissingResourceError
 from nersery.loop import Reject
 
 SENTENCE = Sentence(("The", "Car", "of", "Mark", "Twain"), (Entity(3, 5, "PER"),), columns=(tuple("abcde"),))
@@ -58,6 +58,20 @@ def test_a_sentence_without_synonyms_is_rejected(table: str):
 
 def test_a_sentence_in_which_none_was_chosen_is_not(table: str):
     assert outcomes(SynonymReplacement(0.0, table=table), 1)[0].words == SENTENCE.words
+
+
+def test_a_table_without_a_synonym_is_not_taken_for_no_table(tmp_path: Path):
+    path = tmp_path / "table.tsv"
+    path.write_text("car\tCar\n")
+    with pytest.raises(DataError, match="no word has another word as a synonym"):
+        SynonymReplacement(table=str(path)).fit([])
+
+
+@pytest.mark.parametrize("setting", ["table", "stop_words", "wordnet"])
+def test_files_that_are_not_there_are_found_before_anything_is_learned(table: str, setting: str):
+    files = {"table": "" if setting == "wordnet" else table, setting: "/none/such"}
+    with pytest.raises(MissingResourceError, match="/none/such"):
+        SynonymReplacement(**files)
 
 
 def test_neither_wordnet_nor_table(tmp_path: Path):

@@ -112,6 +112,11 @@ def test_a_table_in_latin_1(tmp_path: Path):
     assert [problem.line for problem in error.value.problems] == [2, 3]
 
 
+def test_a_key_of_several_words_is_named_as_it_can_never_be_found(tmp_path: Path):
+    with pytest.raises(DataError, match=r"table\.tsv:2: 'motor vehicle' is several words"):
+        read_table(write(tmp_path, "a\tb\nmotor vehicle\tcar\n"))
+
+
 def test_an_empty_table(tmp_path: Path):
     with pytest.raises(DataError, match="empty"):
         read_table(write(tmp_path, "\n\n"))

@@ -21,6 +21,7 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence, registry
 from nersery.augment.base import Augmenter, augment, step, tasks
+from nersery.data import UNKNOWN_COLUMN
 from nersery.errors import NerseryError, SettingsError
 from nersery.loop import Reject, Result, collect, run
 
@@ -57,7 +58,7 @@ def _of_parts(parts: Iterable[Part], id_: str) -> Sentence:
         words += text.split(" ")
         if type_ != "o":
             entities.append(Entity(start, len(words), type_))
-    return Sentence(tuple(words), tuple(entities), id=id_, columns=(tuple("x" * len(words)),))
+    return Sentence(tuple(words), tuple(entities), id=id_, columns=(tuple(words),))
 
 
 def _random_parts(rng: random.Random) -> list[Part]:
@@ -172,6 +173,13 @@ class TestMethod:
         for sentence in result.corpus:
             for word, type_ in zip(sentence.words, types_over(sentence), strict=True):
                 assert owner.get(word) == type_, f"{word!r} is new, or has changed its type"
+
+    def test_extra_columns_go_with_their_words(self, name: str, corpus: Corpus, table: Path) -> None:
+        for sentence in augment(corpus, make(name, table), copies=COPIES).corpus:
+            (column,) = sentence.columns
+            assert len(column) == len(sentence)
+            pairs = zip(column, sentence.words, strict=True)
+            assert all(value in (word, UNKNOWN_COLUMN) for value, word in pairs), "each column repeats the words"
 
     def test_every_item_has_one_outcome(self, name: str, corpus: Corpus, table: Path) -> None:
         result = augment(corpus, make(name, table), copies=COPIES)

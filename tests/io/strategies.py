@@ -61,6 +61,7 @@ def sentences(draw: st.DrawFn, *, forbidden: str = "", columns: int = 0) -> Sent
 
 numbers = st.floats(allow_nan=False, allow_infinity=False) | st.integers(-(10**20), 10**20)
 anything = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+comments = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\r"), max_size=5)
 
 
 @st.composite
@@ -78,5 +79,5 @@ def full_sentences(draw: st.DrawFn) -> Sentence:
         origin=draw(st.none() | origins),
         scores=draw(st.dictionaries(anything, numbers, max_size=2)),
         columns=sentence.columns,
-        comments=tuple(draw(st.lists(anything, max_size=2))),
+        comments=tuple(draw(st.lists(comments, max_size=2))),
     )

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import secrets
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,8 @@ import pytest
 from nersery.data import Entity, Sentence
 from nersery.errors import DataError, SettingsError
 from nersery.io import ReadOptions, format_of, open_corpus, read, write, writer
+from nersery.io.base import Pass
+from nersery.io.files import TextFile
 
 CONLL = "Ada\tB-PER\nwrote\tO\n"
 SENTENCE = Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), "1")
@@ -68,6 +72,36 @@ def test_text_is_a_sentence_a_line(tmp_path: Path) -> None:
     assert [writer("text").encode(s) for s in read(path)] == ["a b c\n", "d e \u200b f\n"]
 
 
+def test_text_that_cannot_be_a_sentence_is_named_or_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"one\rtwo\n+2AA-\nthree\n")
+    options = ReadOptions(format="text", encoding="utf-7")
+    with pytest.raises(DataError) as caught:
+        list(open_corpus(path, options))
+    problems = caught.value.problems
+    assert [(problem.line, problem.message[:28]) for problem in problems] == [
+        (1, "there is a carriage return i"),
+        (2, "a word holds the lone surrog"),
+    ]
+    assert "tr '\\r' '\\n'" in caught.value.fix
+    source = open_corpus(path, replace(options, repair=("drop-sentence",)))
+    assert [sentence.words for sentence in source] == [("three",)]
+    assert [reject.sentence and reject.sentence.words for reject in source.rejects] == [("one", "two"), ("?",)]
+
+
+@pytest.mark.parametrize("format", ["conll", "jsonl", "text"])
+def test_only_columns_have_extra_columns(tmp_path: Path, format: str) -> None:
+    path = tmp_path / "a"
+    write([SENTENCE], path, format=format)
+    assert open_corpus(path, ReadOptions(format=format)).extra_columns == (0 if format == "conll" else None)
+
+
+def test_a_sentence_is_not_broken_without_a_reason(tmp_path: Path) -> None:
+    found = Pass(TextFile(tmp_path / "a"), ReadOptions())
+    with pytest.raises(ValueError, match="no flaw says why"):
+        found.broken("1", [], SENTENCE)
+
+
 @pytest.mark.parametrize("name", ["a.conll", "a.txt", "a.jsonl"])
 def test_wrong_bytes_name_their_lines_and_the_way_out(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
@@ -88,6 +122,8 @@ def test_other_encodings(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="--encoding utf-16"):
         read(path)
     assert read(path, encoding="utf-16")[0].words == ("आदा", "wrote")
+    path.write_bytes(f"\ufeff{CONLL}".encode("utf-16-le"))
+    assert [read(path, encoding=name)[0].words for name in ("utf-16", "utf-16-le")] == [("Ada", "wrote")] * 2
     path.write_bytes(b"\xff\xfea")
     with pytest.raises(DataError, match="not utf-16"):
         read(path, encoding="utf-16")
@@ -135,10 +171,12 @@ def test_wrong_options_are_all_reported_at_once() -> None:
             repair=("underscor",),
             word_column=0,
             scheme="IOB3",
+            language="\udce9",
         )
     assert [line.split(";")[0] for line in str(caught.value).split("\n")] == [
         'there is no repair "underscor"',
         'there is no input format "conl"',
+        r"language is '\udce9', expected a BCP 47 tag such as en or hi",
         'there is no encoding "utf8x"',
         "word_column is 0, expected 1 or more: the first column is 1",
         'there is no tag scheme "IOB3"',
@@ -182,6 +220,17 @@ def test_writing_replaces_a_file_whole_or_not_at_all(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["a.conll"]
     write([SENTENCE], path, scheme="BIOES", separator=" ")
     assert path.read_text() == "Ada S-PER\nwrote O\n\n"
+
+
+def test_no_other_file_is_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("a.txt.tmp", "nersery-taken.tmp"):
+        (tmp_path / name).write_text("precious")
+    write([SENTENCE], tmp_path / "a.txt")
+    assert (tmp_path / "a.txt.tmp").read_text() == "precious"
+    monkeypatch.setattr(secrets, "token_hex", lambda _: "taken")
+    with pytest.raises(FileExistsError):
+        write([SENTENCE], tmp_path / "a.txt")
+    assert (tmp_path / "nersery-taken.tmp").read_text() == "precious"
 
 
 def test_a_missing_folder_is_made(tmp_path: Path) -> None:

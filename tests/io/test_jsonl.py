@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nersery.data import Entity, Origin, Sentence
 from nersery.errors import DataError
-from nersery.io import ReadOptions, Source, open_corpus, read, reject_line, write, writer
+from nersery.io import ReadOptions, Source, open_corpus, read, read_rejects, reject_line, write, writer
 from nersery.loop import Reject
 from tests.io.strategies import full_sentences
 
@@ -116,7 +116,12 @@ def test_tags_are_repaired_and_counted(path: Path) -> None:
         ({"words": ["a"], "comments": "x"}, '"comments" is'),
         ({"tokens": ["a"], "ner_tags": [0]}, "numbers must be turned into them first"),
         ({"tokens": ["a"], "ner_tags": ["O", "O"]}, '1 words and 2 "ner_tags"'),
-        ({"tokens": ["a"], "tags": ["O"]}, "their scheme is not known"),
+        ('{"words": ["a"], "words": ["b"]}', "the key 'words' stands twice in one object"),
+        ('{"words": ["a"], "entities": [{"start": 0, "end": 1, "end": 1, "type": "X"}]}', "the key 'end' stands twice"),
+        ('{"words": ["a"], "scores": {"x": 1' + "0" * 400 + "}}", '"scores" is'),
+        ({"words": ["a"], "entities": [{"start": 0, "end": 1, "type": "X", "score": 10**400}]}, '"entities" is'),
+        ({"words": ["a"], "comments": ["x\ny"]}, "the comment 'x\\ny' has a line break in it"),
+        ('{"words": ["a"]}\r{"words": ["b"]}', "there is a carriage return inside the line"),
     ],
 )
 def test_problems(path: Path, line: Any, message: str) -> None:
@@ -161,6 +166,27 @@ def test_what_is_recognised(path: Path, lines: list[Any], description: str) -> N
     assert opened(path, *lines).description == description
 
 
+@pytest.mark.parametrize("first", ['{"tokens": ["x"', {"tokens": ["x"], "tags": ["S-X", "O"]}, {"words": ["x"]}])
+def test_the_scheme_comes_from_all_lines_that_can_be_read(path: Path, first: Any) -> None:
+    sound = {"tokens": ["a", "b"], "tags": ["B-X", "E-X"]}
+    source = opened(path, first, sound, repair="drop-sentence")
+    assert source.description == "jsonl, BIOES"
+    assert [sentence.labels for sentence in source][-1] == ((0, 2, "X"),)
+
+
+def test_a_file_of_anything_but_tags_needs_no_more_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nersery.io.jsonl.MOST_PAIRS", 2)
+    source = opened(path, *({"tokens": ["a"], "tags": [tag]} for tag in ("B-X", "B-Y", "S-Z")))
+    assert source.description == "jsonl, IOB2"
+
+
+def test_what_utf_7_can_write_and_no_sentence_hold(path: Path) -> None:
+    path.write_text('{"words": ["+2AA-"]}\n{"words": ["a"], "id": "+2AA-"}\n{"words": ["b"]}\n{+2AA-\n')
+    source = open_corpus(path, ReadOptions(encoding="utf-7", repair=("drop-sentence",)))
+    assert [sentence.words for sentence in source] == [("b",)]
+    assert [reject.reason for reject in source.rejects] == ["invalid sentence", "invalid sentence", "not JSON"]
+
+
 def test_line_separators_inside_words_do_not_end_a_line(path: Path) -> None:
     write([Sentence(("a\u2028b", "\x85"), id="x")], path)
     assert path.read_bytes().count(b"\n") == 1
@@ -170,6 +196,33 @@ def test_line_separators_inside_words_do_not_end_a_line(path: Path) -> None:
 def test_scores_that_are_no_numbers_are_not_written() -> None:
     with pytest.raises(DataError, match="sentence x: a score is NaN or infinite"):
         writer("jsonl").encode(Sentence(("a",), id="x", scores={"certainty": float("nan")}))
+
+
+def test_rejects_come_back(path: Path) -> None:
+    rejects = [Reject("certainty < 1", Sentence(("a",), (Entity(0, 1, "X"),), id="x")), Reject("nothing came")]
+    path.write_text("".join(map(reject_line, rejects)), "utf-8")
+    assert list(read_rejects(path)) == rejects
+    assert list(read_rejects(path.with_name("none"))) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "not JSON"),
+        ("[]", 'expected a sentence with a "reason"'),
+        ('{"words": ["a"]}', 'expected a sentence with a "reason"'),
+        ('{"reason": 7}', 'expected a sentence with a "reason"'),
+        ('{"reason": "x", "id": "1"}', 'expected exactly one of "words" and "tokens"'),
+        ('{"reason": "x", "words": [""]}', "word 0 is empty"),
+    ],
+)
+def test_what_is_no_reject_is_named_with_its_line(path: Path, line: str, message: str) -> None:
+    path.write_text(f'{{"reason": "x"}}\n{line}\n')
+    with pytest.raises(DataError) as caught:
+        list(read_rejects(path))
+    (problem,) = caught.value.problems
+    assert (problem.file, problem.line) == (str(path), 2)
+    assert message in problem.message
 
 
 def test_a_reject_is_a_sentence_with_a_reason() -> None:

@@ -3,9 +3,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from nersery import Corpus, Sentence
+from nersery import Corpus, Sentence, io
 from nersery.errors import NerseryError, SettingsError
-from nersery.select.base import Selector, select
+from nersery.loop import Reject, collect, run
+from nersery.select.base import Selector, select, step
 
 
 @dataclass
@@ -44,7 +45,7 @@ def test_below_the_threshold_is_rejected_and_at_it_kept():
     result = select(CORPUS, Length(), CORPUS)
     assert [sentence.id for sentence in result.corpus] == ["s3", "s4", "s5"]
     assert [reject.reason for reject in result.rejects] == ["Length < 3"] * 2
-    assert str(result.tally) == "read 5, wrote 3, rejected 2 (Length < 3 2)"
+    assert str(result.tally) == "read 5, wrote 3, rejected 2 (Length < 3: 2)"
 
 
 def test_scores_stay_with_kept_and_rejected_sentences():
@@ -62,8 +63,23 @@ def test_is_fitted_then_surveys_then_scores_in_batches():
 
 
 def test_a_score_that_is_no_number_does_not_pass():
-    result = select(CORPUS[:1], Broken(answer=(math.nan,)), CORPUS)
-    assert result.tally.rejected == 1
+    answer = (math.nan, math.inf, -math.inf, 1.0)
+    result = select(CORPUS[:4], Broken(answer=answer), CORPUS)
+    assert result.tally.reasons == {"Broken is not a number": 1, "Broken is infinite": 2}
+    assert [reject.sentence for reject in result.rejects] == list(CORPUS[:3])
+    assert all(io.reject_line(reject) for reject in result.rejects)
+
+
+def test_what_the_reader_rejected_passes_through():
+    dropped = Reject("wrong number of columns", Sentence(("broken",), id="q"))
+    result = collect(run([CORPUS[3], dropped], step(Length())))
+    assert result.rejects == (dropped,)
+    assert result.tally.read == 2
+
+
+def test_an_iterator_is_refused():
+    with pytest.raises(SettingsError, match="give a Corpus or a list, it is read twice"):
+        select(iter(CORPUS), Length(), CORPUS)
 
 
 def test_a_score_for_each_sentence():

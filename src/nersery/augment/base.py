@@ -41,14 +41,14 @@ class Augmenter(ABC):
         self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]
     ) -> Sequence[Sentence | Reject]:
         """One outcome for each sentence, in order; methods that run a model override this."""
-        return [self._generate(sentence, rng) for sentence, rng in zip(sentences, rngs, strict=True)]
+        return [_generated(self, sentence, rng) for sentence, rng in zip(sentences, rngs, strict=True)]
 
-    def _generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
-        try:
-            return self.generate(sentence, rng)
-        except DataError as error:
-            message = f"method {name_of(self)} made an invalid sentence of {sentence.id}: {error}"
-            raise NerseryError(message) from error
+
+def _generated(method: Augmenter, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
+    try:
+        return method.generate(sentence, rng)
+    except DataError as error:
+        raise NerseryError(f"method {name_of(method)} made an invalid sentence of {sentence.id}: {error}") from error
 
 
 def check_rate(rate: float) -> None:

@@ -14,6 +14,7 @@ from nersery.augment.wordlists import check_file, read_words
 from nersery.data import Edit, Sentence
 from nersery.errors import DataError
 from nersery.loop import Reject
+from nersery.tags import encode
 
 
 @dataclass
@@ -122,9 +123,4 @@ class _Distribution:
 
 
 def _tags(sentence: Sentence) -> list[str]:
-    """The IOB2 tag of each word."""
-    tags = ["O"] * len(sentence.words)
-    for entity in sentence.entities:
-        tags[entity.start : entity.end] = [f"I-{entity.type}"] * (entity.end - entity.start)
-        tags[entity.start] = f"B-{entity.type}"
-    return tags
+    return encode(sentence.entities, len(sentence.words), "IOB2")

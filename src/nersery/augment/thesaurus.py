@@ -120,11 +120,11 @@ def read_table(path: str | Path) -> Synonyms:
         found.setdefault(word.lower(), set()).update(synonyms)
     if problems:
         raise DataError(problems, fix="write each line as word<TAB>synonym[<TAB>synonym …]")
-    synonyms = _sorted(found)
-    if not synonyms:
+    table = _sorted(found)
+    if not table:
         message = "no word has another word as a synonym" if found else "the table of synonyms is empty"
         raise DataError(Problem(message, file=str(path)), fix="give it lines of word<TAB>synonym[<TAB>synonym …]")
-    return synonyms
+    return table
 
 
 def _fault(word: str, synonyms: list[str]) -> str | None:

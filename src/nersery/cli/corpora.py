@@ -7,8 +7,9 @@ import shutil
 import sys
 from collections import Counter
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -23,15 +24,19 @@ from nersery.cli.options import (
     Target,
     content_of,
     file_job,
+    input_path,
     open_corpus,
     output_format,
     print_json,
+    print_tally,
     reads_corpora,
     refuse_existing,
     refuse_same_file,
     report_repairs,
 )
+from nersery.data import Corpus
 from nersery.errors import DataError, Problem, SettingsError, did_you_mean
+from nersery.loop import Tally, rejects_of, write_atomic
 from nersery.overrides import EXAMPLE_PREFIX
 
 
@@ -52,7 +57,7 @@ def stats(
     fixes: list[str] = []
     for name in files:
         try:
-            rows.append(_count(name, io.open_corpus(name, reading)))
+            rows.append(_count(name, io.open_corpus(input_path(name), reading)))
         except DataError as error:
             problems += error.problems
             fixes.append(error.fix)
@@ -124,10 +129,11 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
 def convert(
     source: Source,
     target: Target,
-    to: Annotated[Optional[str], typer.Option("--to", help="conll, jsonl or text; else by extension.")] = None,  # noqa: UP045
+    to: Annotated[str | None, typer.Option("--to", help="conll, jsonl or text; else by extension.")] = None,
     scheme: Annotated[str, typer.Option(help="Tag scheme of CoNLL output.")] = "IOB2",
     separator: Annotated[str, typer.Option(help="Of CoNLL columns: tab or space.")] = "tab",
     force: Force = False,
+    json: AsJson = False,
     quiet: Quiet = False,
     *,
     reading: io.ReadOptions,
@@ -140,8 +146,10 @@ def convert(
         raise SettingsError(f'--separator is "{separator}"; {did_you_mean(separator, separators)}')
     refuse_same_file(target, source)
     format = output_format(target, to)
-    writer = io.writer(format, scheme=scheme, separator=separators[separator])
+    write = partial(io.writer, format, scheme=scheme, separator=separators[separator])
+    write()  # says what is wrong with the options before anything is read
     corpus = open_corpus(source, reading, quiet=quiet)
+    writer = write(columns=corpus.extra_columns)
     made_by = {"convert": format, "scheme": scheme, "separator": separator, "reading": asdict(reading)}
     job = file_job(target, {**made_by, "input": content_of(corpus)}, writer)
     job.check_target(overwrite=force)
@@ -149,7 +157,7 @@ def convert(
     with Progress("convert", quiet=quiet) as progress:
         tally = job.run(corpus.outcomes(), list, progress=progress, overwrite=force)
     report_repairs(corpus, quiet=quiet)
-    print(f"{target}: {tally}")
+    print_tally(target, tally, as_json=json)
 
 
 @app.command(
@@ -163,34 +171,48 @@ def sample(
     size: Annotated[int, typer.Option(min=1, help="Sentences to draw.")],
     protocol: Annotated[str, typer.Option(help="`nersery list protocols` names them.")] = "stratified",
     seed: Seed = 0,
-    ids: Annotated[Optional[Path], typer.Option(help="Write the ids of the sample here, one a line.")] = None,  # noqa: UP045
+    ids: Annotated[Path | None, typer.Option(help="Write the ids of the sample here, one a line.")] = None,
     force: Force = False,
+    json: AsJson = False,
     quiet: Quiet = False,
     *,
     reading: io.ReadOptions,
 ) -> None:
     """Draw a small training set, as the papers do."""
-    from nersery.data import Corpus
-    from nersery.loop import write_atomic
     from nersery.sampling import id_list
     from nersery.sampling import sample as draw
 
     output_format(target)
-    for path in filter(None, (target, ids)):
+    for path in filter(None, (target, rejects_of(target), ids)):
         refuse_same_file(path, source)
         refuse_existing(path, force=force)
-    if ids is not None and ids.absolute() == target.absolute():
-        raise SettingsError(f"--ids names the output {target} itself. Choose another file")
+    if ids is not None and ids.absolute() in (target.absolute(), rejects_of(target).absolute()):
+        raise SettingsError(f"--ids names an output, {ids}, itself. Choose another file")
     everything = open_corpus(source, reading, quiet=quiet)
-    corpus = draw(Corpus(everything), size, protocol, seed)
+    whole = Corpus(everything)
+    corpus = draw(whole, size, protocol, seed)
+    reasons = Counter(reject.reason for reject in everything.rejects)
+    tally = Tally(len(whole) + len(everything.rejects), len(corpus), reasons)
     report_repairs(everything, quiet=quiet)
     io.write(corpus, target)
+    if everything.rejects:
+        write_atomic(rejects_of(target), "".join(map(io.reject_line, everything.rejects)))
+    else:
+        rejects_of(target).unlink(missing_ok=True)
     if ids is not None:
         ids.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(ids, id_list(corpus))
+    _print_sample(target, corpus, tally, as_json=json)
+
+
+def _print_sample(target: Path, corpus: Corpus, tally: Tally, *, as_json: bool) -> None:
+    if as_json:
+        print_tally(target, tally, as_json=True)
+        return
     types = Counter(entity.type for sentence in corpus for entity in sentence.entities)
     counts = ", ".join(f"{type_} {count}" for type_, count in sorted(types.items()))
-    print(f"{target}: {len(corpus)} sentences ({counts})")
+    rejected = f"; {tally.rejected} rejected" if tally.rejected else ""
+    print(f"{target}: {len(corpus)} sentences ({counts}){rejected}")
 
 
 @app.command(
@@ -199,7 +221,7 @@ def sample(
 )
 def list_(
     what: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Argument(
             help="augment, select, tagger, recipes, presets, protocols, repairs, examples; or the name of a method."
         ),
@@ -272,13 +294,7 @@ def copy(
     """Copy a shipped recipe or example file, to change it."""
     from nersery import recipe
 
-    if name.startswith(EXAMPLE_PREFIX):
-        known = {f"{EXAMPLE_PREFIX}{path.name}": path for path in recipe.shipped("examples").iterdir()}
-        if name not in known:
-            raise SettingsError(f'there is no example file "{name}"; {did_you_mean(name, known)}')
-        path = known[name]
-    else:
-        path = recipe.find(name)
+    path = Path(input_path(name)) if name.startswith(EXAMPLE_PREFIX) else recipe.find(name)
     if target.is_dir():
         target = target / path.name
     refuse_same_file(target, str(path))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
 from nersery import io, registry
 from nersery.cli import app
 from nersery.cli.options import (
+    AsJson,
     Force,
     Quiet,
     Seed,
@@ -19,6 +20,7 @@ from nersery.cli.options import (
     content_of,
     file_job,
     open_corpus,
+    print_tally,
     reads_corpora,
     refuse_same_file,
     report_repairs,
@@ -45,6 +47,7 @@ def augment(
     ] = None,
     batch_size: BatchSize = BATCH_SIZE,
     force: Force = False,
+    json: AsJson = False,
     quiet: Quiet = False,
     *,
     reading: io.ReadOptions,
@@ -71,14 +74,14 @@ def augment(
     augmenter.fit(examples)
     with Progress(method, quiet=quiet) as progress:
         tally = job.run(
-            tasks(corpus, copies),
+            tasks(corpus.outcomes(), copies),
             step(augmenter, seed),
             batch_size=batch_size,
             progress=progress,
             overwrite=force,
         )
     report_repairs(corpus, quiet=quiet)
-    print(f"{target}: {tally}")
+    print_tally(target, tally, as_json=json)
 
 
 @app.command(
@@ -92,10 +95,11 @@ def select(
     target: Target,
     method: Annotated[str, typer.Option(help="`nersery list select` names them.")],
     gold: Annotated[str, typer.Option(help="The labelled sentences that the new ones were made from.")],
-    held_out: Annotated[Optional[list[str]], typer.Option(help="Dev and test files, against leaks.")] = None,  # noqa: UP045
-    threshold: Annotated[Optional[float], typer.Option(help="The lowest score to keep.")] = None,  # noqa: UP045
+    held_out: Annotated[list[str] | None, typer.Option(help="Dev and test files, against leaks.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="The lowest score to keep.")] = None,
     settings: Settings = None,
     force: Force = False,
+    json: AsJson = False,
     quiet: Quiet = False,
     *,
     reading: io.ReadOptions,
@@ -124,6 +128,6 @@ def select(
     selector.fit(list(parents), held_out=[sentence for corpus in away for sentence in corpus])
     selector.survey(candidates)
     with Progress(method, quiet=quiet) as progress:
-        tally = job.run(candidates, step(selector), progress=progress, overwrite=force)
+        tally = job.run(candidates.outcomes(), step(selector), progress=progress, overwrite=force)
     report_repairs(candidates, parents, *away, quiet=quiet)
-    print(f"{target}: {tally}")
+    print_tally(target, tally, as_json=json)

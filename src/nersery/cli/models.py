@@ -25,8 +25,10 @@ from nersery.cli.options import (
     Target,
     content_of,
     file_job,
+    input_path,
     open_corpus,
     print_json,
+    print_tally,
     reads_corpora,
     refuse_odd_bytes,
     refuse_same_file,
@@ -54,6 +56,7 @@ def train(
     settings: Settings = None,
     seed: Seed = 0,
     force: Force = False,
+    json: AsJson = False,
     quiet: Quiet = False,
     *,
     reading: io.ReadOptions,
@@ -85,6 +88,11 @@ def train(
             history = tagger.fit(gold, dev_sentences, seed=seed, progress=progress)
         tagger.save(unfinished)
     best = max((evaluation["score"] for evaluation in history["evaluations"]), default=None)
+    if json:
+        best_step = None if best is None else history["best_step"]
+        figures = {"steps": history["steps"], "best_step": best_step, "dev_f1": best}
+        print_json({"folder": str(folder), "sentences": len(gold), **figures})
+        return
     outcome = f", best dev F1 {100 * best:.1f} at step {history['best_step']}" if best is not None else ""
     print(f"{folder}: {len(gold)} sentences, {history['steps']} steps{outcome}")
 
@@ -124,6 +132,7 @@ def predict(
     source: Source,
     target: Target,
     force: Force = False,
+    json: AsJson = False,
     quiet: Quiet = False,
     *,
     reading: io.ReadOptions,
@@ -140,9 +149,9 @@ def predict(
     corpus.check()
     loaded = load_tagger(tagger)
     with Progress("predict", quiet=quiet) as progress:
-        tally = job.run(corpus, loaded.predict, progress=progress, overwrite=force)
+        tally = job.run(corpus.outcomes(), loaded.predict, progress=progress, overwrite=force)
     report_repairs(corpus, quiet=quiet)
-    print(f"{target}: {tally}")
+    print_tally(target, tally, as_json=json)
 
 
 @app.command(
@@ -164,7 +173,7 @@ def evaluate(
     from nersery.evaluate.scores import score, sentence_counts
     from nersery.evaluate.significance import paired_bootstrap
 
-    truth = Corpus(io.open_corpus(gold, reading))
+    truth = Corpus(io.open_corpus(input_path(gold), reading))
     guesses = _read_predicted(truth, predicted, reading)
     scores = score(truth, guesses)
     result: dict[str, Any] = scores.as_dict()
@@ -182,7 +191,7 @@ def evaluate(
 
 def _read_predicted(gold: Corpus, name: str, reading: io.ReadOptions) -> Corpus:
     """Predicted sentences; where a format kept no ids, the first one belongs to the first gold one, and so on."""
-    predicted = Corpus(io.open_corpus(name, reading))
+    predicted = Corpus(io.open_corpus(input_path(name), reading))
     if len(predicted) != len(gold) or any(sentence.id in gold.by_id for sentence in predicted):
         return predicted
     return Corpus(replace(guess, id=truth.id) for truth, guess in zip(gold, predicted, strict=True))

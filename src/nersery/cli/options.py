@@ -8,19 +8,20 @@ import json
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Optional, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from nersery import __version__, io
-from nersery.errors import SettingsError
-from nersery.loop import FileJob, content_hash, rejects_of
-from nersery.recipe import LARGEST_SEED, MOST_SAMPLES
+from nersery.errors import SettingsError, did_you_mean
+from nersery.loop import FileJob, Tally, content_hash, rejects_of
+from nersery.overrides import EXAMPLE_PREFIX
+from nersery.recipe import LARGEST_SEED, MOST_SAMPLES, shipped
 
 Target = Annotated[Path, typer.Argument(help="The file to write: .jsonl, .conll or .txt.", metavar="OUTPUT")]
 Source = Annotated[str, typer.Argument(help="A corpus, or - for standard input.", metavar="INPUT")]
 Settings = Annotated[
-    Optional[list[str]],  # noqa: UP045 - typer reads the annotation at run time
+    list[str] | None,
     typer.Option(
         "--set",
         metavar="KEY=VALUE",
@@ -45,7 +46,7 @@ _READING: dict[str, Any] = {
         str, typer.Option("--language", help="Of the input, e.g. en or hi.", rich_help_panel="Reading")
     ],
     "scheme_in": Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(
             "--scheme-in",
             help="Tag scheme of the input; recognised when not given.",
@@ -53,15 +54,15 @@ _READING: dict[str, Any] = {
         ),
     ],
     "word_column": Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option("--word-column", help="Counted from 1; recognised when not given.", rich_help_panel="Reading"),
     ],
     "tag_column": Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option("--tag-column", help="Counted from 1; recognised when not given.", rich_help_panel="Reading"),
     ],
     "repair": Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option(
             "--repair",
             metavar="NAME",
@@ -103,9 +104,23 @@ def reads_corpora(command: Callable[..., None]) -> Callable[..., None]:
     return wrapper
 
 
+def input_path(name: str) -> str:
+    """Where an input lies; ``example:NAME`` comes with nersery.
+
+    Raises:
+        SettingsError: When there is no such example.
+    """
+    if not name.startswith(EXAMPLE_PREFIX):
+        return name
+    known = {f"{EXAMPLE_PREFIX}{path.name}": path for path in sorted(shipped("examples").iterdir())}
+    if name not in known:
+        raise SettingsError(f'there is no example file "{name}"; {did_you_mean(name, known)}')
+    return str(known[name])
+
+
 def open_corpus(path: str, reading: io.ReadOptions, *, quiet: bool = False) -> io.Source:
     """A corpus by path; says on standard error what it was recognised as."""
-    source = io.open_corpus(path, reading)
+    source = io.open_corpus(input_path(path), reading)
     if not quiet:
         print(f"{path}: {source.description}", file=sys.stderr)
     return source
@@ -142,8 +157,11 @@ def file_job(target: Path, made_by: Mapping[str, Any], writer: io.Writer | None 
 
 
 def content_of(*sources: io.Source) -> list[str]:
-    """The content of inputs, standard input too, so that a job never goes on with changed ones."""
-    return [content_hash(source.file.path) for source in sources]
+    """The content of inputs, standard input too, so that a job never goes on with changed ones.
+
+    With the name that a format without ids makes them of.
+    """
+    return [f"{source.file.stem} {content_hash(source.file.path)}" for source in sources]
 
 
 def refuse_same_file(target: Path, *sources: str) -> None:
@@ -154,7 +172,8 @@ def refuse_same_file(target: Path, *sources: str) -> None:
     """
     for path in (target, rejects_of(target)):
         for source in sources:
-            if path.exists() and Path(source).exists() and path.samefile(source):
+            there = Path(input_path(source))
+            if path.exists() and there.exists() and path.samefile(there):
                 raise SettingsError(f"{source} is an input and would be overwritten. Choose another output")
 
 
@@ -180,6 +199,11 @@ def refuse_existing(target: Path, *, force: bool) -> None:
         raise SettingsError(f"{target} is a folder, expected the name of a file to write")
     if target.exists() and not force:
         raise SettingsError(f"{target} exists already. Choose another name, or allow to overwrite it (--force)")
+
+
+def print_tally(target: Path, tally: Tally, *, as_json: bool) -> None:
+    """What became of the items of a job."""
+    print_json({"output": str(target), **tally.as_dict()}) if as_json else print(f"{target}: {tally}")
 
 
 def print_json(value: Any) -> None:

@@ -12,6 +12,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -161,10 +162,11 @@ def write(
     path = Path(path)
     encoder = writer(format_of(path) if format == AUTO else format, scheme=scheme, separator=separator)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"{path.name}.tmp")
+    temporary = path.with_name(f"nersery-{secrets.token_hex(8)}.tmp")
+    stream = temporary.open("x", encoding="utf-8", newline="\n")
     count = 0
     try:
-        with temporary.open("w", encoding="utf-8", newline="\n") as stream:
+        with stream:
             stream.write(encoder.header)
             for sentence in sentences:
                 stream.write(encoder.encode(sentence))

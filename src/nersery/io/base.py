@@ -34,6 +34,11 @@ MOST_PROBLEMS = 10_000
 """After so many problems in one file the rest of it is not read."""
 
 
+MOST_PAIRS = 100_000
+"""So many different pairs of neighbouring tags show that they are no tags at all."""
+RETURN_HINT = r"convert the line ends, e.g. with tr '\r' '\n'"
+
+
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
     """How to read a corpus; all of it can be left to `nersery`.
@@ -68,6 +73,8 @@ class ReadOptions:
         ]
         if self.format not in (AUTO, *FORMATS):
             problems.append(f'there is no input format "{self.format}"; {did_you_mean(self.format, (AUTO, *FORMATS))}')
+        if storable(self.language) != self.language:
+            problems.append(f"language is {self.language!r}, expected a BCP 47 tag such as en or hi")
         if not _is_encoding(self.encoding):
             problems.append(f'there is no encoding "{self.encoding}"; examples: utf-8, latin-1, utf-16, gb18030')
         for name, column in (("word_column", self.word_column), ("tag_column", self.tag_column)):
@@ -82,6 +89,11 @@ class ReadOptions:
             problems.append(str(error))
         if problems:
             raise SettingsError("\n".join(problems))
+
+
+def storable(text: str) -> str:
+    """A text as a sentence may hold it: a space for each carriage return, ``?`` for each lone surrogate."""
+    return text.replace("\r", " ").encode("utf-8", "replace").decode()
 
 
 def _is_encoding(name: str) -> bool:
@@ -116,6 +128,19 @@ class Flaw:
             fixes.append(f"--scheme-in NAME if the tags are not {scheme}")
         message = f"word {fault.index}: {fault.message}" if word else fault.message
         return cls(line, fault.kind, message, tuple(fixes))
+
+
+def flaws_of(error: DataError, line: int) -> list[Flaw]:
+    """Why a sentence could not be built."""
+    return [Flaw(line, "invalid sentence", problem.message) for problem in error.problems]
+
+
+def lone_return(text: str, line: int) -> Flaw | None:
+    """What is wrong with a line that has a carriage return before its end, as in files of old Macs; else None."""
+    if "\r" not in text.rstrip("\r\n"):
+        return None
+    message = "there is a carriage return inside the line, expected line feeds at the ends of lines"
+    return Flaw(line, "carriage return", message, (RETURN_HINT,))
 
 
 class Decoded(NamedTuple):
@@ -173,16 +198,19 @@ class Pass:
 
         Args:
             sentence: Its id.
-            flaws: All that is wrong with it.
+            flaws: All that is wrong with it, at least one thing.
             remains: Its words as far as they can be told, for the rejects.
 
         Raises:
             DataError: When there are so many problems that reading on would help nobody.
+            ValueError: When there are no flaws: the sentence would vanish without a word.
         """
+        if not flaws:
+            raise ValueError(f"sentence {sentence} is broken, but no flaw says why")
         problems = [Problem(flaw.message, self.file.name, flaw.line, sentence) for flaw in flaws]
         if tags.DROP_SENTENCE in self.options.repair:
             comments = (f"# {problem}" for problem in problems)
-            remains = replace(remains, id=sentence, comments=(*remains.comments, *comments))
+            remains = replace(remains, id=storable(sentence), comments=(*remains.comments, *comments))
             self.rejects.append(Reject(flaws[0].kind, remains))
             self.repaired[tags.DROP_SENTENCE] += 1
             return
@@ -223,6 +251,11 @@ class Source(ABC):
     @abstractmethod
     def description(self) -> str:
         """The format as it was recognised, e.g. ``conll, IOB1, 4 columns: word 1, tag 4``."""
+
+    @property
+    def extra_columns(self) -> int | None:
+        """How many columns beside word and tag the file has; None where it has no columns at all."""
+        return None
 
     @abstractmethod
     def sentences(self, found: Pass) -> Iterator[Sentence]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from nersery.data import UNKNOWN_COLUMN
 from nersery.errors import DataError, Problem
-from nersery.io.base import ReadOptions
+from nersery.io.base import RETURN_HINT, ReadOptions, lone_return
 from nersery.io.files import TextFile
 from nersery.tags import OUTSIDE, RAGGED_LINES, looks_like_tag
 
@@ -55,6 +55,7 @@ class Layout:
         tag: The position of the tag.
         tabs: Whether tabs part the columns, else spaces.
         ragged: Whether lines of another width are taken for words too.
+        rivals: The positions of other columns that look like tags as much.
     """
 
     width: int
@@ -62,6 +63,7 @@ class Layout:
     tag: int
     tabs: bool
     ragged: bool = False
+    rivals: tuple[int, ...] = ()
 
     def fitted(self, values: list[str]) -> list[str]:
         """A line of another width as one of this width: its word, and its tag, which is counted from the end.
@@ -82,8 +84,11 @@ class Layout:
     def is_comment(self, line: str) -> bool:
         """Whether a line at the start of a sentence is a comment or a document mark, and not a word.
 
-        Tweets begin with words such as ``#MH17``, so a line that can be a word with its tag is one.
+        Tweets begin with words such as ``#MH17``, so a line that can be a word with its tag is one. A line that
+        goes on after a carriage return is none, so that what stands there does not go unseen.
         """
+        if lone_return(line, 0):
+            return False
         values = split_line(line)
         regular = len(values) == self.width
         if line[0] == "#":
@@ -113,8 +118,8 @@ class Layout:
 def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -> Layout | None:
     """The layout of a file, from its first lines with words.
 
-    The tag is the last column in which nearly all values look like tags; the word is the first other column,
-    unless that counts the words of each sentence.
+    The tag is the last column in which nearly all values look like tags, unless that is an inner level of nested
+    entities (see `_outer`); the word is the first other column, unless that counts the words of each sentence.
 
     Args:
         options: Columns that the user named are not guessed.
@@ -135,14 +140,21 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
         if column is not None and column > width:
             raise _no_column(file, role, column, width)
     columns = list(zip(*(row for row in rows if len(row) == width), strict=True))
-    tag = _tag_position(columns, options, _SURE_SIGNS if sure else _ALL_SIGNS)
-    if tag is None or (sure and count < NEARLY_ALL * len(rows)):
+    tags = _tag_positions(columns, options, _SURE_SIGNS if sure else _ALL_SIGNS)
+    if not tags or (sure and count < NEARLY_ALL * len(rows)):
+        lines = (line for sentence in sentences for line in sentence)
+        if not sure and any(lone_return(line, 0) for line in lines):
+            raise DataError(
+                Problem("its lines end at carriage returns, expected line feeds", file.name), fix=RETURN_HINT
+            )
         if sure or all(_may_be_comment(row[0]) for row in rows):
             return None
         raise _no_tags(file, columns)
+    tag = _outer(columns, tags)
     word = _word_position(sentences, width, tag, options)
     tabs = 2 * sum("\t" in line for sentence in sentences for line in sentence) > len(rows)
-    return Layout(width, word, tag, tabs, RAGGED_LINES in options.repair)
+    rivals = tuple(at for at in tags if at not in (tag, word))
+    return Layout(width, word, tag, tabs, RAGGED_LINES in options.repair, rivals)
 
 
 def _may_be_comment(line: str) -> bool:
@@ -172,21 +184,46 @@ _SURE_SIGNS = ((NEARLY_ALL, False), (NEARLY_ALL, True))
 _ALL_SIGNS = (*_SURE_SIGNS, (0.5, True))
 
 
-def _tag_position(
+def _tag_positions(
     columns: Sequence[Sequence[str]], options: ReadOptions, signs: Sequence[tuple[float, bool]]
-) -> int | None:
-    """Where the tag stands, by the first sign that a column gives: a share of tags, perhaps broken ones."""
+) -> list[int]:
+    """Where tags may stand, the last first, by the first sign that a column gives: a share of tags, perhaps broken."""
     if options.tag_column is not None:
-        return options.tag_column - 1
+        return [options.tag_column - 1]
     candidates = [at for at in reversed(range(len(columns))) if at + 1 != options.word_column]
     if len(columns) < 2:
-        return None
+        return []
     for share, broken in signs:
-        for at in candidates:
-            like = sum(looks_like_tag(value, broken=broken) for value in columns[at])
-            if like >= share * len(columns[at]) and any(map(looks_like_tag, columns[at])):
-                return at
-    return None
+        found = [at for at in candidates if _looks_like_tags(columns[at], share, broken)]
+        if found:
+            return found
+    return []
+
+
+def _looks_like_tags(column: Sequence[str], share: float, broken: bool) -> bool:
+    like = sum(looks_like_tag(value, broken=broken) for value in column)
+    return like >= share * len(column) and any(map(looks_like_tag, column))
+
+
+def _outer(columns: Sequence[Sequence[str]], tags: Sequence[int]) -> int:
+    """The column to read of those that look like tags: the last, or the outer level where that is an inner one.
+
+    It is an inner level of nested entities when nearly all of it is ``O``, and another column with all its types
+    has more than twice as many tagged words, but at most half of all (which tells entities from chunks).
+    """
+    inner = _tagged(columns[tags[0]])
+    if len(inner) > (1 - NEARLY_ALL) * len(columns[tags[0]]):
+        return tags[0]
+    types = {tag[2:] for tag in inner}
+    for at in tags[1:]:
+        tagged = _tagged(columns[at])
+        if 2 * len(inner) < len(tagged) <= len(columns[at]) / 2 and types <= {tag[2:] for tag in tagged}:
+            return at
+    return tags[0]
+
+
+def _tagged(column: Sequence[str]) -> list[str]:
+    return [tag for tag in column if tag != OUTSIDE]
 
 
 def _word_position(sentences: Sequence[Sequence[str]], width: int, tag: int, options: ReadOptions) -> int:

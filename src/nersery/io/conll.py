@@ -1,8 +1,9 @@
 """CoNLL columns: a word a line, its tag in one of the columns, a blank line after each sentence.
 
 Columns beside word and tag are kept in the order of the file. Comments (``#``) and ``-DOCSTART-`` lines are
-kept with the sentence that follows them; those after the last sentence are not. A comment ``# sent_id = X``
-or ``# id X`` gives the sentence its id, otherwise it is ``{file}:{number}``.
+kept with the sentence that follows them; those after the last sentence are not. A comment ``# sent_id = X``,
+``# id: X`` or ``# id X``, perhaps with ``key=value`` behind it, gives the sentence its id, otherwise it is
+``{file}:{number}``.
 """
 
 from __future__ import annotations
@@ -16,17 +17,29 @@ from typing import NamedTuple
 from nersery import tags
 from nersery.data import UNKNOWN_COLUMN, Entity, Sentence
 from nersery.errors import DataError, Problem, SettingsError
-from nersery.io.base import Flaw, Pass, ReadOptions, Source, Writer, repair_hint
+from nersery.io.base import (
+    MOST_PAIRS,
+    Flaw,
+    Pass,
+    ReadOptions,
+    Source,
+    Writer,
+    flaws_of,
+    lone_return,
+    repair_hint,
+    storable,
+)
 from nersery.io.columns import DOCUMENT_MARK, WORD_MARK, Layout, detect_layout, paragraphs, split_line
 from nersery.io.files import TextFile
 
 TAB = "\t"
 BYTE_ORDER_MARK = "\ufeff"
 _NOTHING: Mapping[str, int] = {}
-MOST_PAIRS = 100_000
-"""So many different pairs of tags show that the column holds no tags at all."""
 
-_ID = re.compile(r"#[ \t]*(?:sent_id|id)(?:[ \t]*=[ \t]*|[ \t]+)([^ \t]+)")
+_ID = re.compile(
+    r"#[ \t]*(?:sent_id|id)"
+    r"(?:[ \t]*[=:][ \t]*(?P<marked>[^ \t]+)|[ \t]+(?P<alone>[^ \t=:][^ \t]*)(?:[ \t]+[^ \t=]+=[^ \t]*)*[ \t]*$)"
+)
 
 
 class Paragraph(NamedTuple):
@@ -64,7 +77,17 @@ class ConllSource(Source):
         if self.layout is None:
             return "conll, empty"
         place = f"word {self.layout.word + 1}, tag {self.layout.tag + 1}"
-        return f"conll, {self.scheme}, {self.layout.width} columns: {place}"
+        description = f"conll, {self.scheme}, {self.layout.width} columns: {place}"
+        if not self.layout.rivals:
+            return description
+        *others, last = sorted(at + 1 for at in (*self.layout.rivals, self.layout.tag))
+        like = f"columns {', '.join(map(str, others))} and {last} look like tags"
+        return f"{description}; {like}, {self.layout.tag + 1} is read: --tag-column"
+
+    @property
+    def extra_columns(self) -> int | None:
+        """How many columns there are beside word and tag; None for an empty file."""
+        return None if self.layout is None else self.layout.width - 2
 
     def sentences(self, found: Pass) -> Iterator[Sentence]:
         """One pass over the file."""
@@ -106,16 +129,19 @@ class ConllSource(Source):
 
     def _sentence(self, paragraph: Paragraph, id: str, layout: Layout, found: Pass) -> Sentence | None:
         clash = found.clash(id, paragraph.line)
-        flaws = [clash] if clash else []
+        flaws, invalid = [clash] if clash else [], list[Flaw]()
         if set(map(len, paragraph.rows)) == {layout.width}:
             columns = list(zip(*paragraph.rows, strict=True))
             entities, faults, repaired = found.decode(columns[layout.tag], self.scheme)
             flaws += (Flaw.of_tag(fault, self.scheme, paragraph.line + fault.index) for fault in faults)
-            sentence = None if flaws else self._built(columns, entities, id, paragraph.comments, layout)
+            try:
+                sentence = None if flaws else self._built(columns, entities, id, paragraph.comments, layout)
+            except DataError as error:
+                sentence, invalid = None, flaws_of(error, paragraph.line)
             if sentence is not None:
                 found.count(paragraph.repaired, repaired)
                 return sentence
-        flaws += _row_flaws(paragraph, layout)
+        flaws = [*flaws, *_row_flaws(paragraph, layout)] or invalid
         found.broken(id, sorted(flaws, key=lambda flaw: flaw.line), _remains(paragraph, layout))
         return None
 
@@ -126,18 +152,14 @@ class ConllSource(Source):
         id: str,
         comments: tuple[str, ...],
         layout: Layout,
-    ) -> Sentence | None:
-        """The sentence, or None when a word in it cannot be one."""
+    ) -> Sentence:
         extra = tuple(column for at, column in enumerate(columns) if at not in (layout.word, layout.tag))
         language = self.options.language
-        try:
-            return Sentence(columns[layout.word], entities, id, language, columns=extra, comments=comments)
-        except DataError:
-            return None
+        return Sentence(columns[layout.word], entities, id, language, columns=extra, comments=comments)
 
 
 def _id_of(comments: Sequence[str]) -> str | None:
-    return next((match[1] for match in map(_ID.match, comments) if match), None)
+    return next((match["marked"] or match["alone"] for match in map(_ID.match, comments) if match), None)
 
 
 def _mended(
@@ -160,7 +182,9 @@ def _row_flaws(paragraph: Paragraph, layout: Layout) -> Iterator[Flaw]:
     """What is wrong with the lines of a sentence, apart from their tags."""
     for line, row in enumerate(paragraph.rows, start=paragraph.line):
         word = row[layout.word] if len(row) == layout.width else None
-        if word is None:
+        if flaw := lone_return(TAB.join(row), line):
+            yield flaw
+        elif word is None:
             expected = f"expected {layout.width} (word {layout.word + 1}, tag {layout.tag + 1})"
             message = f"the number of columns is {len(row)}, {expected}: {', '.join(map(repr, row)):.100}"
             fixes = () if layout.fitted(row) is row else (repair_hint(tags.RAGGED_LINES),)
@@ -170,8 +194,6 @@ def _row_flaws(paragraph: Paragraph, layout: Layout) -> Iterator[Flaw]:
         elif word != word.strip(" "):
             message = f"the word {word!r} has a space at an end, expected none"
             yield Flaw(line, "space around word", message, (repair_hint(tags.OUTER_SPACE),))
-        elif "\r" in word:
-            yield Flaw(line, "invalid word", f"the word {word!r} has a carriage return in it, expected none")
 
 
 def _remains(paragraph: Paragraph, layout: Layout) -> Sentence:
@@ -182,8 +204,8 @@ def _remains(paragraph: Paragraph, layout: Layout) -> Sentence:
             return Sentence(columns[layout.word], columns=(columns[layout.tag],), comments=paragraph.comments)
         except DataError:
             pass
-    lines = (" ".join(row).replace("\r", " ").strip(" ") for row in paragraph.rows)
-    return Sentence(tuple(line or UNKNOWN_COLUMN for line in lines), comments=paragraph.comments)
+    lines = (storable(" ".join(row)).strip(" ") for row in paragraph.rows)
+    return Sentence(tuple(line or UNKNOWN_COLUMN for line in lines), comments=tuple(map(storable, paragraph.comments)))
 
 
 class ConllWriter(Writer):
@@ -227,28 +249,23 @@ class ConllWriter(Writer):
 
     def _is_clean(self, text: str, sentence: Sentence) -> bool:
         """Whether no value would be read as two values, or as none."""
-        return (
-            text.count(self.separator) == len(sentence) * (len(sentence.columns) + 1)
-            and text.count("\n") == len(sentence) - 1
-            and "\r" not in text
-            and (self.separator == TAB or "\t" not in text)
-            and (self.separator == TAB or all(map(all, sentence.columns)))
-        )
+        if self.separator == TAB:  # no sentence has one in a value
+            return True
+        return text.count(" ") == len(sentence) * (len(sentence.columns) + 1) and all(map(all, sentence.columns))
 
     def _culprit(self, sentence: Sentence) -> str:
         types = (entity.type for entity in sentence.entities)
         for value in (*sentence.words, *types, *chain.from_iterable(sentence.columns)):
-            if not value or any(character in value for character in (self.separator, "\t", "\n", "\r")):
+            if not value or " " in value:
                 break
-        return f"{value!r} cannot be a value between {'tabs' if self.separator == TAB else 'spaces'}"
+        return f"{value!r} cannot be a value between spaces"
 
 
 def _head(sentence: Sentence, layout: Layout) -> str:
     """The comments of a sentence; a blank line follows a document mark."""
     lines = []
     for comment in sentence.comments:
-        legal = comment[:1] in ("#", "-") and "\n" not in comment and comment == comment.rstrip("\r")
-        if not legal or comment == WORD_MARK or not layout.is_comment(comment):
+        if comment[:1] not in ("#", "-") or comment == WORD_MARK or not layout.is_comment(comment):
             raise _refused(sentence, f"its comment {comment!r} would not be read as a comment")
         lines.append(f"{comment}\n\n" if comment.startswith(DOCUMENT_MARK) else f"{comment}\n")
     return "".join(lines)

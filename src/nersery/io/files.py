@@ -25,7 +25,8 @@ class TextFile:
 
     Args:
         path: The file, or ``-`` for standard input.
-        encoding: Of the file; a byte order mark is no part of the text.
+        encoding: Of the file; a byte order mark at its start is no part of the text. One further on, as putting
+            files together leaves it, is: it could as well be somebody's word.
     """
 
     def __init__(self, path: str | Path, encoding: str = "utf-8") -> None:
@@ -37,7 +38,9 @@ class TextFile:
             with self.path.open("rb") as stream:
                 self._spool(stream)
         self.stem = self.stem.encode("utf-8", "replace").decode()
-        self.encoding = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+        name = codecs.lookup(encoding).name
+        self.encoding = "utf-8-sig" if name == "utf-8" else encoding
+        self._keeps_mark = name.endswith(("-le", "-be"))
 
     def _spool(self, stream: BinaryIO) -> None:
         """Copy what can be read only once."""
@@ -54,6 +57,8 @@ class TextFile:
         """
         try:
             with self.path.open(encoding=self.encoding, newline="\n") as stream:
+                if self._keeps_mark:
+                    yield stream.readline().removeprefix("\ufeff")
                 yield from stream
         except UnicodeError:
             raise self._wrong_bytes() from None

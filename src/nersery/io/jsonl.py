@@ -9,7 +9,7 @@ scheme, in place of ``entities``.
 from __future__ import annotations
 
 import json
-import math
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 from nersery import tags
 from nersery.data import UNKNOWN_COLUMN, Entity, Origin, Sentence
 from nersery.errors import DataError, Problem, did_you_mean
-from nersery.io.base import Flaw, Pass, ReadOptions, Source, Writer
+from nersery.io.base import MOST_PAIRS, Flaw, Pass, ReadOptions, Source, Writer, flaws_of, lone_return, storable
 from nersery.io.columns import BLANKS
 from nersery.io.files import TextFile
 from nersery.loop import Reject
@@ -30,7 +30,7 @@ def _texts(value: Any) -> bool:
 
 
 def _number(value: Any) -> bool:
-    return type(value) in (int, float) and math.isfinite(value)
+    return type(value) in (int, float) and abs(value) <= sys.float_info.max
 
 
 def _entities(value: Any) -> bool:
@@ -88,7 +88,16 @@ def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number in JSON")
 
 
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant)
+def _object(pairs: list[tuple[str, Any]]) -> Object:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice!r} stands twice in one object, expected once")
+    return value
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_object)
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
@@ -101,7 +110,7 @@ class _BrokenError(Exception):
 
 
 class JsonlSource(Source):
-    """Sentences of a JSONL file; if the first has tags, the file is read once beforehand for their scheme.
+    """Sentences of a JSONL file; it is read once beforehand for the scheme of its tags, if it has any.
 
     Raises:
         DataError: When the file cannot be read.
@@ -109,10 +118,10 @@ class JsonlSource(Source):
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         super().__init__(file, options)
-        first = next(self._lines(), None)
-        self._empty = first is None
-        self._has_tags = first is not None and _tags_of(first[1]) is not None
-        self.scheme = options.scheme or (tags.detect(self._pairs()) if self._has_tags else None)
+        self._empty = next(self._lines(), None) is None
+        pairs = self._pairs()
+        self._has_tags = bool(pairs)
+        self.scheme = options.scheme or tags.detect(pairs)
 
     @property
     def description(self) -> str:
@@ -143,11 +152,14 @@ class JsonlSource(Source):
         return ((line, text) for line, text in enumerate(self.file.lines(), start=1) if text.strip(BLANKS))
 
     def _pairs(self) -> set[tuple[str, str]]:
-        """All pairs of neighbouring tags, the evidence for the scheme."""
+        """All pairs of neighbouring tags in the lines that can be read, the evidence for the scheme."""
         pairs: set[tuple[str, str]] = set()
         for _, text in self._lines():
-            written = _tags_of(text) or []
-            pairs.update(zip([tags.OUTSIDE, *written], [*written, tags.OUTSIDE], strict=True))
+            written = _tags_of(text) if 'tags"' in text else None
+            if written is not None:
+                pairs.update(zip([tags.OUTSIDE, *written], [*written, tags.OUTSIDE], strict=True))
+            if len(pairs) > MOST_PAIRS:
+                break
         return pairs
 
     def _entities(self, value: Object, line: int, found: Pass) -> tuple[tuple[Entity, ...], Mapping[str, int]]:
@@ -159,9 +171,6 @@ class JsonlSource(Source):
         if len(written) != len(words):
             message = f'{len(words)} words and {len(written)} "{key}", expected one for each word'
             raise _BrokenError(Flaw(line, "wrong number of tags", message))
-        if self.scheme is None:
-            message = f'"{key}" here, but the first sentence has none, so that their scheme is not known'
-            raise _BrokenError(Flaw(line, "unknown scheme", message, ("--scheme-in NAME",)))
         entities_, faults, repaired = found.decode(written, self.scheme)
         if faults:
             raise _BrokenError(*(Flaw.of_tag(fault, self.scheme, line, word=True) for fault in faults))
@@ -170,16 +179,24 @@ class JsonlSource(Source):
 
 def _load(text: str, line: int) -> Object:
     """The object of a line, with its keys and the shapes of its values checked."""
-    try:
-        value: Object = _parsed(text)
-    except ValueError as error:
-        raise _BrokenError(Flaw(line, "not JSON", str(error))) from None
-    if messages := list(_faults(value)):
-        raise _BrokenError(*(Flaw(line, "wrong object", message) for message in messages))
+    value: Object = _parsed(text, line)
+    _check(value, line)
     return value
 
 
-def _parsed(text: str) -> Any:
+def _check(value: Any, line: int) -> None:
+    if messages := list(_faults(value)):
+        raise _BrokenError(*(Flaw(line, "wrong object", message) for message in messages))
+
+
+def _parsed(text: str, line: int) -> Any:
+    try:
+        return _decoded(text)
+    except ValueError as error:
+        raise _BrokenError(lone_return(text, line) or Flaw(line, "not JSON", str(error))) from None
+
+
+def _decoded(text: str) -> Any:
     try:
         value = _DECODER.decode(text)
         if "\\u" in text:
@@ -239,8 +256,7 @@ def _built(value: Object, id: str, entities: tuple[Entity, ...], language: str, 
             tuple(value.get("comments", ())),
         )
     except DataError as error:
-        flaws = (Flaw(line, "invalid sentence", problem.message) for problem in error.problems)
-        raise _BrokenError(*flaws) from None
+        raise _BrokenError(*flaws_of(error, line)) from None
 
 
 def _remains(value: Object | None, text: str) -> Sentence:
@@ -251,7 +267,7 @@ def _remains(value: Object | None, text: str) -> Sentence:
             return Sentence(tuple(_words(value)), columns=columns)
     except DataError:
         pass
-    return Sentence(tuple(text.split()) or (UNKNOWN_COLUMN,))
+    return Sentence(tuple(storable(text).split()) or (UNKNOWN_COLUMN,))
 
 
 def to_object(sentence: Sentence) -> Object:
@@ -307,12 +323,30 @@ def _line(value: Object, sentence: Sentence | None) -> str:
 
 
 def read_rejects(path: Path) -> Iterator[Reject]:
-    """The rejects that `reject_line` wrote; none when there is no such file."""
+    """The rejects that `reject_line` wrote; none when there is no such file.
+
+    Raises:
+        DataError: When a line is no reject.
+    """
     if not path.exists():
         return
     for line, text in enumerate(TextFile(path, "utf-8").lines(), start=1):
-        value = json.loads(text)
-        reason = value.pop("reason")
-        entities = tuple(Entity(**entity) for entity in value.get("entities", ()))
-        sentence = _built(value, value.get("id", ""), entities, "", line) if value else None
-        yield Reject(reason, sentence)
+        try:
+            yield _reject(text, line)
+        except _BrokenError as broken:
+            raise DataError(
+                [Problem(flaw.message, str(path), flaw.line) for flaw in broken.flaws],
+                fix="let nersery write the file again",
+            ) from None
+
+
+def _reject(text: str, line: int) -> Reject:
+    value = _parsed(text, line)
+    if not isinstance(value, dict) or not isinstance(value.get("reason"), str):
+        raise _BrokenError(Flaw(line, "no reject", f'{value!r:.60}, expected a sentence with a "reason"'))
+    reason: str = value.pop("reason")
+    if not value:
+        return Reject(reason)
+    _check(value, line)
+    entities = tuple(Entity(**entity) for entity in value.get("entities", ()))
+    return Reject(reason, _built(value, value.get("id", ""), entities, "", line))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from nersery.data import Sentence
-from nersery.io.base import Pass, ReadOptions, Source, Writer
+from nersery.errors import DataError
+from nersery.io.base import Pass, ReadOptions, Source, Writer, flaws_of, lone_return, storable
 from nersery.io.files import TextFile
 
 
@@ -24,8 +25,20 @@ class TextSource(Source):
     def sentences(self, found: Pass) -> Iterator[Sentence]:
         """One pass over the file."""
         for number, line in enumerate(self.file.lines(), start=1):
-            if words := tuple(line.split()):
-                yield Sentence(words, id=f"{self.file.stem}:{number}", language=self.options.language)
+            words = tuple(line.split())
+            if not words:
+                continue
+            id = f"{self.file.stem}:{number}"
+            flaw = lone_return(line, number)
+            flaws = [flaw] if flaw else []
+            try:
+                sentence = Sentence(words, id=id, language=self.options.language)
+            except DataError as error:
+                flaws += flaws_of(error, number)
+            if flaws:
+                found.broken(id, flaws, Sentence(tuple(storable(line).split())))
+            else:
+                yield sentence
 
 
 class TextWriter(Writer):
