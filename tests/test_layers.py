@@ -13,6 +13,7 @@ from nersery import registry
 ROOT = Path(nersery.__file__).parent
 LAYERS = [
     {"errors", "rng"},
+    {"disk"},
     {"data"},
     {"progress", "tags", "registry"},
     {"loop", "sampling"},

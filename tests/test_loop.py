@@ -19,8 +19,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery import Sentence
+from nersery.disk import content_hash, differences, files_in, locked
 from nersery.errors import NerseryError, SettingsError
-from nersery.loop import FileJob, Outcome, Reject, collect, content_hash, differences, files_in, locked, run
+from nersery.loop import FileJob, Outcome, Reject, collect, run
 
 ITEMS = range(50)
 HEADER = "# header\n"

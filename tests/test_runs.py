@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence, io
+from nersery.disk import locked
 from nersery.errors import DataError, SettingsError
-from nersery.loop import locked
 from nersery.recipe import load
 from nersery.runs import Run
 from tests.forks import Server

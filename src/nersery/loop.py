@@ -7,7 +7,6 @@ order. So ``read = written + rejected`` holds by construction, and nothing is lo
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import time
@@ -16,9 +15,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from nersery.data import Corpus, Sentence
+from nersery.disk import differences, locked, write_atomic
 from nersery.errors import NerseryError, SettingsError
 from nersery.progress import Progress
 
@@ -359,66 +359,6 @@ def rejects_of(target: Path) -> Path:
     return target.with_name(target.name + ".rejects.jsonl")
 
 
-def content_hash(path: str | Path) -> str:
-    """The SHA-256 of a file's content, or of all files in a folder with their names."""
-    path = Path(path)
-    if path.is_file():
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
-    digest = hashlib.sha256()
-    for file in sorted(path.rglob("*")):
-        if file.is_file():
-            digest.update(f"{file.relative_to(path)}\0{content_hash(file)}\n".encode("utf-8", "surrogateescape"))
-    return digest.hexdigest()
-
-
-def files_in(settings: Mapping[str, Any]) -> dict[str, str]:
-    """The content hashes of the files and folders that settings name, so that a job never goes on with others."""
-    paths = {key: value for key, value in settings.items() if isinstance(value, str) and _is_on_disk(value)}
-    return {key: content_hash(path) for key, path in paths.items()}
-
-
-def _is_on_disk(value: str) -> bool:
-    """Whether a setting names a file or folder; an empty one does not, though `Path` takes it for this folder."""
-    try:
-        return bool(value) and Path(value).exists()
-    except OSError:  # too long for a name
-        return False
-
-
-def write_atomic(path: Path, text: str) -> None:
-    """Write a file so that a reader or a later run sees the old one or the new one, never a part."""
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_bytes(text.encode())
-    os.replace(temporary, path)
-
-
-class _Absent:
-    def __repr__(self) -> str:
-        return "nothing"
-
-
-_ABSENT = _Absent()
-
-
-def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> str:
-    """The settings in which two nested mappings differ, one a line.
-
-    >>> print(differences({"seed": 1, "data": {"size": 100}}, {"seed": 1, "data": {"size": 200}}))
-      data.size: there 100, asked for 200
-    """
-    lines = []
-    for key in sorted({*old, *new}):
-        name = f"{prefix}{key}"
-        there, asked = old.get(key, _ABSENT), new.get(key, _ABSENT)
-        if isinstance(there, Mapping) and isinstance(asked, Mapping):
-            if nested := differences(there, asked, f"{name}."):
-                lines.append(nested)
-        elif there != asked:
-            lines.append(f"  {name}: there {there!r}, asked for {asked!r}")
-    return "\n".join(lines)
-
-
 def _cut_to(path: Path, size: int) -> BinaryIO:
     """Open a file for writing after its first ``size`` bytes; the rest belongs to no finished item."""
     path.touch()
@@ -428,42 +368,3 @@ def _cut_to(path: Path, size: int) -> BinaryIO:
     stream.truncate(size)
     stream.seek(size)
     return stream
-
-
-@contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keep a second process out of a folder; the system drops the lock of a killed process.
-
-    Raises:
-        SettingsError: When another process is at work there.
-    """
-    try:
-        import fcntl
-    except ImportError:  # Windows has no flock; two jobs on one file are then the user's own care
-        yield
-        return
-    file = folder / "lock"
-    while True:
-        with file.open("w") as stream:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise SettingsError(
-                    f"another process is writing {folder}. Wait for it, or choose another output"
-                ) from None
-            if not _is_at(stream, file):  # whoever held the lock removed the file after we had opened it
-                continue
-            try:
-                yield
-            finally:
-                if _is_at(stream, file):  # and not, after our job, the lock of the next one
-                    file.unlink()
-            return
-
-
-def _is_at(stream: IO[str], path: Path) -> bool:
-    """Whether an open file still lies under a name."""
-    try:
-        return os.path.samestat(os.fstat(stream.fileno()), path.stat())
-    except FileNotFoundError:
-        return False

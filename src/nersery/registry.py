@@ -18,7 +18,7 @@ from importlib.metadata import EntryPoint, entry_points
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from nersery.errors import SettingsError, did_you_mean
+from nersery.errors import MissingResourceError, SettingsError, did_you_mean
 
 KINDS: Mapping[str, str] = {"augment": "Augmenter", "select": "Selector", "tagger": "Tagger"}
 """Each kind of plug-in: its folder, and the base class in that folder's ``base.py``."""
@@ -115,10 +115,9 @@ def check(kind: str, name: str, settings: Mapping[str, Any]) -> list[str]:
     A value that is only out of range shows once all settings that the method has are there and of their types.
     """
     try:
-        cls = get(kind, name)
-    except SettingsError as error:
+        return _built(get(kind, name), name, settings)[1]
+    except (SettingsError, MissingResourceError) as error:
         return [str(error)]
-    return _built(cls, name, settings)[1]
 
 
 def _built(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[Any, list[str]]:

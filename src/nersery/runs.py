@@ -29,11 +29,12 @@ from nersery import io, registry
 from nersery.augment.base import Augmenter, tasks
 from nersery.augment.base import step as augment_step
 from nersery.data import Corpus, Sentence
+from nersery.disk import content_hash, differences, files_in, locked, write_atomic
 from nersery.errors import SettingsError
 from nersery.evaluate.report import write_report
 from nersery.evaluate.scores import score
 from nersery.inputs import read_inputs
-from nersery.loop import FileJob, content_hash, differences, files_in, locked, write_atomic
+from nersery.loop import FileJob
 from nersery.overrides import SPLITS
 from nersery.progress import Progress
 from nersery.recipe import Arm, MethodSettings, Recipe

@@ -35,8 +35,9 @@ from nersery.cli.options import (
     report_repairs,
 )
 from nersery.data import Corpus
+from nersery.disk import write_atomic
 from nersery.errors import DataError, Problem, SettingsError, did_you_mean
-from nersery.loop import Tally, rejects_of, write_atomic
+from nersery.loop import Tally, rejects_of
 from nersery.overrides import EXAMPLE_PREFIX
 
 

@@ -25,7 +25,8 @@ from nersery.cli.options import (
     refuse_same_file,
     report_repairs,
 )
-from nersery.loop import BATCH_SIZE, files_in
+from nersery.disk import files_in
+from nersery.loop import BATCH_SIZE
 
 BatchSize = Annotated[int, typer.Option(min=1, help="Sentences at once; changes speed, never results.")]
 

@@ -35,8 +35,8 @@ from nersery.cli.options import (
     report_repairs,
 )
 from nersery.data import Corpus
+from nersery.disk import files_in
 from nersery.errors import SettingsError
-from nersery.loop import files_in
 from nersery.tagger.base import DESCRIPTION
 
 

@@ -13,8 +13,9 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from nersery import __version__, io
+from nersery.disk import content_hash
 from nersery.errors import SettingsError, did_you_mean
-from nersery.loop import FileJob, Tally, content_hash, rejects_of
+from nersery.loop import FileJob, Tally, rejects_of
 from nersery.overrides import EXAMPLE_PREFIX
 from nersery.recipe import LARGEST_SEED, MOST_SAMPLES, shipped
 

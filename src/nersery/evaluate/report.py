@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from nersery.disk import write_atomic
 from nersery.evaluate.templating import html_template, markdown_template
 from nersery.evaluate.verdict import baseline, holm, label, verdict
-from nersery.loop import write_atomic
 
 GOLDEN_ANGLE = 137.508
 """Degrees between the hues of neighbouring types; keeps neighbours apart, however many types there are."""
