@@ -29,8 +29,9 @@ def test_loss_and_decoding_equal_pytorch_crf(batch) -> None:
         ours.transitions.copy_(oracle.transitions)
         ours.start.copy_(oracle.start_transitions)
         ours.end.copy_(oracle.end_transitions)
+    whole = torch.ones(5, dtype=torch.bool)
     expected = -oracle(emissions, tags, mask, reduction="token_mean")
-    torch.testing.assert_close(ours.loss(emissions, tags, mask), expected)
+    torch.testing.assert_close(ours.loss(emissions, tags, mask, whole, whole), expected)
     paths = ours.decode(emissions, mask)
     for row, path in enumerate(oracle.decode(emissions, mask)):
         assert paths[row, : len(path)].tolist() == path

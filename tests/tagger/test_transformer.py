@@ -9,6 +9,7 @@ from nersery.data import Entity, Sentence
 from nersery.errors import DataError, MissingResourceError, SettingsError
 from nersery.lm.load import ModelSource
 from nersery.tagger.base import load_tagger, strict_f1
+from nersery.tagger.tagset import TagSet
 from nersery.tagger.transformer import TransformerTagger
 
 NAMES = ["Ada Lovelace", "Grace", "राम", "Halden"]
@@ -209,3 +210,69 @@ def test_many_sentences_are_trained_on_for_three_epochs(tiny_model) -> None:
 def test_a_model_that_is_not_there_is_found_missing_before_training(tmp_path: Path) -> None:
     with pytest.raises(MissingResourceError, match="no model folder"):
         small(str(tmp_path / "none")).check()
+
+
+def test_models_of_others_may_begin_entities_with_inside_tags() -> None:
+    tags = TagSet(("B-LOC", "I-LOC", "I-PER", "O"), strict=False)
+    assert bool(tags.allowed.all())
+    assert [(e.start, e.end, e.type) for e in tags.entities([2, 2, 3, 1], [1.0] * 4)] == [(0, 2, "PER"), (3, 4, "LOC")]
+
+
+def test_a_window_that_cuts_an_entity_is_no_illegal_sequence(tiny_model) -> None:
+    long = Sentence(tuple("Oslo" for _ in range(200)), (Entity(0, 200, "LOC"),))
+    for scheme in ("IOB2", "BIOES"):
+        tagger = small(tiny_model, scheme=scheme, steps=2)
+        tagger.fit([long, *GOLD])
+        assert float(tagger._loss(tagger._examples(long)).detach()) < 20
+
+
+def test_a_trained_model_gets_a_new_head(tiny_model, tmp_path: Path) -> None:
+    first = small(tiny_model, head="linear", steps=5)
+    first.fit(GOLD)
+    first.save(tmp_path / "ner")
+    other = [Sentence(s.words, tuple(Entity(e.start, e.end, f"X{e.type}") for e in s.entities), id=s.id) for s in GOLD]
+    again = small(str(tmp_path / "ner"), head="linear", steps=1, learning_rate=1e-9, head_learning_rate=1e-9)
+    again.fit(other)
+    assert again.types == ("XLOC", "XPER")
+    assert not torch.allclose(again._network.classifier.weight, first._network.classifier.weight, atol=1e-3)
+    more = [Sentence(("Oslo",), (Entity(0, 1, "CITY"),)), *other]
+    small(str(tmp_path / "ner"), steps=1).fit(more)
+
+
+def test_missing_weights_are_never_made_up(tiny_model, tmp_path: Path) -> None:
+    from safetensors.torch import load_file, save_file
+
+    tagger = small(tiny_model, steps=1)
+    tagger.fit(GOLD)
+    tagger.save(tmp_path / "tagger")
+    file = tmp_path / "tagger" / "model.safetensors"
+    weights = load_file(file)
+    save_file({k: v for k, v in weights.items() if "classifier" not in k}, file, {"format": "pt"})
+    with pytest.raises(MissingResourceError, match="missing"):
+        load_tagger(tmp_path / "tagger")
+    save_file({f"odd.{k}": v for k, v in weights.items()}, file, {"format": "pt"})
+    with pytest.raises(MissingResourceError, match="missing"):
+        small(str(tmp_path / "tagger"), steps=1).fit(GOLD)
+
+
+def test_dropout_is_set_where_the_model_has_one(tiny_model) -> None:
+    tagger = small(tiny_model, dropout=0.42, steps=1)
+    tagger.fit(GOLD)
+    assert tagger._network.dropout.p == 0.42
+
+
+def test_saving_over_another_tagger_leaves_nothing_of_it(tiny_model, tmp_path: Path) -> None:
+    for head in ("crf", "linear"):
+        tagger = small(tiny_model, head=head, steps=1)
+        tagger.fit(GOLD)
+        tagger.save(tmp_path / "tagger")
+    loaded = load_tagger(tmp_path / "tagger")
+    assert loaded._crf is None
+    assert not (tmp_path / "tagger" / "crf.safetensors").exists()
+
+
+def test_the_crf_in_training_stays_where_it_is(tiny_model, monkeypatch) -> None:
+    moved = []
+    monkeypatch.setattr(torch.nn.Module, "cpu", lambda self: moved.append(self) or self)
+    small(tiny_model, steps=2).fit(GOLD, GOLD)
+    assert not moved

@@ -102,7 +102,8 @@ def _score(arm: Arm) -> str:
 
 def _tone(arm: Arm) -> Literal["better", "worse", "unclear"]:
     tested = arm.get("against_gold") or {}
-    if tested.get("p") is None or tested["p"] >= LEVEL or not tested.get("difference"):
+    p = tested.get("holm", tested.get("p"))  # corrected, where several methods were compared
+    if p is None or p >= LEVEL or not tested.get("difference"):
         return "unclear"
     return "better" if tested["difference"] > 0 else "worse"
 

@@ -56,19 +56,30 @@ class ModelSource:
 
         return self._load(AutoTokenizer.from_pretrained)
 
-    def model(self, auto_class: str, **settings: Any) -> Any:
+    def model(self, auto_class: str, *, whole: bool = False, **settings: Any) -> Any:
         """The model with the head that a transformers Auto class puts on it, in fp32.
 
         Args:
             auto_class: e.g. ``AutoModelForTokenClassification``.
+            whole: The head must be there too; otherwise it may be new, with random weights.
 
         Raises:
-            MissingResourceError: When the model cannot be found, or has no safetensors.
+            MissingResourceError: When the model cannot be found, or has no safetensors, or lacks weights.
         """
         import transformers
 
         loader = getattr(transformers, auto_class).from_pretrained
-        return self._load(loader, use_safetensors=True, dtype=torch.float32, **settings)
+        model, report = self._load(
+            loader, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **settings
+        )
+        base = {name for name, _ in model.named_parameters() if name.startswith(f"{model.base_model_prefix}.")}
+        missing = set(report["missing_keys"])
+        if (whole and missing) or (base and len(missing & base) > len(base) / 2):
+            raise MissingResourceError(
+                f'the weights of "{self.name}" are not those of its configuration: {len(missing)} are missing, e.g. '
+                f"{min(missing)}. They would be random; expected a complete model"
+            )
+        return model
 
     def _load(self, loader: Callable[..., T], **settings: Any) -> T:
         location = self.location
@@ -112,6 +123,7 @@ def _quiet_transformers() -> Iterator[None]:
         yield
     finally:
         logging.set_verbosity(verbosity)
+        logging.enable_progress_bar()
 
 
 def pick_device(name: str) -> torch.device:

@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from nersery.errors import SettingsError
+
 MAX_PIECES = 512
 """The longest window; some models claim to read any length."""
 
@@ -53,6 +55,8 @@ class PieceEncoder:
         longest = min(MAX_PIECES, tokenizer.model_max_length)
         self.max_pieces = min(max_pieces or longest, longest)
         self.prefix, self.suffix = _special_tokens(tokenizer)
+        if self.max_pieces <= len(self.prefix) + len(self.suffix):
+            raise SettingsError(f"a window of {self.max_pieces} pieces has no room for a word. Use a larger max_pieces")
         self._lead = " " if _is_byte_level(tokenizer) else ""
         self._cache: dict[str, tuple[int, ...]] = {}
 
@@ -167,16 +171,19 @@ class Batch:
         )
 
 
-def collate(windows: Sequence[Window], pad: int, *, rows: int = 0, multiple: int = 1) -> Batch:
+def collate(
+    windows: Sequence[Window], pad: int, *, rows: int = 0, multiple: int = 1, longest: int = MAX_PIECES
+) -> Batch:
     """Windows side by side, padded at the end.
 
     Args:
         rows: Fill up with copies of the first window to at least this many rows.
         multiple: Make the number of pieces a multiple of this.
+        longest: But not more than this.
     """
     windows = [*windows, *[windows[0]] * (rows - len(windows))]
     length = max(len(window.pieces) for window in windows)
-    length += -length % multiple
+    length = max(length, min(longest, length + -length % multiple))
     words = max(len(window.firsts) for window in windows)
     return Batch(
         torch.tensor([window.pieces + (pad,) * (length - len(window.pieces)) for window in windows]),

@@ -194,7 +194,7 @@ def _optimizer(model: nn.Module, plan: TrainingPlan, is_new: Callable[[str], boo
         {
             "params": members,
             "lr": (plan.head_learning_rate if new else None) or plan.learning_rate,
-            "weight_decay": plan.weight_decay if decays else 0.0,
+            "weight_decay": plan.weight_decay if decays and plan.optimizer == "adamw" else 0.0,
         }
         for (new, decays), members in groups.items()
     ]

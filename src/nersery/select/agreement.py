@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from nersery.data import Sentence
+from nersery.errors import SettingsError
 from nersery.registry import create
 from nersery.select.base import Selector
 from nersery.tagger.base import Tagger, load_tagger, strict_f1
@@ -30,6 +31,10 @@ class Agreement(Selector):
     threshold: float = 1.0
     tagger: str | None = None
     _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.threshold <= 1:
+            raise SettingsError(f"threshold is {self.threshold:g}, expected a number in [0, 1]")
 
     def fit(
         self,

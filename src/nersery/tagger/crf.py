@@ -98,22 +98,26 @@ class ConditionalRandomField(nn.Module):
             self.end + self.forbidden_end,
         )
 
-    def loss(self, emissions: Tensor, tags: Tensor, mask: Tensor) -> Tensor:
+    def loss(self, emissions: Tensor, tags: Tensor, mask: Tensor, begins: Tensor, ends: Tensor) -> Tensor:
         """Negative log-likelihood of the tags, the mean over the words of the batch.
 
         Args:
             emissions: Shape: (batch, words, tags).
             tags: Any valid index behind the last word. Shape: (batch, words).
             mask: Shape: (batch, words).
+            begins: Whether a row begins where its sentence does; a window that cuts an entity may begin inside it.
+                Shape: (batch,).
+            ends: Whether it ends where its sentence does. Shape: (batch,).
         """
         transitions, start, end = self._scores()
+        start, end = start * begins.unsqueeze(1), end * ends.unsqueeze(1)
         emissions = emissions.float()
         partition = start + emissions[:, 0]
         for position in range(1, emissions.shape[1]):
             following = torch.logsumexp(partition.unsqueeze(2) + transitions, dim=1) + emissions[:, position]
             partition = torch.where(mask[:, position].unsqueeze(1), following, partition)
         last = tags.gather(1, mask.sum(1, keepdim=True) - 1).squeeze(1)
-        path = start[tags[:, 0]] + end[last]
+        path = start.gather(1, tags[:, :1]).squeeze(1) + end.gather(1, last.unsqueeze(1)).squeeze(1)
         path = path + (emissions.gather(2, tags.unsqueeze(2)).squeeze(2) * mask).sum(1)
         path = path + (transitions[tags[:, :-1], tags[:, 1:]] * mask[:, 1:]).sum(1)
         return (torch.logsumexp(partition + end, dim=1) - path).sum() / mask.sum()

@@ -31,6 +31,8 @@ class TagSet:
     """
 
     names: tuple[str, ...]
+    strict: bool = True
+    """Whether broken sequences are forbidden; a model that somebody else trained may begin entities with I."""
 
     @classmethod
     def of(cls, types: Iterable[str], scheme: OutputScheme = "IOB2") -> TagSet:
@@ -63,12 +65,12 @@ class TagSet:
     @cached_property
     def _closed(self) -> bool:
         """Whether the scheme marks the ends of entities."""
-        return any(letter in "ES" for letter, _ in self.parts)
+        return self.strict and any(letter in "ES" for letter, _ in self.parts)
 
     @cached_property
     def _begun(self) -> bool:
         """Whether the scheme marks the beginnings of entities; without, any inside may begin one."""
-        return any(letter == "B" for letter, _ in self.parts)
+        return self.strict and any(letter == "B" for letter, _ in self.parts)
 
     def _may_follow(self, before: tuple[str, str], after: tuple[str, str]) -> bool:
         if after[0] in "IE" and self._begun:

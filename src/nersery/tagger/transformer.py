@@ -29,8 +29,8 @@ from nersery.tagger.crf import ConditionalRandomField
 from nersery.tagger.tagset import OutputScheme, TagSet
 
 Head = Literal["linear", "crf"]
-Example = tuple[Window, tuple[int, ...]]
-"""A window and the tag of each of its words."""
+Example = tuple[Window, tuple[int, ...], bool, bool]
+"""A window, the tag of each of its words, and whether it begins and ends where its sentence does."""
 
 ROWS = 16
 """Windows in one forward pass. Prediction pads every pass to the same shape, so that a sentence gets the same
@@ -63,7 +63,7 @@ class TransformerTagger(Tagger):
         warmup: Share of the steps over which the rate rises, in [0, 1].
         schedule: ``linear`` falls to zero, ``constant`` stays.
         optimizer: ``adamw``, ``adam`` or ``sgd``.
-        weight_decay: Of weights, not of biases and norms.
+        weight_decay: AdamW's, of weights, not of biases and norms.
         clip: The longest gradient of a step.
         dropout: Before the head, in [0, 1); None keeps the model's own.
         max_pieces: The longest window that the model reads at once; None is the model's limit, at most 512.
@@ -122,6 +122,7 @@ class TransformerTagger(Tagger):
             "head_learning_rate is above 0": self.head_learning_rate is None or self.head_learning_rate > 0,
             "warmup lies in [0, 1]": 0 <= self.warmup <= 1,
             "clip is above 0": self.clip > 0,
+            "weight_decay is 0 or more": self.weight_decay >= 0,
             "dropout lies in [0, 1)": self.dropout is None or 0 <= self.dropout < 1,
             "max_pieces is 8 or more": self.max_pieces is None or self.max_pieces >= 8,
         }
@@ -168,7 +169,7 @@ class TransformerTagger(Tagger):
                 seed=seed,
                 device=network.device,
                 evaluate=(lambda: strict_f1(dev, self.predict(dev))) if dev else None,
-                is_new=lambda name: "classifier" in name or name.startswith("crf"),
+                is_new=lambda name: not name.startswith(f"network.{network.base_model_prefix}."),
                 progress=progress,
             )
         self.history = {
@@ -207,9 +208,11 @@ class TransformerTagger(Tagger):
             "id2label": dict(enumerate(tags.names)),
             "label2id": {name: index for index, name in enumerate(tags.names)},
         }
+        network = source.model("AutoModelForTokenClassification", ignore_mismatched_sizes=True, **labels)
+        if any("TokenClassification" in name for name in source.config().architectures or ()):
+            _renew_head(network)
         if self.dropout is not None:
-            labels["classifier_dropout"] = self.dropout
-        network = source.model("AutoModelForTokenClassification", **labels)
+            _set_dropout(network, self.dropout, self.model)
         crf = None
         if self.head == "crf":
             crf = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
@@ -220,10 +223,7 @@ class TransformerTagger(Tagger):
         device = pick_device(self.device)
         self._network, self._tags = network.to(device).eval(), tags
         self._crf = crf.to(device) if crf is not None else None
-        positions = getattr(network.config, "max_position_embeddings", None)
-        if positions is not None:  # RoBERTa counts its positions from behind the padding id
-            positions -= (network.config.pad_token_id or 0) + 1 if "roberta" in network.config.model_type else 0
-        limits = [limit for limit in (self.max_pieces, positions) if limit]
+        limits = [limit for limit in (self.max_pieces, _positions(network)) if limit]
         self._encoder = PieceEncoder(tokenizer, min(limits) if limits else None)
 
     @property
@@ -235,10 +235,11 @@ class TransformerTagger(Tagger):
     def _examples(self, sentence: Sentence) -> list[Example]:
         _, encoder = self._ready
         tags = self._tags.indices(sentence.entities, len(sentence))
-        return [
-            (window, tuple(tags[window.start : window.start + len(window.firsts)]))
-            for window in encoder.windows(sentence.words)
-        ]
+        examples = []
+        for window in encoder.windows(sentence.words):
+            end = window.start + len(window.firsts)
+            examples.append((window, tuple(tags[window.start : end]), window.start == 0, end == len(sentence)))
+        return examples
 
     def _emissions(self, windows: Sequence[Window], **shape: int) -> tuple[Tensor, Tensor]:
         """Scores of each tag at each word's first piece, and the word mask.
@@ -246,17 +247,19 @@ class TransformerTagger(Tagger):
         Shape: (windows, words, tags) and (windows, words).
         """
         network, encoder = self._ready
-        batch = collate(windows, encoder.pad, **shape).to(network.device)
+        batch = collate(windows, encoder.pad, longest=encoder.max_pieces, **shape).to(network.device)
         logits = network(input_ids=batch.input_ids, attention_mask=batch.attention_mask).logits
         rows = torch.arange(len(logits), device=logits.device).unsqueeze(1)
         return logits[rows, batch.firsts], batch.word_mask
 
     def _loss(self, examples: Sequence[Example]) -> Tensor:
-        emissions, mask = self._emissions([window for window, _ in examples])
+        windows, paths, begins, ends = zip(*examples, strict=True)
+        emissions, mask = self._emissions(windows)
         width = mask.shape[1]
-        tags = torch.tensor([tags + (0,) * (width - len(tags)) for _, tags in examples]).to(mask.device)
+        tags = torch.tensor([path + (0,) * (width - len(path)) for path in paths]).to(mask.device)
         if self._crf is not None:
-            return self._crf.loss(emissions, tags, mask)
+            borders = torch.tensor([begins, ends]).to(mask.device)
+            return self._crf.loss(emissions, tags, mask, borders[0], borders[1])
         return nn.functional.cross_entropy(emissions[mask], tags[mask])
 
     @torch.inference_mode()
@@ -286,10 +289,10 @@ class TransformerTagger(Tagger):
             emissions[number][start:end] = row[start - window.start : end - window.start]
 
     def _decode(self, sentences: Sequence[Sentence], emissions: Sequence[Tensor]) -> list[Sentence]:
-        decoder = self._crf or ConditionalRandomField(
-            self._tags.allowed, self._tags.allowed_start, self._tags.allowed_end
-        )
-        decoder = decoder.cpu()
+        tags = self._tags
+        decoder = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
+        if self._crf is not None:  # copied, for the one in training must stay on its device
+            decoder.load_state_dict({name: weights.cpu() for name, weights in self._crf.state_dict().items()})
         order = sorted(range(len(sentences)), key=lambda number: len(sentences[number]))
         entities: dict[int, list[Entity]] = {}
         for start in range(0, len(order), 8 * ROWS):
@@ -313,7 +316,10 @@ class TransformerTagger(Tagger):
             encoder.tokenizer.save_pretrained(folder)
             if self._crf is not None:
                 save_file(self._crf.state_dict(), folder / CRF_FILE)
+            else:
+                (folder / CRF_FILE).unlink(missing_ok=True)
         settings = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
+        settings["head"] = "linear" if self._crf is None else "crf"
         (folder / DESCRIPTION).write_text(describe(self, settings, self.history), "utf-8")
 
     @classmethod
@@ -337,14 +343,48 @@ class TransformerTagger(Tagger):
                 f"{folder} holds {', '.join(config.architectures or ['no known model'])}; expected a "
                 "token-classification model. Train a tagger on it with: nersery train --set model=…"
             )
-        tags = TagSet(tuple(config.id2label[index] for index in range(config.num_labels)))
+        tags = TagSet(tuple(config.id2label[index] for index in range(config.num_labels)), strict=bool(saved))
         crf = None
-        if (saved and tagger.head == "crf") or (Path(folder) / CRF_FILE).exists():
+        if saved and tagger.head == "crf":
             crf = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
             try:
                 crf.load_state_dict(load_file(Path(folder) / CRF_FILE))
-            except (OSError, SafetensorError) as error:
+            except (OSError, SafetensorError, RuntimeError) as error:
                 raise MissingResourceError(f"{folder} is damaged: {CRF_FILE} cannot be read: {error}") from error
-        tagger._adopt(source.model("AutoModelForTokenClassification"), source.tokenizer(), tags, crf)
+        network = source.model("AutoModelForTokenClassification", whole=True)
+        tagger._adopt(network, source.tokenizer(), tags, crf)
         tagger.history = saved.get("history", {})
         return tagger
+
+
+def _positions(network: Any) -> int | None:
+    """How many pieces a network has positions for; None when it says nothing."""
+    positions = getattr(network.config, "max_position_embeddings", None)
+    if positions is None or positions < 1:
+        return None
+    for name, module in network.named_modules():
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+            return int(positions - module.padding_idx - 1)  # RoBERTa and its kin count from behind the padding id
+    return int(positions)
+
+
+def _outside_base(network: Any) -> list[nn.Module]:
+    return [module for name, module in network.named_children() if name != network.base_model_prefix]
+
+
+def _renew_head(network: Any) -> None:
+    """Forget what a model that was trained for other labels knows of them."""
+    for part in _outside_base(network):
+        for layer in part.modules():
+            if isinstance(layer, nn.Linear):
+                nn.init.normal_(layer.weight, std=getattr(network.config, "initializer_range", 0.02))
+                if layer.bias is not None:
+                    nn.init.zeros_(layer.bias)
+
+
+def _set_dropout(network: Any, rate: float, model: str) -> None:
+    layers = [layer for part in _outside_base(network) for layer in part.modules() if isinstance(layer, nn.Dropout)]
+    if not layers:
+        raise SettingsError(f'dropout cannot be set for "{model}": it has none before its head. Leave dropout out')
+    for layer in layers:
+        layer.p = rate
