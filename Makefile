@@ -12,13 +12,13 @@ demo: .venv/demo  ## Set up, run the shipped recipe on the shipped corpus, and w
 	$(BIN)/nersery run demo --out runs/demo
 
 test: .venv/dev chromium  ## Set up and run the tests, offline
-	HF_HUB_OFFLINE=1 $(BIN)/pytest
+	HF_HUB_OFFLINE=1 $(BIN)/pytest -n auto --maxprocesses 4
 
 check: .venv/dev  ## Format, lint, types, tests, doctests, documents in step: before each commit
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	HF_HUB_OFFLINE=1 $(BIN)/pytest
+	HF_HUB_OFFLINE=1 $(BIN)/pytest -n auto --maxprocesses 4
 	$(BIN)/python docs/generate.py --check
 
 format: .venv/dev  ## Mend what can be mended by a program

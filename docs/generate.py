@@ -18,11 +18,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import typer
 
 from nersery import recipe, registry, sampling, tags
-from nersery.cli import app, corpora, methods, models, recipes
+from nersery.cli import app, corpora, methods, models, recipes, suggestions
 
 FOLDER = Path(__file__).parent
 NOTICE = "<!-- Written by docs/generate.py. Change the docstrings instead, then run: make docs -->"
-COMMAND_MODULES = (corpora, methods, models, recipes)
+COMMAND_MODULES = (corpora, methods, models, recipes, suggestions)
 """They are imported because that adds their commands."""
 
 KINDS: Mapping[str, tuple[str, str]] = {
@@ -157,12 +157,14 @@ def arguments(text: str) -> dict[str, str]:
 def type_text(hint: Any) -> str:
     """A setting's type in words; what may be left out says so by its default.
 
-    >>> type_text(int | None), type_text(Literal["a", "b"])
-    ('whole number', '`"a"` or `"b"`')
+    >>> type_text(int | None), type_text(Literal["a", "b"]), type_text(dict[str, str])
+    ('whole number', '`"a"` or `"b"`', 'table of text')
     """
     if get_origin(hint) is Literal:
         *others, last = map(code, get_args(hint))
         return f"{', '.join(others)} or {last}"
+    if get_origin(hint) is dict:
+        return f"table of {type_text(get_args(hint)[1])}"
     members = [member for member in get_args(hint) if member is not NoneType]
     return " or ".join(map(type_text, members)) if members else PLAIN_TYPES.get(hint, str(hint))
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +24,37 @@ TEXT = [
 ]
 
 
-def build_tokenizer(kind: str, folder: Path) -> None:
+MASKED_TEXT = [
+    *TEXT,
+    *["named person or family", "name of a place", "other place person name type", "PER LOC O", "abcdefgh"] * 4,
+    *["Ada Grace Linus Radia won Oslo Paris Lima Pune we saw there today program Boston Lovelace Hopper . a 1 2 3"] * 4,
+]
+"""What the masked language models read: so much that these words are whole pieces, and others are not."""
+
+
+def wordpiece(text: Sequence[str], names: Sequence[str], tokenizer: Any) -> Any:
+    """A vocabulary of whole words, their beginnings, ends and characters; its trainer gives another in each process."""
+    from tokenizers import models
+
+    pieces = set[str]()
+    for line in text:
+        for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(line)):
+            pieces |= {word, word[:3], f"##{word[3:]}", *word, *(f"##{character}" for character in word[1:])}
+    ordered = (*names, *sorted(pieces - {"##"}))
+    return models.WordPiece({piece: number for number, piece in enumerate(ordered)}, unk_token="[UNK]")
+
+
+def unigram(tokenizer: Any, names: Sequence[str]) -> Any:
+    """What was trained, without the order and the last digits, which differ in each process."""
+    from tokenizers import models
+
+    scores = {piece: round(score, 1) for piece, score in json.loads(tokenizer.to_str())["model"]["vocab"]}
+    ordered = (*names, *sorted(scores.keys() - set(names), key=lambda piece: (-scores[piece], piece)))
+    return models.Unigram([(piece, scores[piece]) for piece in ordered], names.index("[UNK]"))
+
+
+def build_tokenizer(kind: str, folder: Path, text: Sequence[str] = TEXT, size: int = 0) -> None:
+    """A tokenizer of some kind, with at most so many pieces (whole words apart), written into a folder."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 
@@ -34,23 +66,26 @@ def build_tokenizer(kind: str, folder: Path) -> None:
         "mask_token": "[MASK]",
     }
     names = list(special.values())
-    trainer: Any
     if kind == "wordpiece":
         tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
         tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
         tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        trainer = trainers.WordPieceTrainer(vocab_size=300, special_tokens=names)
+        tokenizer.decoder = decoders.WordPiece()
+        tokenizer.model = wordpiece(text, names, tokenizer)
     elif kind == "bytes":
         tokenizer = Tokenizer(models.BPE())
         tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
         tokenizer.decoder = decoders.ByteLevel()
         alphabet = pre_tokenizers.ByteLevel.alphabet()
-        trainer = trainers.BpeTrainer(vocab_size=400, special_tokens=names, initial_alphabet=alphabet)
+        trainer = trainers.BpeTrainer(vocab_size=size or 400, special_tokens=names, initial_alphabet=alphabet)
+        tokenizer.train_from_iterator(text, trainer)
     else:
         tokenizer = Tokenizer(models.Unigram())
         tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
-        trainer = trainers.UnigramTrainer(vocab_size=300, special_tokens=names, unk_token="[UNK]")
-    tokenizer.train_from_iterator(TEXT, trainer)
+        tokenizer.decoder = decoders.Metaspace()
+        trainer = trainers.UnigramTrainer(vocab_size=size or 300, special_tokens=names, unk_token="[UNK]")
+        tokenizer.train_from_iterator(text, trainer)
+        tokenizer.model = unigram(tokenizer, names)
     tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]",
         special_tokens=[(name, tokenizer.token_to_id(name)) for name in ("[CLS]", "[SEP]")],
@@ -81,6 +116,39 @@ def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         BertModel(config).save_pretrained(folder)
         folders[kind] = folder
     return folders
+
+
+@pytest.fixture(scope="session")
+def tiny_masked_lms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Folders of untrained masked language models, one for each kind of vocabulary."""
+    import torch
+    from transformers import BertConfig, BertForMaskedLM
+
+    folders = {}
+    for kind in ("wordpiece", "bytes", "unigram"):
+        folder = tmp_path_factory.mktemp(f"masked-{kind}")
+        build_tokenizer(kind, folder, MASKED_TEXT, 600)
+        torch.manual_seed(0)
+        config = BertConfig(
+            vocab_size=600,
+            hidden_size=32,
+            num_hidden_layers=2,
+            num_attention_heads=2,
+            intermediate_size=64,
+            max_position_embeddings=64,
+            hidden_dropout_prob=0.0,
+            attention_probs_dropout_prob=0.0,
+            pad_token_id=0,
+        )
+        BertForMaskedLM(config).save_pretrained(folder)
+        folders[kind] = folder
+    return folders
+
+
+@pytest.fixture(scope="session")
+def tiny_masked_lm(tiny_masked_lms: dict[str, Path]) -> str:
+    """One of them, where the vocabulary does not matter."""
+    return str(tiny_masked_lms["wordpiece"])
 
 
 @pytest.fixture(scope="session")

@@ -107,9 +107,11 @@ def serve() -> None:
     from transformers.models.bert import modeling_bert  # noqa: F401
 
     from nersery.cli import corpora, methods, models, recipes  # noqa: F401
+    from nersery.lm import checkpoint
     from tests.standins import register
 
     register(pytest.MonkeyPatch())
+    checkpoint.CHECKPOINT_SECONDS = 0.0  # trainings are short here, and killed all the same
     answers = os.fdopen(os.dup(1), "w")
     for line in sys.stdin:
         question = json.loads(line)

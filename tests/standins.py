@@ -121,7 +121,13 @@ class Memory(Tagger):
     _mentions: dict[tuple[str, ...], str] = field(default_factory=dict, init=False)
 
     def fit(
-        self, gold: Sequence[Sentence], dev: Sequence[Sentence] = (), *, seed: int = 0, progress: Any = None
+        self,
+        gold: Sequence[Sentence],
+        dev: Sequence[Sentence] = (),
+        *,
+        seed: int = 0,
+        progress: Any = None,
+        folder: Path | None = None,
     ) -> dict[str, Any]:
         require_labels(gold)
         TRAINED.append((seed, len(gold)))

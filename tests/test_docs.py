@@ -20,7 +20,7 @@ import typer
 
 from nersery import Corpus, Entity, Sentence, io, recipe, registry, sampling, tags
 from nersery.augment.base import Augmenter, augment
-from nersery.cli import app, corpora, methods, models, recipes  # noqa: F401 - they add their commands
+from nersery.cli import app, corpora, methods, models, recipes, suggestions  # noqa: F401 - they add their commands
 from nersery.overrides import EXAMPLE_PREFIX, settings_of
 
 ROOT = Path(__file__).parent.parent
@@ -169,8 +169,8 @@ def test_commands_are_understood(page: str, words: list[str]) -> None:
     name, *arguments = words
     if {"--help", "-h", "--version"} & set(words):
         return
-    values = GROUP.commands[name].make_context(name, arguments).params
-    assert faults(name, values) == []
+    with GROUP.commands[name].make_context(name, arguments) as context:
+        assert faults(name, context.params) == []
 
 
 def faults(name: str, values: dict[str, Any]) -> list[str]:
@@ -185,6 +185,9 @@ def faults(name: str, values: dict[str, Any]) -> list[str]:
         if values.get("preset"):
             settings = recipe.with_preset({**settings, "preset": values["preset"]}, problems)
         return problems + registry.check(KINDS[name], values["method"], settings)
+    if name == "suggest":
+        columns = suggestions._asked(values["methods"] or [], values["models"] or [])
+        return [problem for one in columns for problem in registry.check("augment", one.method, one.settings)]
     if name == "run" and values["recipe"] in recipe.shipped_recipes():
         recipe.load(values["recipe"], values["overrides"] or [])
     known = {"sample": sampling.PROTOCOLS, "copy": [*recipe.shipped_recipes(), *examples()], "list": listed()}

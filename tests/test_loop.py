@@ -447,6 +447,14 @@ class TestContent:
         settings = {"table": "words", "empty": "", "model": "none-such", "rate": 0.3, "long": "x" * 9999}
         assert files_in(settings) == {"table": hashlib.sha256(b"x").hexdigest()}
 
+    def test_files_in_settings_within_settings(self, tmp_path: Path):
+        (tmp_path / "en.vec").write_text("x")
+        settings = {"vectors": {"en": str(tmp_path / "en.vec"), "hi": "none-such", "deep": {"er": str(tmp_path)}}}
+        assert files_in(settings) == {
+            "vectors.en": hashlib.sha256(b"x").hexdigest(),
+            "vectors.deep.er": content_hash(tmp_path),
+        }
+
 
 def test_differences_name_what_only_one_side_has():
     assert differences({"a": None, "b": {"c": 1}}, {"b": {"c": 1, "d": [2]}}) == (

@@ -37,6 +37,13 @@ def test_a_log_gets_a_line_now_and_then(clock: list[float], capsys: pytest.Captu
     assert capsys.readouterr().err == "read: 15, 1/s\nread: 30, 1/s\nread: 40, 1/s\n"
 
 
+def test_a_log_gets_no_line_twice(clock: list[float], capsys: pytest.CaptureFixture[str]):
+    with Progress("read") as progress:
+        clock[0] = 20.0
+        progress.advance(3)
+    assert capsys.readouterr().err == "read: 3, 0.15/s\n"
+
+
 def test_a_terminal_gets_one_line_that_changes(clock: list[float], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "stderr", Terminal())
     with Progress("read", total=2) as progress:

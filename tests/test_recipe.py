@@ -10,7 +10,7 @@ import pytest
 
 from nersery import registry
 from nersery.errors import SettingsError
-from nersery.overrides import settings_of, toml_value
+from nersery.overrides import SPLITS, settings_of, toml_value
 from nersery.recipe import GOLD, Arm, MethodSettings, load, presets, shipped, shipped_recipes
 
 GOOD = """
@@ -35,6 +35,25 @@ method = "mention_replacement"
 name = "other 🚀"
 method = "shuffle_within_segments"
 """
+CHAIN = """
+name = "chain"
+[data]
+train = "train.conll"
+test = "test.conll"
+[[augment]]
+name = "a"
+method = "mention_replacement"
+[[augment]]
+name = "b"
+on = "a"
+method = "shuffle_within_segments"
+[[augment]]
+name = "c"
+on = "b"
+method = "label_wise_token_replacement"
+"""
+NEED_FILES = {"code_mixing"}
+"""Shipped recipes that leave the files to their user."""
 
 Write = Callable[[str], str]
 
@@ -111,9 +130,32 @@ class TestGoodRecipes:
     def test_shipped_recipes(self, name: str):
         recipe = load(name)
         assert recipe.description
-        for split in (recipe.data.train, recipe.data.dev, recipe.data.test):
-            assert split is not None
-            assert recipe.path(split).is_file()
+        files = [file for split in SPLITS for file in recipe.data.files(split)]
+        assert {file.split for file in files} == set(SPLITS)
+        for file in files:
+            assert recipe.path(file.name).is_file() != (name in NEED_FILES)
+
+    def test_an_arm_that_goes_on_from_another(self, write: Write):
+        recipe = load(write(CHAIN), ["augment.c.on=a", "augment.c.copies=3"])
+        assert [arm.on for arm in recipe.arms] == ["", "", "a", "a"]
+        assert recipe.arms[3].copies == 3
+        assert recipe.as_dict()["arms"][2]["on"] == "a"
+        assert "on" not in recipe.arms[2].augment.settings
+
+    def test_a_file_for_each_language(self, write: Write, tmp_path: Path):
+        table = '{ zh-Hant = "../zh.jsonl", en = "example:train.conll", hi = "हिंदी/train.conll" }'
+        recipe = load(write(GOOD.replace('"train.conll"', table)))
+        files = recipe.data.files("train")
+        assert [file.label for file in files] == ["train (en)", "train (hi)", "train (zh-Hant)"]
+        assert [recipe.path(file.name) for file in files] == [
+            shipped("examples") / "train.conll",
+            tmp_path / "हिंदी/train.conll",
+            tmp_path / "../zh.jsonl",
+        ]
+        assert [file.label for file in recipe.data.files("test")] == ["test"]
+        assert recipe.data.files("dev") == []
+        assert [recipe.data.has_languages(split) for split in SPLITS] == [True, False, False]
+        assert recipe.as_dict()["data"]["train"]["hi"] == "हिंदी/train.conll"
 
 
 class TestWrongRecipes:
@@ -157,7 +199,7 @@ select = ["agrement", 5]
             'augment 1 "mention_replacment": no augment method is called "mention_replacment"; did you mean "mention_r',
             'augment 2 "mention_replacement": rate is 1.5, expected a probability from 0 to 1',
             'augment 2 "mention_replacement": copies is 0, expected a whole number, 1 or more',
-            "augment 3: method is missing; known: label_wise_token_replacement, mention_replacement",
+            "augment 3: method is missing; known: ",
             "augment 4 \"../x\": its name is '../x': expected one without slashes",
             'augment 4 "../x": select: no select method is called "agrement"; did you mean "agreement"?',
             'augment 4 "../x": select: 5 is no selector',
@@ -194,6 +236,23 @@ select = ["agrement", 5]
             ("data = { train = 'a', test = 'b', repair = 'x' }", "data.repair is 'x': Input should be a valid list"),
             ("data = { train = 'a', test = 'b', scheme = 'BOI' }", "data: .*BOI"),
             ("data = { train = '', test = 'b' }", "data.train is empty: expected a file"),
+            (
+                "data = { train = 'a', test = {} }",
+                "data.test is an empty table: expected a file for each language, e.g. {",
+            ),
+            ("data = { train = 'a', test = 'b', dev = {} }", "data.dev is an empty table"),
+            ("data = { train = { en = '' }, test = 'b' }", "data.train.en is '': expected a file"),
+            ("data = { train = 'a', dev = { en = 'a', hi = 3 }, test = 'b' }", "data.dev.hi is 3: expected a file"),
+            (
+                "data = { train = { hindi = 'a' }, test = 'b' }",
+                "data.train: 'hindi' is no language, expected a BCP 47 tag",
+            ),
+            ("data = { train = { 'हि' = 'a' }, test = 'b' }", "data.train: 'हि' is no language"),
+            ("data = { train = { '' = 'a' }, test = 'b' }", "data.train: '' is no language"),
+            ("data = { train = { 'en/../x' = 'a' }, test = 'b' }", "is no language"),
+            ("data = { train = { en = 'a', EN = 'b' }, test = 'b' }", "data.train: en and EN are one language"),
+            ("data = { train = { en = 'a', hi = 'a' }, test = 'b' }", "data.train: en and hi have the same file, a"),
+            ("data = { train = ['a', 'b'], test = 'b' }", r"data.train is \['a', 'b'\]"),
             ("data = { train = 'a', test = 'b', word_column = 0 }", "data: word_column is 0"),
             ("data = { train = 'a', test = 'b', tag_column = true }", "data.tag_column is True"),
             ("sample = 3", r"sample is not a section \[sample\]"),
@@ -219,7 +278,7 @@ select = ["agrement", 5]
             ("evaluate = { samples = 100 }", 'evaluate has no setting "samples"'),
             ("augment = 3", r"augment is 3, not a list: write \[\[augment\]\]"),
             ("augment = [3]", r"augment 1 is 3; write \[\[augment\]\]"),
-            ("augment = [{ method = 3 }]", "augment 1: method is 3; known: label_wise"),
+            ("augment = [{ method = 3 }]", "augment 1: method is 3; known: "),
             ("augment = [{ method = 'mention_replacement', rat = 0.3 }]", 'no setting "rat"; did you mean "rate"'),
             (
                 "augment = [{ method = 'mention_replacement', gold_copies = 1.5 }]",
@@ -262,6 +321,43 @@ select = ["agrement", 5]
         arm = '[[augment]]\nmethod = "mention_replacement"\n'
         text = f'{GOOD}name = "{one}"\n{arm}name = "{other}"\n'
         assert problem(write(text)).startswith("2 augment entries are called")
+
+    @pytest.mark.parametrize(
+        ("override", "message"),
+        [
+            ("augment.c.on=d", "augment \"c\": on is 'd', expected an arm above it; Known: a, b"),
+            ("augment.c.on=bb", 'did you mean "b"?'),
+            ("augment.c.on=c", "augment \"c\": on is 'c', expected an arm above it"),
+            ("augment.b.on=c", "augment \"b\": on is 'c', expected an arm above it; Known: a"),
+            ("augment.a.on=b", "augment \"a\": on is 'b', expected an arm above it; this is the first one"),
+            ("augment.a.on=gold", "augment \"a\": on is 'gold', expected an arm above it; this is the first one"),
+            ("augment.b.on=3", 'augment "b": on is 3, expected an arm above it'),
+            ("augment.b.on=false", 'augment "b": on is False, expected an arm above it'),
+            ('augment.b.on=["a"]', "augment \"b\": on is ['a'], expected an arm above it"),
+        ],
+    )
+    def test_arms_that_nothing_can_go_on_from(self, write: Write, override: str, message: str):
+        assert message in problem(write(CHAIN), override)
+
+    @pytest.mark.parametrize(
+        ("override", "message"),
+        [
+            (
+                "augment.b.method=mention_replacement",
+                '"b": on leads to "a", which has the method mention_replacement too',
+            ),
+            (
+                "augment.c.method=mention_replacement",
+                '"c": on leads to "a", which has the method mention_replacement too',
+            ),
+        ],
+    )
+    def test_a_method_twice_in_a_row_of_arms(self, write: Write, override: str, message: str):
+        """Both would call what they make of a gold sentence the same."""
+        assert message in problem(write(CHAIN), override)
+
+    def test_an_arm_on_itself_and_an_arm_on_that_one(self, write: Write):
+        assert len(problems(write(CHAIN), "augment.b.on=b")) == 1
 
     def test_two_arms_of_one_method_without_names(self, write: Write):
         assert 'called "mention_replacement"; give each' in problem(write(GOOD + GOOD[GOOD.index("[[") :]))
@@ -399,6 +495,15 @@ class TestOverrides:
             settings_of(["rate", "rate=0.3", "=x"])
         assert str(caught.value).count("expected key=value") == 2
 
+    def test_a_line_of_a_table(self):
+        pairs = ['vectors={ en = "a.vec" }', "vectors.hi=b.vec", "definitions.Gene.x=part of DNA"]
+        assert settings_of(pairs) == {
+            "vectors": {"en": "a.vec", "hi": "b.vec"},
+            "definitions": {"Gene.x": "part of DNA"},
+        }
+        with pytest.raises(SettingsError, match=r'"rate\.en=1": rate is a single value, not a table'):
+            settings_of(["rate=0.3", "rate.en=1"])
+
 
 class TestPaths:
     def test_in_the_file_they_start_from_its_folder(
@@ -432,6 +537,25 @@ class TestPaths:
         assert str(recipe.path(recipe.data.train)) == "/home/ada/train.conll"
         assert recipe.data.test == "/home/ada/test.conll"
         assert os.sep in load(write(GOOD), ["data.train=~no-such-user/x"]).data.train
+
+    def test_files_by_language_on_the_command_line(self, write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        elsewhere = tmp_path / "elsewhere"
+        elsewhere.mkdir()
+        monkeypatch.chdir(elsewhere)
+        path = write(GOOD.replace('"train.conll"', '{ en = "en.conll", hi = "hi.conll" }'))
+        overrides = ["data.train.hi=new.conll", "data.train.ta=~no-such-user/ta.conll", "data.dev.en=example:dev.conll"]
+        data = load(path, overrides).data
+        assert data.train == {
+            "en": "en.conll",
+            "hi": str(elsewhere / "new.conll"),
+            "ta": str(elsewhere / "~no-such-user/ta.conll"),
+        }
+        assert data.dev == {"en": "example:dev.conll"}
+        data = load(path, ['data.train={ de = "de.conll" }', "data.test=new.conll"]).data
+        assert data.train == {"de": str(elsewhere / "de.conll")}
+        assert data.test == str(elsewhere / "new.conll")
+        assert load(path, ["data.train=one.conll"]).data.train == str(elsewhere / "one.conll")
+        assert problem(path, "data.train.hi=") == "data.train.hi is '': expected a file"
 
     @pytest.mark.parametrize("value", ["example:train.conll", '"example:train.conll"'])
     def test_examples(self, write: Write, value: str):

@@ -73,6 +73,9 @@ def test_a_value_out_of_range_says_what_was_expected():
 
 
 def test_what_a_method_has_learned_is_no_setting():
+    assert registry.check("augment", "melm", {"descriptions": "person"}) == [
+        "melm.descriptions is 'person': expected a table, e.g. { name = \"text\" }"
+    ]
     assert 'no setting "_mentions"' in registry.check("augment", "mention_replacement", {"_mentions": {}})[0]
 
 

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 import random
 import shutil
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,10 +15,14 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence, io
+from nersery.augment.shuffle_within_segments import ShuffleWithinSegments
 from nersery.disk import locked
 from nersery.errors import DataError, SettingsError
+from nersery.loop import rejects_of
 from nersery.recipe import load
 from nersery.runs import Run
+from nersery.select.duplicates import Duplicates
+from nersery.tagger.transformer import TransformerTagger
 from tests.forks import Server
 from tests.standins import files, sentences, tiny, write_recipe
 
@@ -43,6 +48,16 @@ def arm(report: dict[str, Any], name: str) -> dict[str, Any]:
 
 def lines(path: str | Path) -> int:
     return Path(path).read_text("utf-8").count("\n") if Path(path).exists() else 0
+
+
+def ids(source: str | Iterable[Sentence]) -> list[str]:
+    """Of sentences, or of those in a file."""
+    return [sentence.id for sentence in (io.read(source) if isinstance(source, str) else source)]
+
+
+def trained_on(report: dict[str, Any]) -> list[int]:
+    """How many sentences each arm was trained on, with the first seed."""
+    return [described["train_sentences"][0] for described in report["arms"]]
 
 
 def append_arm(text: str) -> None:
@@ -90,6 +105,17 @@ class TestReport:
             for seed, count in zip((0, 3), described["train_sentences"], strict=True):
                 assert count == 16 + lines(f"run/seed-{seed}/{name}/{stems[-1]}.jsonl")
                 assert count == len(io.read(f"run/seed-{seed}/{name}/train.jsonl"))
+
+    def test_new_entities_against_the_files(self):
+        append_arm('name = "parts"\nmethod = "label_wise_token_replacement"\nrate = 0.5')
+        report = execute("seeds=[0, 3]")
+        assert arm(report, "gold")["new_entities"] == arm(report, "one")["new_entities"] == [0, 0]
+        for seed, number in zip((0, 3), arm(report, "parts")["new_entities"], strict=True):
+            gold, train = (
+                {(s.mention(entity), entity.type) for s in io.read(f"run/seed-{seed}/{path}") for entity in s.entities}
+                for path in ("sample/train.jsonl", "parts/train.jsonl")
+            )
+            assert number == len(train - gold) > 0
 
     def test_what_else_it_says(self):
         report = execute()
@@ -384,6 +410,247 @@ class TestInputs:
         execute("data.train=made.conll", out="second")
 
 
+NAMES = {"PER": ["राम", "लता मंगेशकर", "किशोर कुमार"], "LOC": ["दिल्ली", "मुंबई", "नई दिल्ली"]}
+TRAIN_BY_LANGUAGE = 'train = { hi = "hi/train.conll", en = "en/train.conll" }'
+
+
+def hindi(count: int, start: int = 0) -> list[Sentence]:
+    """Sentences with other mentions, of the same types."""
+
+    def words(sentence: Sentence, entity: Entity) -> list[str]:
+        names = NAMES[entity.type]
+        return names[(len(sentence.words[-1]) + sum(map(ord, sentence.text)) + entity.start) % len(names)].split()
+
+    return [
+        sentence.replace_spans([(e.start, e.end, words(sentence, e)) for e in sentence.entities])
+        for sentence in sentences(count, start)
+    ]
+
+
+@pytest.fixture
+def languages(folder: Path) -> Path:
+    """The folder with files in two languages, of the same names, and a recipe that has them."""
+    for split, count, start in (("train", 24, 0), ("dev", 6, 100), ("test", 12, 200)):
+        io.write(sentences(count, start), f"en/{split}.conll")
+        io.write(hindi(count + 4, start), f"hi/{split}.conll")
+    text = Path("recipe.toml").read_text("utf-8")
+    for split in ("train", "dev", "test"):
+        table = TRAIN_BY_LANGUAGE.replace("train", split)
+        text = text.replace(f'{split} = "{split}.conll"', table)
+    Path("recipe.toml").write_text(text, "utf-8")
+    return folder
+
+
+def of_language(path: str, language: str) -> list[Sentence]:
+    return [sentence for sentence in io.read(path) if sentence.language == language]
+
+
+@pytest.mark.usefixtures("languages")
+class TestLanguages:
+    def test_of_each_the_same_number_is_drawn(self, memory: Trainings):
+        report = execute("sample.dev_size=4")
+        for split, size in (("train", 16), ("dev", 4)):
+            drawn = io.read(f"run/seed-0/sample/{split}.jsonl")
+            listed = Path(f"run/seed-0/sample/{split}.ids.txt").read_text("utf-8").splitlines()
+            assert listed == [sentence.id for sentence in drawn]
+            for language in ("en", "hi"):
+                own = of_language(f"run/seed-0/sample/{split}.jsonl", language)
+                assert len(own) == size
+                words = {sentence.id: sentence.words for sentence in io.read(f"{language}/{split}.conll")}
+                assert all(words[s.id.removeprefix(f"{language}/")] == s.words for s in own)
+        assert memory[0] == (0, 32)
+        assert report["arms"][0]["train_sentences"] == [32]
+        assert {sentence.language for sentence in io.read("run/seed-0/one/1-duplicates.jsonl")} == {"en", "hi"}
+
+    def test_the_sample_of_one_does_not_depend_on_the_others(self):
+        execute()
+        execute('data.train={ en = "en/train.conll" }', out="alone")
+        both = of_language("run/seed-0/sample/train.jsonl", "en")
+        assert both == list(io.read("alone/seed-0/sample/train.jsonl"))
+        numbers = {s.id.partition("/")[2] for s in of_language("run/seed-0/sample/train.jsonl", "hi")}
+        assert numbers != {sentence.id.partition("/")[2] for sentence in both}
+
+    def test_their_order_in_the_recipe_changes_nothing(self, memory: Trainings):
+        execute()
+        memory.clear()
+        turned = 'train = { en = "en/train.conll", hi = "hi/train.conll" }'
+        text = Path("recipe.toml").read_text("utf-8").replace(TRAIN_BY_LANGUAGE, turned)
+        Path("recipe.toml").write_text(text, "utf-8")
+        execute()
+        assert not memory
+        execute(out="turned")
+        assert files(Path("turned/seed-0")) == files(Path("run/seed-0"))
+
+    def test_scores_of_each_against_the_predictions_in_the_folder(self):
+        report = execute("seeds=[0, 3]")
+        gold = {f"{language}/{s.id}": s for language in ("en", "hi") for s in io.read(f"{language}/test.conll")}
+        for described in report["arms"]:
+            assert set(described["per_language"]) == {"en", "hi"}
+            for language, figures in described["per_language"].items():
+                true = {(id, *label) for id, s in gold.items() if id.startswith(language) for label in s.labels}
+                assert figures["gold"] == len(true)
+                for seed, f1 in zip((0, 3), figures["f1"]["values"], strict=True):
+                    predicted = of_language(f"run/seed-{seed}/{described['name']}/predicted.jsonl", language)
+                    found = {(s.id, *label) for s in predicted for label in s.labels}
+                    assert f1 == pytest.approx(2 * len(true & found) / (len(true) + len(found)))
+                    stored = json.loads(Path(f"run/seed-{seed}/{described['name']}/result.json").read_text())
+                    assert stored["scores"]["per_language"][language]["f1"] == f1
+        scores = [arm(report, "gold")["per_language"][language]["f1"]["mean"] for language in ("en", "hi")]
+        assert scores[0] != scores[1]
+        assert "## F1 by language" in Path("run/report.md").read_text("utf-8")
+        assert "By language" in Path("run/report.html").read_text("utf-8")
+
+    def test_the_report_tells_the_files_of_each(self):
+        train = execute()["data"]["train"]
+        assert train["sentences"] == 24 + 28
+        assert {language: own["sentences"] for language, own in train["languages"].items()} == {"en": 24, "hi": 28}
+        assert train["languages"]["hi"]["path"] == "hi/train.conll"
+        assert "path" not in train
+        for name in ("run/report.md", "run/report.html"):
+            text = Path(name).read_text("utf-8")
+            assert "train (hi, 28 sentences)" in text
+            assert train["languages"]["hi"]["sha256"] in text
+            assert "Of train a sample of 16 sentences of each language was used" in text
+
+    def test_in_one_file_they_are_drawn_together_and_scored_apart(self):
+        for split, count in (("train", 24), ("test", 12)):
+            made = [*sentences(count), *hindi(count)]
+            named = [dataclasses.replace(s, language="en" if n < count else "hi") for n, s in enumerate(made)]
+            io.write(Corpus(named), f"{split}.jsonl")
+        report = execute("data.train=train.jsonl", "data.test=test.jsonl", "data.dev=")
+        assert report["arms"][0]["train_sentences"] == [16]
+        assert set(report["arms"][0]["per_language"]) == {"en", "hi"}
+        assert report["data"]["train"]["path"].endswith("train.jsonl")
+        assert "of each language was used" not in Path("run/report.md").read_text("utf-8")
+
+    def test_of_a_single_one_there_is_no_score_apart(self):
+        report = execute('data.test={ en = "en/test.conll" }')
+        assert all(described["per_language"] == {} for described in report["arms"])
+        assert "per_language" not in json.loads(Path("run/seed-0/gold/result.json").read_text())["scores"]
+        assert "language" not in Path("run/report.md").read_text("utf-8").split("## Data")[0]
+
+    def test_one_for_testing_alone(self):
+        report = execute('data.train={ en = "en/train.conll" }', 'data.dev={ en = "en/dev.conll" }')
+        assert set(arm(report, "gold")["per_language"]) == {"en", "hi"}
+
+    def test_a_moved_file_is_the_same_and_a_changed_one_is_refused(self, memory: Trainings):
+        execute()
+        memory.clear()
+        os.rename("hi/train.conll", "हिंदी.conll")
+        execute("data.train.hi=हिंदी.conll")
+        assert not memory
+        io.write(hindi(29), "हिंदी.conll")
+        with pytest.raises(SettingsError, match=r"\n  inputs\.train\.hi: there '\w{64}', asked for '\w{64}'\nChoose"):
+            execute("data.train.hi=हिंदी.conll")
+
+    def test_another_language_of_a_file_is_another_run(self):
+        execute()
+        with pytest.raises(SettingsError, match=r"inputs\.train\.mr: there nothing"):
+            execute('data.train={ en = "en/train.conll", mr = "hi/train.conll" }')
+        with pytest.raises(SettingsError, match=r"inputs\.train: there \{"):
+            execute("data.train=en/train.conll")
+
+    @pytest.mark.parametrize(
+        ("split", "made", "message"),
+        [
+            ("train", [], "hi/train.conll: the train (hi) file has no sentence"),
+            ("dev", [], "hi/dev.conll: the dev (hi) file has no sentence"),
+            ("train", sentences(1, 3), "hi/train.conll: no sentence of the train (hi) file has an entity"),
+            ("test", PRODUCTS, "hi/test.conll: test (hi) has the types PROD, train has LOC, PER: none of them"),
+            ("train", hindi(15), "sample.size is 16, but train (hi) has 15 sentences"),
+        ],
+    )
+    def test_files_that_cannot_be_used(self, split: str, made: list[Sentence], message: str):
+        io.write(made, f"hi/{split}.conll")
+        with pytest.raises(DataError) as caught:
+            execute()
+        assert message in str(caught.value)
+        assert not Path("run").exists()
+
+    def test_all_problems_of_all_files(self):
+        Path("en/train.conll").write_text("Ada\tB-PER\nBo\tB_PER\n")
+        Path("hi/train.conll").unlink()
+        Path("hi/test.conll").write_text("Ada\tB-PER\nx\n")
+        with pytest.raises(DataError) as caught:
+            execute()
+        message = str(caught.value)
+        assert message.startswith("3 problems:")
+        for part in ("en/train.conll:2", "hi/train.conll: there is no such file", "hi/test.conll:2"):
+            assert part in message
+
+    def test_notes_name_the_language(self):
+        text = Path("hi/train.conll").read_text("utf-8").replace("B-PER", "B_PER")
+        Path("hi/train.conll").write_text(text, "utf-8")
+        io.write([*hindi(2), *hindi(6, 200), *PRODUCTS], "hi/test.conll")
+        notes = execute('data.repair=["underscore"]')["notes"]
+        assert any(note.startswith("train (hi) was repaired as asked: underscore") for note in notes)
+        assert "test (hi) has types that train lacks, so they count as missed: PROD (3 mentions)" in notes
+        assert "2 of 11 test (hi) sentences also stand in train, word for word" in notes
+
+    def test_a_sentence_of_another_language(self):
+        named = [dataclasses.replace(s, language=language) for s, language in zip(hindi(2), ["", "mr"], strict=True)]
+        io.write(Corpus([*hindi(20, 50), *named]), "hi.jsonl")
+        with pytest.raises(DataError) as caught:
+            execute("data.train.hi=hi.jsonl")
+        expected = "hi.jsonl (sentence 22): 1 of 22 sentences are in another language than hi, this one in mr"
+        assert expected in str(caught.value)
+        assert "give each language a file of its own" in str(caught.value)
+
+    def test_sentences_that_were_generated_before_keep_their_parents(self, memory: Trainings):
+        execute()
+        made = of_language("run/seed-0/one/train.jsonl", "hi")
+        io.write(made, "made.jsonl")
+        with pytest.raises(DataError, match=r"made\.jsonl: 'hi/hi/.* was made by mention_replacement already"):
+            execute("data.train.hi=made.jsonl", out="second")
+        text = Path("recipe.toml").read_text("utf-8").replace("mention_replacement", "shuffle_within_segments")
+        Path("recipe.toml").write_text(text, "utf-8")
+        run = Run(load("recipe.toml", ["data.train.hi=made.jsonl"]), Path("second"), quiet=True)
+        run.read_corpora()
+        parents = {parent for s in run.corpora["train"] if s.origin for parent in s.origin.parents}
+        assert parents
+        assert parents <= set(run.corpora["train"].by_id)
+
+    def test_a_protocol_that_cannot_draw_so_few_names_the_language(self):
+        io.write([*sentences(24), *PRODUCTS], "en/train.conll")
+        with pytest.raises(SettingsError, match="en: a sample of 1 cannot hold a mention of each of 3 types"):
+            execute("sample.size=1", "sample.protocol=every_type")
+
+    def test_the_shipped_recipe_asks_for_files(self):
+        with pytest.raises(DataError, match="6 problems") as caught:
+            Run(load("code_mixing"), Path("run"), quiet=True).execute()
+        assert str(caught.value).endswith(
+            "nersery copy code_mixing my-recipe.toml, then put your own files into its [data]"
+        )
+
+    def test_the_shipped_recipe_runs(self, tiny_model: str, tiny_masked_lm: str, memory: Trainings):
+        splits = [
+            f"data.{split}.{lang}={lang}/{split}.conll" for split in ("train", "dev", "test") for lang in ("en", "hi")
+        ]
+        overrides = [
+            *splits,
+            *(f"augment.{name}.model={tiny_masked_lm}" for name in ("melm", "melm on code_mixing ess")),
+            *(f"augment.{name}.epochs=1" for name in ("melm", "melm on code_mixing ess")),
+            f"augment.code_mixing ess.model={tiny_model}",
+            'tagger={ method = "memory" }',
+            "seeds=[0]",
+            "sample.size=16",
+            "sample.dev_size=4",
+            "evaluate.bootstrap_samples=100",
+            'select=["duplicates"]',
+        ]
+        report = Run(load("code_mixing", overrides), Path("run"), quiet=True).execute()
+        names = ["gold", "code_mixing random", "code_mixing ess", "melm", "melm on code_mixing ess"]
+        assert [described["name"] for described in report["arms"]] == names
+        assert report["notes"] == []
+        gold, _, mixed, melm_gold, both = (described["train_sentences"][0] for described in report["arms"])
+        assert gold == 32
+        assert arm(report, names[4])["generation"]["read"] == 3 * mixed
+        assert both > mixed > gold < melm_gold
+        english = of_language("run/seed-0/code_mixing ess/1-duplicates.jsonl", "en")
+        mentions = {" ".join(s.mention(entity)) for s in english for entity in s.entities}
+        assert mentions <= {name for names in NAMES.values() for name in names}
+
+
 class KilledError(BaseException):
     """What the kill of a process looks like to the code in it."""
 
@@ -426,6 +693,119 @@ def test_a_kill_at_any_move_of_a_file_leaves_no_trace(folder: Path, monkeypatch:
             execute(*overrides)
         execute(*overrides)
         assert files(Path("run")) == expected, f"killed at move {at}"
+
+
+@pytest.mark.usefixtures("folder")
+class TestOn:
+    """Arms that go on from another arm."""
+
+    @pytest.fixture(autouse=True)
+    def _arms(self, folder: Path) -> None:
+        """The arm "more" goes on from "one"."""
+        append_arm('name = "more"\non = "one"\nmethod = "shuffle_within_segments"\ncopies = 2')
+
+    def test_what_the_other_kept_is_to_it_as_gold(self, memory: Trainings, monkeypatch: pytest.MonkeyPatch):
+        learned: list[list[str]] = []
+        compared: list[list[str]] = []
+        monkeypatch.setattr(ShuffleWithinSegments, "fit", lambda _, gold, training: learned.append(ids(gold)))
+        original = Duplicates.fit
+
+        def fit(selector: Duplicates, gold: Any, **known: Any) -> None:
+            compared.append(ids(gold))
+            original(selector, gold, **known)
+
+        monkeypatch.setattr(Duplicates, "fit", fit)
+        report = execute('augment.more.select=["duplicates", "agreement"]', "augment.more.gold_copies=2")
+        gold, kept = ids("run/seed-0/sample/train.jsonl"), ids("run/seed-0/one/1-duplicates.jsonl")
+        assert kept
+        assert learned == [[*gold, *kept]]
+        assert compared == [gold, gold, [*gold, *kept]]
+        path = Path("run/seed-0/more/generated.jsonl")
+        made = [*io.read(path), *(reject.sentence for reject in io.read_rejects(rejects_of(path)) if reject.sentence)]
+        assert {s.origin.parents[0] for s in made if s.origin} == {*gold, *kept}
+        assert arm(report, "more")["generation"]["read"] == 2 * (16 + len(kept)) == len(made)
+        own = ids("run/seed-0/more/2-agreement.jsonl")
+        assert own
+        assert ids("run/seed-0/more/train.jsonl") == [*gold, *kept, *own]
+        assert len({*gold, *kept, *own}) == len(gold) + len(kept) + len(own)
+        assert arm(report, "more")["train_sentences"] == [2 * 16 + len(kept) + len(own)]
+        assert memory == [(0, 16), *[(0, n) for n in trained_on(report)[1:]]]
+
+    def test_what_the_report_says_of_it(self):
+        append_arm('name = "most"\non = "more"\nmethod = "label_wise_token_replacement"')
+        report = execute()
+        assert "on" not in arm(report, "one")["settings"]
+        assert [arm(report, name)["settings"]["on"] for name in ("more", "most")] == ["one", "more"]
+        parents = [example["parent"]["id"] for example in arm(report, "most")["examples"]]
+        assert any("shuffle" in id for id in parents)
+        assert any("mention_replacement-1~shuffle" in id for id in ids("run/seed-0/most/train.jsonl"))
+        assert report["notes"] == []
+
+    def test_arms_that_go_on_from_the_same_share_what_is_generated(self):
+        twin = '\nmethod = "shuffle_within_segments"\ncopies = 2\nselect = ["duplicates"]'
+        append_arm(f'name = "same"\non = "one"{twin}')
+        append_arm(f'name = "other"\non = "both"{twin}')
+        append_arm(f'name = "gold only"{twin}')
+        report = execute()
+        made = {
+            name
+            for name in ("more", "same", "other", "gold only")
+            if Path(f"run/seed-0/{name}/generated.jsonl").exists()
+        }
+        assert made == {"more", "other", "gold only"}
+        assert arm(report, "same")["generation"] == arm(report, "more")["generation"]
+        assert arm(report, "gold only")["generation"]["read"] == 32
+        assert arm(report, "other")["generation"]["read"] == 2 * trained_on(report)[1]
+
+    def test_one_that_keeps_nothing_of_its_own(self, capsys: pytest.CaptureFixture[str]):
+        append_arm('name = "idle"\non = "more"\nmethod = "label_wise_token_replacement"\nrate = 0.0')
+        report = Run(load("recipe.toml", ["augment.idle.gold_copies=2"]), Path("run")).execute()
+        assert "note: idle, seed 0: nothing was kept, so this is more" in capsys.readouterr().err
+        assert report["notes"] == ["idle: nothing was kept, so this is more (seed 0)"]
+        assert trained_on(report)[-1] == trained_on(report)[-2] + 16
+
+    def test_one_whose_other_keeps_nothing(self):
+        report = execute("augment.one.rate=0.0", "augment.both.rate=0.0")
+        assert report["notes"] == [
+            f"{name}: nothing was kept, so this is gold only (seed 0)" for name in ("both", "one")
+        ]
+        assert trained_on(report)[3] > 16
+
+    def test_a_new_one_later_and_the_rest_stays(self, memory: Trainings):
+        append_arm('name = "most"\non = "more"\nmethod = "label_wise_token_replacement"')
+        execute(out="whole")
+        text = Path("recipe.toml").read_text("utf-8")
+        Path("recipe.toml").write_text(text[: text.rindex("[[augment]]")], "utf-8")
+        execute()
+        memory.clear()
+        Path("recipe.toml").write_text(text, "utf-8")
+        report = execute()
+        assert [count for _, count in memory] == [trained_on(report)[4]]
+        assert files(Path("run/seed-0")) == files(Path("whole/seed-0"))
+
+    def test_going_on_from_another_is_another_run(self):
+        execute()
+        with pytest.raises(SettingsError, match=r"  recipe\.arms\.more\.on: there 'one', asked for 'both'"):
+            execute("augment.more.on=both")
+
+    def test_a_kill_at_any_move_of_a_file_leaves_no_trace(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr("nersery.runs.write_report", lambda report, folder: None)
+        overrides = ['augment.more.select=["duplicates"]']
+        execute(*overrides)
+        expected = files(Path("run"))
+        shutil.rmtree("run/seed-0/more")
+        shutil.copytree("run", "begun")
+        with killing(0) as moves:
+            execute(*overrides)
+        assert files(Path("run")) == expected
+        assert moves() > 8
+        for at in range(1, moves() + 1):
+            shutil.rmtree("run")
+            shutil.copytree("begun", "run")
+            with pytest.raises(KilledError), killing(at):
+                execute(*overrides)
+            execute(*overrides)
+            assert files(Path("run")) == expected, f"killed at move {at}"
 
 
 class TestProcesses:
@@ -477,6 +857,27 @@ class TestProcesses:
         code, _, err = server.run("run", "recipe.toml", "--out", "run", "-q", cwd=started)
         assert code == 0, err
         assert files(started / "run") == files(finished / "run")
+
+    def test_killed_amid_a_training_it_goes_on_from_there(
+        self, tmp_path: Path, tiny_model: str, server: Server, monkeypatch: pytest.MonkeyPatch
+    ):
+        recipe = write_recipe(tmp_path, tiny(tiny_model, steps=100))
+        recipe.write_text(recipe.read_text().split("[[augment]]")[0])
+        command = ["run", "recipe.toml", "-q", "--out"]
+        assert server.run(*command, "whole", cwd=tmp_path)[0] == 0
+        process = server.start(*command, "run", cwd=tmp_path)
+        state = tmp_path / "run/seed-0/gold/tagger.training/state.json"
+        process.kill_when_there_is(state)
+        assert process.wait() == -signal.SIGKILL
+        done = json.loads(state.read_text())["facts"]["step"]
+        taken = []
+        original = TransformerTagger._loss
+        monkeypatch.setattr(TransformerTagger, "_loss", lambda *args: (taken.append(1), original(*args))[1])
+        monkeypatch.chdir(tmp_path)
+        report = execute()
+        assert 0 < len(taken) == 100 - done < 100
+        assert report["arms"] == json.loads(Path("whole/report.json").read_text())["arms"]
+        assert files(Path("run/seed-0")) == files(Path("whole/seed-0"))
 
     def test_interrupted_it_says_so_and_goes_on(self, finished: Path, started: Path, server: Server):
         process = server.start("run", "recipe.toml", "--out", "run", "-q", cwd=started)

@@ -4,6 +4,7 @@ import subprocess
 import sys
 import tracemalloc
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from iterstrat.ml_stratifiers import IterativeStratification
 
 from nersery import Corpus, Entity, Sentence
 from nersery.errors import SettingsError
-from nersery.sampling import PROTOCOLS, sample
+from nersery.sampling import PROTOCOLS, sample, sample_languages
 
 
 def corpus_of(kinds):
@@ -78,7 +79,7 @@ class TestEveryProtocol:
 def test_the_hash_seed_of_python_does_not_matter():
     code = """if True:
         from nersery import Corpus, Entity, Sentence
-        from nersery.sampling import PROTOCOLS, sample
+        from nersery.sampling import PROTOCOLS, sample, sample_languages
         corpus = Corpus(
             Sentence(("w",) * 5, tuple(Entity(k, k + 1, "ABCDE"[k]) for k in range(5) if n % (k + 2) == 0))
             for n in range(60)
@@ -98,6 +99,33 @@ def test_the_hash_seed_of_python_does_not_matter():
     ]
     assert outputs[0] == outputs[1]
     assert outputs[0].count("\n") == len(PROTOCOLS)
+
+
+def in_languages(corpus, languages):
+    """The corpus once in each language, their sentences in turn."""
+    made = [replace(s, id=f"{language}/{s.id}", language=language) for s in corpus for language in languages]
+    return Corpus(made)
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_of_each_language_a_sample_of_its_own(protocol):
+    corpus = in_languages(skewed(1, 60), ["en", "hi", ""])
+    chosen = sample_languages(corpus, 20, protocol, seed=3)
+    assert [s for s in corpus if s in chosen] == list(chosen)
+    numbers = {}
+    for language in ("en", "hi", ""):
+        own = [sentence for sentence in corpus if sentence.language == language]
+        expected = sample(Corpus(own), 20, protocol, seed=3)
+        assert [sentence for sentence in chosen if sentence.language == language] == list(expected)
+        numbers[language] = {sentence.id.split("/")[1] for sentence in expected}
+    assert numbers["en"] != numbers["hi"]
+    assert ids(sample_languages(corpus, 60, protocol)) == ids(corpus)
+
+
+def test_a_language_that_has_too_few_sentences_is_named():
+    corpus = Corpus([*in_languages(skewed(1, 9), ["en"]), *in_languages(skewed(1, 5), ["hi"])])
+    with pytest.raises(SettingsError, match="hi: cannot sample 7 of 5 sentences"):
+        sample_languages(corpus, 7)
 
 
 def test_an_unknown_protocol_gets_a_hint():

@@ -25,10 +25,20 @@ def content_hash(path: str | Path) -> str:
     return digest.hexdigest()
 
 
+def paths_in(settings: Mapping[str, Any]) -> dict[str, str]:
+    """The files and folders that settings name, by the setting; by ``vectors.en`` where one holds several by name."""
+    paths = {}
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            paths.update({f"{key}.{name}": path for name, path in paths_in(value).items()})
+        elif isinstance(value, str) and _is_on_disk(value):
+            paths[key] = value
+    return paths
+
+
 def files_in(settings: Mapping[str, Any]) -> dict[str, str]:
     """The content hashes of the files and folders that settings name, so that a job never goes on with others."""
-    paths = {key: value for key, value in settings.items() if isinstance(value, str) and _is_on_disk(value)}
-    return {key: content_hash(path) for key, path in paths.items()}
+    return {key: content_hash(path) for key, path in paths_in(settings).items()}
 
 
 def _is_on_disk(value: str) -> bool:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from nersery import io
 from nersery.augment.base import made_from
-from nersery.data import Corpus
+from nersery.data import Corpus, Sentence
 from nersery.errors import DataError, Problem
-from nersery.overrides import SPLITS
-from nersery.recipe import Recipe
+from nersery.overrides import EXAMPLE_PREFIX, SPLITS
+from nersery.recipe import Recipe, shipped_recipes
+from nersery.splits import DataFile
 
-Corpora = Mapping[str, Corpus]
-"""The corpora by split; one that the recipe does not name is empty."""
+Parts = Mapping[DataFile, Corpus]
+"""What each file holds, split after split, language after language."""
 
 OPTIONS_HINT = 'in a recipe these options stand in [data], e.g. --repair NAME as repair = ["NAME"]'
 
 
 def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, Corpus], list[str]]:
-    """All corpora of a recipe, and notes on what is odd about them.
+    """The corpora of a recipe by split, and notes on what is odd about them; a split without a file is empty.
 
     Args:
         say: Is told how each file was understood.
@@ -27,94 +30,130 @@ def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, C
     Raises:
         DataError: With every problem of every file, or else with everything that does not fit together.
     """
-    corpora: dict[str, Corpus] = {}
+    parts: dict[DataFile, Corpus] = {}
     notes: list[str] = []
     problems: list[Problem] = []
     fixes: list[str] = []
-    for split in SPLITS:
-        name = getattr(recipe.data, split)
+    for file in (file for split in SPLITS for file in recipe.data.files(split)):
         try:
-            corpora[split] = _read(recipe, split, say, notes) if name else Corpus()
+            parts[file] = _read(recipe, file, say, notes)
         except DataError as error:
             problems += error.problems
-            fixes.append(error.fix)
+            fixes += [error.fix, _fix_of_shipped(recipe, file)]
     if not problems:
-        problems = [*_label_problems(recipe, corpora), *_size_problems(recipe, corpora), *_id_problems(recipe, corpora)]
+        problems = [*_label_problems(parts), *_size_problems(recipe, parts), *_id_problems(recipe, parts)]
     if problems:
         if any("--" in fix for fix in fixes):
             fixes.append(OPTIONS_HINT)
         raise DataError(problems, fix="; ".join(dict.fromkeys(filter(None, fixes))))
-    return corpora, [*notes, *_type_notes(corpora), *_overlap_notes(corpora)]
+    corpora = {
+        split: Corpus(s for file, part in parts.items() if file.split == split for s in part) for split in SPLITS
+    }
+    return corpora, [*notes, *_type_notes(parts), *_overlap_notes(parts)]
 
 
-def _read(recipe: Recipe, split: str, say: Callable[[str], None], notes: list[str]) -> Corpus:
-    name = getattr(recipe.data, split)
-    path = recipe.path(name)
+def _read(recipe: Recipe, file: DataFile, say: Callable[[str], None], notes: list[str]) -> Corpus:
+    path = recipe.path(file.name)
     if path.is_fifo():
-        raise DataError(Problem("this is a pipe", name), fix="name a file: a run that goes on reads it again")
-    source = io.open_corpus(path, recipe.data.reading)
+        raise DataError(Problem("this is a pipe", file.name), fix="name a file: a run that goes on reads it again")
+    reading = recipe.data.reading
+    source = io.open_corpus(path, replace(reading, language=file.language or reading.language))
     corpus = Corpus(source)
-    say(f"{split}: {name} ({source.description}), {len(corpus)} sentences")
+    say(f"{file.label}: {file.name} ({source.description}), {len(corpus)} sentences")
     if source.repaired:
         counts = ", ".join(f"{repair} {count}" for repair, count in sorted(source.repaired.items()))
-        notes.append(f"{split} was repaired as asked: {counts}")
+        notes.append(f"{file.label} was repaired as asked: {counts}")
     if source.rejects:
-        notes.append(f"{split}: {len(source.rejects)} sentences were rejected by the repair drop-sentence")
-    return corpus
+        notes.append(f"{file.label}: {len(source.rejects)} sentences were rejected by the repair drop-sentence")
+    return _of_language(corpus, file) if file.language else corpus
 
 
-def _label_problems(recipe: Recipe, corpora: Corpora) -> list[Problem]:
+def _of_language(corpus: Corpus, file: DataFile) -> Corpus:
+    """The sentences of a language's file, with the language and with ids that no other language's file has.
+
+    Raises:
+        DataError: When a sentence says that it is in another language.
+    """
+    others = [sentence for sentence in corpus if sentence.language not in ("", file.language)]
+    if others:
+        first = others[0]
+        counted = f"{len(others)} of {len(corpus)} sentences are in another language than {file.language}"
+        raise DataError(
+            Problem(f"{counted}, this one in {first.language}", file.name, sentence=first.id),
+            fix="give each language a file of its own; or name one file of all languages, without a table",
+        )
+    return Corpus(_placed(sentence, file.language) for sentence in corpus)
+
+
+def _placed(sentence: Sentence, language: str) -> Sentence:
+    """The sentence with its language, which also stands in front of its id and its parents'."""
+    origin = sentence.origin
+    if origin is not None:
+        origin = replace(origin, parents=tuple(f"{language}/{parent}" for parent in origin.parents))
+    return replace(sentence, id=f"{language}/{sentence.id}", language=language, origin=origin)
+
+
+def _fix_of_shipped(recipe: Recipe, file: DataFile) -> str:
+    """What to do about a file that a shipped recipe leaves to its user."""
+    if recipe.source not in shipped_recipes() or file.name.startswith(EXAMPLE_PREFIX) or os.path.isabs(file.name):
+        return ""
+    return f"nersery copy {recipe.source} my-recipe.toml, then put your own files into its [data]"
+
+
+def _label_problems(parts: Parts) -> list[Problem]:
     problems = []
-    for split in SPLITS:
-        name = getattr(recipe.data, split)
-        if name and not corpora[split]:
-            problems.append(Problem(f"the {split} file has no sentence", name))
-        elif split != "dev" and not corpora[split].types:
-            problems.append(Problem(f"no sentence of the {split} file has an entity", name))
-    train, test = corpora["train"].types, corpora["test"].types
-    if train and test and not {*train} & {*test}:
-        message = f"test has the types {', '.join(test)}, train has {', '.join(train)}: none of them"
-        problems.append(Problem(message, recipe.data.test))
+    train = {type_ for file, part in parts.items() if file.split == "train" for type_ in part.types}
+    for file, part in parts.items():
+        if not part:
+            problems.append(Problem(f"the {file.label} file has no sentence", file.name))
+        elif file.split != "dev" and not part.types:
+            problems.append(Problem(f"no sentence of the {file.label} file has an entity", file.name))
+        elif file.split == "test" and train and not train & {*part.types}:
+            listed = f"{file.label} has the types {', '.join(part.types)}, train has {', '.join(sorted(train))}"
+            problems.append(Problem(f"{listed}: none of them", file.name))
     return problems
 
 
-def _size_problems(recipe: Recipe, corpora: Corpora) -> list[Problem]:
-    sizes = {("sample.size", "train"): recipe.sample.size, ("sample.dev_size", "dev"): recipe.sample.dev_size}
-    return [
-        Problem(f"{key} is {size}, but {split} has {len(corpora[split])} sentences")
-        for (key, split), size in sizes.items()
-        if size is not None and size > len(corpora[split])
-    ]
+def _size_problems(recipe: Recipe, parts: Parts) -> list[Problem]:
+    problems = []
+    for key, split, size in (("size", "train", recipe.sample.size), ("dev_size", "dev", recipe.sample.dev_size)):
+        there = {file.label: len(part) for file, part in parts.items() if file.split == split} or {split: 0}
+        problems += [
+            Problem(f"sample.{key} is {size}, but {label} has {count} sentences")
+            for label, count in there.items()
+            if size is not None and size > count
+        ]
+    return problems
 
 
-def _id_problems(recipe: Recipe, corpora: Corpora) -> list[Problem]:
+def _id_problems(recipe: Recipe, parts: Parts) -> list[Problem]:
     """What a method makes gets an id from its parent's, which then must be free."""
     methods = {arm.augment.method for arm in recipe.arms if arm.augment is not None}
-    ids = corpora["train"].by_id
-    for id in ids:
-        parent, method = made_from(id)
-        if parent in ids and method in methods:
-            message = f"{id!r} was made by {method} already, which would give the same id again"
-            return [Problem(f"{message}; convert the file to .conll, which keeps no ids", recipe.data.train)]
+    for file, part in parts.items():
+        for id in part.by_id if file.split == "train" else ():
+            parent, method = made_from(id)
+            if parent in part.by_id and method in methods:
+                message = f"{id!r} was made by {method} already, which would give the same id again"
+                return [Problem(f"{message}; convert the file to .conll, which keeps no ids", file.name)]
     return []
 
 
-def _type_notes(corpora: Corpora) -> list[str]:
-    known = {*corpora["train"].types}
+def _type_notes(parts: Parts) -> list[str]:
+    known = {type_ for file, part in parts.items() if file.split == "train" for type_ in part.types}
     notes = []
-    for split in ("dev", "test"):
-        counts = Counter(e.type for s in corpora[split] for e in s.entities if e.type not in known)
+    for file, part in parts.items():
+        counts = Counter(e.type for sentence in part for e in sentence.entities if e.type not in known)
         if counts:
             listed = ", ".join(f"{type_} ({count} mentions)" for type_, count in sorted(counts.items()))
-            notes.append(f"{split} has types that train lacks, so they count as missed: {listed}")
+            notes.append(f"{file.label} has types that train lacks, so they count as missed: {listed}")
     return notes
 
 
-def _overlap_notes(corpora: Corpora) -> list[str]:
-    train = {sentence.words for sentence in corpora["train"]}
+def _overlap_notes(parts: Parts) -> list[str]:
+    train = {sentence.words for file, part in parts.items() if file.split == "train" for sentence in part}
     notes = []
-    for split in ("dev", "test"):
-        shared = sum(sentence.words in train for sentence in corpora[split])
+    for file, part in parts.items():
+        shared = sum(sentence.words in train for sentence in part) if file.split != "train" else 0
         if shared:
-            notes.append(f"{shared} of {len(corpora[split])} {split} sentences also stand in train, word for word")
+            notes.append(f"{shared} of {len(part)} {file.label} sentences also stand in train, word for word")
     return notes

@@ -17,16 +17,32 @@ SPLITS = ("train", "dev", "test")
 
 
 def settings_of(pairs: Sequence[str]) -> dict[str, Any]:
-    """Settings given as ``key=value`` on the command line.
+    """Settings given as ``key=value`` on the command line, or ``key.name=value`` for a line of a table.
 
     Raises:
         SettingsError: With every pair that is none.
+
+    >>> settings_of(["rate=0.3", "vectors.en=wiki.en.vec"])
+    {'rate': 0.3, 'vectors': {'en': 'wiki.en.vec'}}
     """
-    split = [(pair, *pair.partition("=")) for pair in pairs]
-    problems = [_fault(pair, key, equals, "rate=0.3") for pair, key, equals, _ in split]
-    if any(problems):
-        raise SettingsError("\n".join(filter(None, problems)))
-    return {key.strip(): toml_value(text) for _, key, _, text in split}
+    settings: dict[str, Any] = {}
+    problems = []
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if fault := _fault(pair, key, equals, "rate=0.3"):
+            problems.append(fault)
+            continue
+        key, dot, name = key.strip().partition(".")  # no setting has a dot in its name, and a language or type may
+        table = settings.setdefault(key, {}) if dot else None
+        if table is None:
+            settings[key] = toml_value(text)
+        elif isinstance(table, dict):
+            table[name] = toml_value(text)
+        else:
+            problems.append(f'--set "{pair}": {key} is a single value, not a table')
+    if problems:
+        raise SettingsError("\n".join(problems))
+    return settings
 
 
 def apply(table: dict[str, Any], override: str) -> str:
@@ -42,7 +58,7 @@ def apply(table: dict[str, Any], override: str) -> str:
         place = _section(table, keys)
     except LookupError as error:
         return f'--set "{override}": {error.args[0]}'
-    is_file = keys[0] == "data" and len(keys) == 2 and keys[1] in SPLITS
+    is_file = keys[0] == "data" and len(keys) in (2, 3) and keys[1] in SPLITS  # the third is a language
     place[keys[-1]] = _absolute(text) if is_file else toml_value(text)
     return ""
 
@@ -95,10 +111,15 @@ def _entry(entries: Sequence[Any], keys: Sequence[str]) -> tuple[dict[str, Any],
     raise LookupError(f'no entry "{keys[0]}"; {did_you_mean(keys[0], names)}')
 
 
-def _absolute(text: str) -> str:
-    """A data file; on the command line its path starts from where the user is. Nothing is no file."""
+def _absolute(text: str) -> str | dict[str, Any]:
+    """A data file, or a table of them; on the command line a path starts from where the user is. Nothing is no file."""
     value = toml_value(text)
-    name = value if isinstance(value, str) else text
+    if isinstance(value, dict):
+        return {key: _absolute_path(name) if isinstance(name, str) else name for key, name in value.items()}
+    return _absolute_path(value if isinstance(value, str) else text)
+
+
+def _absolute_path(name: str) -> str:
     if not name or name.startswith(EXAMPLE_PREFIX):
         return name
     return str(Path(os.path.expanduser(name)).absolute())

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import sys
 import time
+from contextvars import ContextVar
 from types import TracebackType
 
 LOG_SECONDS = 15.0
+
+NO_NOTES: ContextVar[bool] = ContextVar("NO_NOTES", default=False)
+"""Whether the user wants no notes; the commands set it, those who print notes look at it."""
 
 
 class Progress:
@@ -24,6 +28,7 @@ class Progress:
         self.note = ""
         self._started = time.monotonic()
         self._shown = self._started
+        self._logged = -1
         self._interval = 0.2 if sys.stderr.isatty() else LOG_SECONDS
 
     def __enter__(self) -> Progress:
@@ -33,8 +38,8 @@ class Progress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Show the final state."""
-        if not self.quiet:
+        """Show the final state; of a job without items there is nothing to show."""
+        if not self.quiet and (self.done or self.total is not None):
             self._show(end="\n")
 
     def advance(self, items: int = 1, *, resumed: bool = False, note: str = "") -> None:
@@ -56,5 +61,6 @@ class Progress:
         text = f"{self.label}: {count}, {speed:.3g}/s{left}{', ' + self.note if self.note else ''}"
         if sys.stderr.isatty():
             print(f"\r\x1b[K{text}", end=end, file=sys.stderr, flush=True)
-        else:
+        elif self.done != self._logged:  # a log needs no line twice
+            self._logged = self.done
             print(text, file=sys.stderr, flush=True)

@@ -7,7 +7,7 @@ import math
 import os
 import tomllib
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -15,9 +15,9 @@ from typing import Any
 
 from nersery import registry
 from nersery.errors import SettingsError, did_you_mean
-from nersery.io import ReadOptions
-from nersery.overrides import EXAMPLE_PREFIX, SPLITS, apply
+from nersery.overrides import EXAMPLE_PREFIX, apply
 from nersery.sampling import PROTOCOLS
+from nersery.splits import DataSettings
 
 GOLD = "gold"
 """The name of the baseline that every run trains: the tagger on gold sentences alone."""
@@ -36,45 +36,13 @@ KEYS = ("name", "description", "seeds", "keep_taggers", "data", "sample", "tagge
 
 
 @dataclass
-class DataSettings:
-    """The files, and how to read them; see `nersery.io.ReadOptions`.
-
-    Args:
-        train: Labelled sentences to sample from and to augment.
-        dev: Labelled sentences to choose the best weights by.
-        test: Labelled sentences for the scores, used for nothing else.
-    """
-
-    train: str
-    test: str
-    dev: str | None = None
-    language: str = ""
-    format: str = "auto"
-    encoding: str = "utf-8"
-    repair: list[str] = field(default_factory=list)
-    word_column: int | None = None
-    tag_column: int | None = None
-    scheme: str | None = None
-
-    @property
-    def reading(self) -> ReadOptions:
-        """How the files are read.
-
-        Raises:
-            SettingsError: With all values that cannot be used.
-        """
-        options = {key: value for key, value in asdict(self).items() if key not in SPLITS}
-        return ReadOptions(**{**options, "repair": tuple(self.repair)})
-
-
-@dataclass
 class SampleSettings:
     """How much of the training data is used, as if there were no more.
 
     Args:
-        size: Sentences to draw for each seed; None takes all.
+        size: Sentences to draw for each seed, of each language that has a file of its own; None takes all.
         protocol: Which ones; `nersery list protocols` names them.
-        dev_size: Sentences of dev to keep; None keeps all.
+        dev_size: Sentences of dev to keep, likewise; None keeps all.
     """
 
     size: int | None = None
@@ -97,20 +65,23 @@ class Arm:
     Args:
         name: What the report calls it.
         augment: The method; None only for the baseline.
-        copies: New sentences to try for each gold sentence.
+        on: An arm above this one, what it kept is to this arm as gold: the method learns from it, starts from it,
+            and the tagger is trained on it too. Empty: gold sentences alone.
+        copies: New sentences to try for each sentence that the method starts from.
         select: Which of them to keep, one selector after another.
         gold_copies: How often each gold sentence stands in the training data.
     """
 
     name: str
     augment: MethodSettings | None = None
+    on: str = ""
     copies: int = 1
     select: list[MethodSettings] = field(default_factory=list)
     gold_copies: int = 1
 
     def makes_the_same_as(self, other: Arm) -> bool:
         """Whether both generate the same sentences, so that one of them need not."""
-        return self.augment == other.augment and self.copies == other.copies
+        return (self.augment, self.on, self.copies) == (other.augment, other.on, other.copies)
 
 
 @dataclass
@@ -143,6 +114,10 @@ class Recipe:
     def as_dict(self) -> dict[str, Any]:
         """All settings as JSON values, without the file and the command line that they come from."""
         return {key: value for key, value in asdict(self).items() if key not in ("source", "overrides")}
+
+    def arm(self, name: str) -> Arm:
+        """The arm of that name, which there must be."""
+        return next(arm for arm in self.arms if arm.name == name)
 
     def path(self, name: str) -> Path:
         """Where a data file of the recipe lies; relative names start from the recipe's own folder."""
@@ -214,7 +189,7 @@ def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
     arms = [Arm(GOLD)]
     entries = _list(table, "augment", "write [[augment]], once for each entry", problems)
     arms += [_arm(number, entry, select, problems) for number, entry in enumerate(entries, start=1)]
-    problems += _clashes(arms)
+    problems += [*_clashes(arms), *_order_problems(arms)]
     values = {
         "name": table.get("name", ""),
         "description": table.get("description", ""),
@@ -236,11 +211,39 @@ def _clashes(arms: Iterable[Arm]) -> list[str]:
     for arm in arms:
         names.setdefault(unicodedata.normalize("NFC", arm.name).casefold(), []).append(arm.name)
     return [
-        f"{len(same)} augment entries are called {' or '.join(dict.fromkeys(map(json.dumps, same)))}; "
+        f"{len(same)} augment entries are called {' or '.join(dict.fromkeys(map(_quoted, same)))}; "
         "give each its own name, which case does not make"
         for key, same in names.items()
         if len(same) > 1 and key not in ("", *RESERVED)
     ]
+
+
+def _order_problems(arms: Sequence[Arm]) -> list[str]:
+    """What an arm goes on from must stand above it, and be the work of other methods than its own."""
+    problems = []
+    above: dict[str, list[Arm]] = {}  # each arm by its name, behind those that it goes on from
+    for arm in arms[1:]:
+        place = f"augment {_quoted(arm.name)}"
+        before = above.get(arm.on, []) if isinstance(arm.on, str) and arm.on else []
+        if arm.on != "" and not before:
+            hint = did_you_mean(str(arm.on), above) if above else "this is the first one"
+            problems.append(f"{place}: on is {arm.on!r}, expected an arm above it; {hint}")
+        if same := [other.name for other in before if _method_of(other) == _method_of(arm) != ""]:
+            there = _quoted(same[0])
+            problems.append(
+                f"{place}: on leads to {there}, which has the method {_method_of(arm)} too: expected another one, "
+                "for both would give what they make of a sentence the same id"
+            )
+        above[arm.name] = [*before, arm]
+    return problems
+
+
+def _method_of(arm: Arm) -> str:
+    return arm.augment.method if arm.augment else ""
+
+
+def _quoted(name: str) -> str:
+    return json.dumps(name, ensure_ascii=False)
 
 
 def _name_fault(name: Any) -> str:
@@ -278,11 +281,7 @@ def _section_problems(
     """What is wrong with values of the right type; None stands for a section that is known to be wrong."""
     problems = []
     if data is not None:
-        problems += [f"data.{key} is empty: expected a file" for key in ("train", "test") if not getattr(data, key)]
-        try:
-            _ = data.reading
-        except SettingsError as error:
-            problems += [f"data: {line}" for line in str(error).split("\n")]
+        problems += data.problems()
     if sample is not None:
         if sample.protocol not in PROTOCOLS:
             hint = did_you_mean(sample.protocol, PROTOCOLS)
@@ -352,7 +351,7 @@ def _arm(number: int, entry: Any, select: list[MethodSettings], problems: list[s
     method = entry.get("method", "")
     name = entry.get("name", method if isinstance(method, str) else "")
     place = f"augment {number}" + (f' "{name}"' if name else "")
-    own = {"name", "copies", "select", "gold_copies"}
+    own = {"name", "on", "copies", "select", "gold_copies"}
     method = _method("augment", {k: v for k, v in entry.items() if k not in own}, place, "", problems)
     if "name" in entry or name:
         if fault := _name_fault(name):
@@ -365,7 +364,7 @@ def _arm(number: int, entry: Any, select: list[MethodSettings], problems: list[s
             problems.append(f"{place}: {key} is {value!r}, expected a whole number, 1 or more")
     if "select" in entry:
         select = _selectors(entry, place, problems)
-    return Arm(str(name), method, numbers["copies"], select, numbers["gold_copies"])
+    return Arm(str(name), method, entry.get("on", ""), numbers["copies"], select, numbers["gold_copies"])
 
 
 def presets() -> dict[str, dict[str, Any]]:

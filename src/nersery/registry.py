@@ -20,6 +20,8 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from nersery.errors import MissingResourceError, SettingsError, did_you_mean
 
+_EXPECTED = {"dict_type": 'expected a table, e.g. { name = "text" }'}
+"""By the type of a pydantic error, what says more to a user of TOML than its own message."""
 KINDS: Mapping[str, str] = {"augment": "Augmenter", "select": "Selector", "tagger": "Tagger"}
 """Each kind of plug-in: its folder, and the base class in that folder's ``base.py``."""
 
@@ -152,7 +154,7 @@ def validated(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[d
             strict = True if isinstance(value, bool) else None  # true is no number
             values[key] = TypeAdapter(hints[key]).validate_python(value, strict=strict)
         except ValidationError as error:
-            messages = dict.fromkeys(detail["msg"] for detail in error.errors())
+            messages = dict.fromkeys(_EXPECTED.get(detail["type"], detail["msg"]) for detail in error.errors())
             problems.append(f"{name}.{key} is {value!r}: {'; or '.join(messages)}")
     missing = [field.name for field in dataclasses.fields(cls) if _is_required(field) and field.name not in settings]
     problems += [f'{name} needs the setting "{key}"' for key in missing]

@@ -15,10 +15,11 @@ import numpy as np
 
 from nersery import __version__, io
 from nersery.data import Corpus, Sentence
+from nersery.evaluate.novelty import novelty
 from nersery.evaluate.scores import Counts, sentence_counts, summarise
 from nersery.evaluate.significance import paired_bootstrap, sign_flip
 from nersery.loop import Tally, rejects_of
-from nersery.recipe import Arm, Recipe
+from nersery.recipe import GOLD, Arm, Recipe
 
 if TYPE_CHECKING:
     from nersery.runs import Run
@@ -42,10 +43,7 @@ def build_report(run: Run) -> dict[str, Any]:
         "recipe": recipe.as_dict(),
         "seeds": recipe.seeds,
         "notes": [*run.notes, *_empty_notes(recipe, arms)],
-        "data": {
-            split: {"path": getattr(recipe.data, split), "sha256": sha256, **_counts(run.corpora[split])}
-            for split, sha256 in run.identity()["inputs"].items()
-        },
+        "data": {split: _split(run, split, hashes) for split, hashes in run.identity()["inputs"].items()},
         "sample": asdict(recipe.sample),
         "arms": arms,
     }
@@ -59,14 +57,18 @@ def _command(run: Run) -> str:
 
 
 def _empty_notes(recipe: Recipe, arms: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Which arms had nothing but gold to train on, so that they say nothing about their method."""
+    """Which arms had nothing of their own to train on, so that they say nothing about their method."""
     gold = arms[0]["train_sentences"]
+    kept: dict[str, list[int]] = {"": [0] * len(recipe.seeds)}
     notes = []
     for settings, arm in list(zip(recipe.arms, arms, strict=True))[1:]:
-        counts = zip(recipe.seeds, arm["train_sentences"], gold, strict=True)
-        seeds = [str(seed) for seed, count, of_gold in counts if count == of_gold * settings.gold_copies]
+        counts = zip(arm["train_sentences"], gold, strict=True)
+        kept[arm["name"]] = [count - of_gold * settings.gold_copies for count, of_gold in counts]
+        own = zip(recipe.seeds, kept[arm["name"]], kept[settings.on], strict=True)
+        seeds = [str(seed) for seed, all_kept, before in own if all_kept == before]
         if seeds:
-            notes.append(f"{arm['name']}: nothing was kept, so this is gold only (seed {', '.join(seeds)})")
+            same = settings.on or "gold only"
+            notes.append(f"{arm['name']}: nothing was kept, so this is {same} (seed {', '.join(seeds)})")
     return notes
 
 
@@ -76,11 +78,27 @@ def versions() -> dict[str, str]:
     return {"python": ".".join(map(str, sys.version_info[:3])), "nersery": __version__, **found}
 
 
-def _counts(corpus: Corpus) -> dict[str, Any]:
-    types = Counter(entity.type for sentence in corpus for entity in sentence.entities)
+def _split(run: Run, split: str, hashes: str | Mapping[str, str]) -> dict[str, Any]:
+    """Where a split comes from and what it holds; where each language has a file, this of each language too."""
+    corpus = run.corpora[split]
+    if isinstance(hashes, str):
+        return {"path": getattr(run.recipe.data, split), "sha256": hashes, **_counts(corpus)}
+    languages = {
+        file.language: {
+            "path": file.name,
+            "sha256": hashes[file.language],
+            **_counts([sentence for sentence in corpus if sentence.language == file.language]),
+        }
+        for file in run.recipe.data.files(split)
+    }
+    return {**_counts(corpus), "languages": languages}
+
+
+def _counts(sentences: Sequence[Sentence]) -> dict[str, Any]:
+    types = Counter(entity.type for sentence in sentences for entity in sentence.entities)
     return {
-        "sentences": len(corpus),
-        "words": sum(map(len, corpus)),
+        "sentences": len(sentences),
+        "words": sum(map(len, sentences)),
         "entities": types.total(),
         "types": dict(sorted(types.items())),
     }
@@ -96,16 +114,24 @@ def _arm(run: Run, arm: Arm) -> dict[str, Any]:
         "select": [selector.method for selector in arm.select],
         "settings": {},
         **{figure: _summary([score["micro"][figure] for score in scores]) for figure in FIGURES},
-        "per_type": _per_type(scores),
+        "per_type": _per(scores, "per_type"),
+        "per_language": _per(scores, "per_language"),
         "train_sentences": [result["train_sentences"] for result in results],
+        "new_entities": [_new_entities(run, seed, arm) for seed in seeds],
         "training": [result["training"] for result in results],
         "against_gold": None,
     }
     if arm.augment is not None:
-        report["settings"] = {**arm.augment.settings, "copies": arm.copies, "gold_copies": arm.gold_copies}
+        own = {"on": arm.on} if arm.on else {}
+        report["settings"] = {**arm.augment.settings, **own, "copies": arm.copies, "gold_copies": arm.gold_copies}
         report["against_gold"] = _against_gold(run, arm)
         report |= _generated(run, arm)
     return report
+
+
+def _new_entities(run: Run, seed: int, arm: Arm) -> int:
+    """How many distinct mentions the arm's training corpus has that gold has not."""
+    return novelty(io.open_corpus(run.path(seed, arm, "train.jsonl")), run.sampled(seed)[0]).total.new
 
 
 def _summary(values: Iterable[float]) -> dict[str, Any]:
@@ -113,16 +139,17 @@ def _summary(values: Iterable[float]) -> dict[str, Any]:
     return {"mean": summary.mean, "std": summary.std, "values": list(summary.values)}
 
 
-def _per_type(scores: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _per(scores: Sequence[Mapping[str, Any]], part: str) -> dict[str, Any]:
+    """The figures of each type or language over seeds; none where the scores have no such part."""
     none = Counts().as_dict()
-    types = sorted({type_ for score in scores for type_ in score["per_type"]})
-    rows = {type_: [score["per_type"].get(type_, none) for score in scores] for type_ in types}
+    names = sorted({name for score in scores for name in score.get(part, {})})
+    rows = {name: [score.get(part, {}).get(name, none) for score in scores] for name in names}
     return {
-        type_: {
+        name: {
             **{figure: _summary(c[figure] for c in counts) for figure in FIGURES},
             "gold": max(c["gold"] for c in counts),
         }
-        for type_, counts in rows.items()
+        for name, counts in rows.items()
     }
 
 
@@ -159,7 +186,7 @@ def _generated(run: Run, arm: Arm) -> dict[str, Any]:
         files = [run.path(seed, arm, f"{number}-{selector.method}.jsonl") for seed in run.recipe.seeds]
         stages.append((selector.method, files))
     tallies = [{"method": method, **_tally(files).as_dict()} for method, files in stages]
-    parents = run.sampled(run.recipe.seeds[0])[0]
+    parents = io.read(run.path(run.recipe.seeds[0], run.recipe.arm(arm.on or GOLD), "train.jsonl"))
     kept = list(io.open_corpus(stages[-1][1][0]))
     rejected = [(method, reject) for method, files in stages for reject in io.read_rejects(rejects_of(files[0]))]
     return {

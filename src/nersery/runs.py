@@ -26,20 +26,20 @@ from typing import Any
 
 import nersery
 from nersery import io, registry
-from nersery.augment.base import Augmenter, tasks
+from nersery.augment.base import Augmenter, Training, tasks
 from nersery.augment.base import step as augment_step
 from nersery.data import Corpus, Sentence
-from nersery.disk import content_hash, differences, files_in, locked, write_atomic
+from nersery.disk import content_hash, differences, locked, paths_in, write_atomic
 from nersery.errors import SettingsError
 from nersery.evaluate.report import write_report
-from nersery.evaluate.scores import score
+from nersery.evaluate.scores import score, score_languages
 from nersery.inputs import read_inputs
 from nersery.loop import FileJob
 from nersery.overrides import SPLITS
 from nersery.progress import Progress
 from nersery.recipe import Arm, MethodSettings, Recipe
 from nersery.results import build_report, versions
-from nersery.sampling import id_list, sample
+from nersery.sampling import id_list, sample, sample_languages
 from nersery.select.base import Selector
 from nersery.select.base import step as select_step
 from nersery.tagger.base import Tagger, load_tagger
@@ -89,7 +89,7 @@ class Run:
     # --- before anything runs -----------------------------------------------------------------------------------
 
     def check(self) -> dict[str, Any]:
-        """Check everything that can be before anything runs: files, folder, the tagger's model.
+        """Check everything that can be before anything runs: files, folder, models.
 
         Returns:
             The identity of the run.
@@ -102,6 +102,9 @@ class Run:
         self._check_folder(identity)
         tagger: Tagger = registry.create("tagger", self.recipe.tagger.method, self.recipe.tagger.settings)
         tagger.check()
+        for arm in self.recipe.arms:
+            if arm.augment is not None:
+                _method(arm.augment).check()
         return identity
 
     def read_corpora(self) -> None:
@@ -117,16 +120,16 @@ class Run:
     def identity(self) -> dict[str, Any]:
         """What the results depend on; a folder belongs to one identity."""
         recipe = self.recipe
-        names = {split: name for split in SPLITS if (name := getattr(recipe.data, split))}
         methods = [
             recipe.tagger,
             *(m for arm in recipe.arms for m in (arm.augment, *arm.select) if m is not None),
         ]
+        paths = {path for method in methods for path in paths_in(method.settings).values()}
         return {
             "nersery": nersery.__version__,
             "recipe": recipe.as_dict(),
-            "inputs": {split: content_hash(recipe.path(name)) for split, name in names.items()},
-            "files": {m.settings[key]: digest for m in methods for key, digest in files_in(m.settings).items()},
+            "inputs": {split: _hashes(recipe, split) for split in SPLITS if recipe.data.files(split)},
+            "files": {path: content_hash(path) for path in sorted(paths)},
         }
 
     def _check_folder(self, identity: dict[str, Any]) -> None:
@@ -163,20 +166,28 @@ class Run:
 
     def _run_arm(self, seed: int, arm: Arm) -> None:
         gold, dev = self.sampled(seed)
-        kept = Corpus() if arm.augment is None else self._select(seed, arm, gold, self._generate(seed, arm, gold))
-        if arm.augment is not None and not kept:
-            self._say(f"note: {arm.name}, seed {seed}: nothing was kept, so this is gold only")
+        kept = self._kept(seed, arm, gold)
+        if arm.augment is not None and len(kept) == len(self._kept_before(seed, arm, gold)):
+            self._say(f"note: {arm.name}, seed {seed}: nothing was kept, so this is {arm.on or 'gold only'}")
         train = [*gold.sentences * arm.gold_copies, *kept]
         io.write([*gold, *kept], self.path(seed, arm, "train.jsonl"))
         tagger, history = self.tagger(seed, arm, train, dev)
-        scores = score(self.corpora["test"], self._predict(seed, arm, tagger))
-        result = {
-            "scores": scores.as_dict(),
+        result: dict[str, Any] = {
+            "scores": self._scores(self._predict(seed, arm, tagger)),
             "train_sentences": len(train),
             "training": {"seed": seed, **history},
         }
         _write_json(self.path(seed, arm, "result.json"), result)
-        self._say(f"{self._label(seed, arm, 'test')}: F1 {100 * scores.micro.f1:.1f}")
+        self._say(f"{self._label(seed, arm, 'test')}: F1 {100 * result['scores']['micro']['f1']:.1f}")
+
+    def _scores(self, predicted: Corpus) -> dict[str, Any]:
+        """The scores on test, and those of each language where there are several."""
+        test = self.corpora["test"]
+        scores = score(test, predicted).as_dict()
+        languages = score_languages(test, predicted)
+        if len(languages) > 1:
+            scores["per_language"] = {language: own.micro.as_dict() for language, own in languages.items()}
+        return scores
 
     def sampled(self, seed: int) -> tuple[Corpus, Corpus]:
         """The gold and dev sentences of a seed, drawn once and written down."""
@@ -191,7 +202,8 @@ class Run:
             if not path.exists():
                 corpus = self.corpora[split]
                 if size is not None and size < len(corpus):
-                    corpus = sample(corpus, size, protocol, seed)
+                    draw = sample_languages if self.recipe.data.has_languages(split) else sample
+                    corpus = draw(corpus, size, protocol, seed)
                 folder.mkdir(parents=True, exist_ok=True)
                 write_atomic(folder / f"{split}.ids.txt", id_list(corpus))
                 io.write(corpus, path)  # last, for what is there is not drawn again
@@ -202,35 +214,50 @@ class Run:
         """The first arm that generates the same sentences; its file serves both."""
         return next(other for other in self.recipe.arms if other.makes_the_same_as(arm))
 
-    def _generate(self, seed: int, arm: Arm, gold: Corpus) -> Corpus:
+    def _kept(self, seed: int, arm: Arm, gold: Corpus) -> list[Sentence]:
+        """All new sentences that an arm adds to gold, those of the arm it goes on from before its own."""
+        if arm.augment is None:
+            return []
+        before = self._kept_before(seed, arm, gold)
+        start = Corpus([*gold, *before])
+        return [*before, *self._select(seed, arm, start, self._generate(seed, arm, start))]
+
+    def _kept_before(self, seed: int, arm: Arm, gold: Corpus) -> list[Sentence]:
+        """The part of them that the arm goes on from."""
+        return self._kept(seed, self.recipe.arm(arm.on), gold) if arm.on else []
+
+    def _generate(self, seed: int, arm: Arm, start: Corpus) -> Corpus:
         assert arm.augment is not None
         path = self.path(seed, self.generation_arm(arm), "generated.jsonl")
+        training = path.with_name("generated.training")
         if _is_missing(path):
-            method: Augmenter = registry.create("augment", arm.augment.method, arm.augment.settings)
-            method.fit(gold)
-            with self._progress(seed, arm, "generate", len(gold) * arm.copies) as progress:
-                self._job(path, seed, arm).run(tasks(gold, arm.copies), augment_step(method, seed), progress=progress)
+            method = _method(arm.augment)
+            with self._progress(seed, arm, "learn") as progress:
+                method.fit(start, Training(self.sampled(seed)[1], seed, progress, training))
+            with self._progress(seed, arm, "generate", len(start) * arm.copies) as progress:
+                self._job(path, seed, arm).run(tasks(start, arm.copies), augment_step(method, seed), progress=progress)
+        _remove(training)  # here, for a kill may have left it behind
         return io.read(path)
 
-    def _select(self, seed: int, arm: Arm, gold: Corpus, candidates: Corpus) -> Corpus:
+    def _select(self, seed: int, arm: Arm, start: Corpus, candidates: Corpus) -> Corpus:
         for number, settings in enumerate(arm.select, start=1):
             path = self.path(seed, arm, f"{number}-{settings.method}.jsonl")
             if _is_missing(path):
-                selector = self._selector(settings, seed, gold)
+                selector = self._selector(settings, seed, start)
                 selector.survey(candidates)
                 with self._progress(seed, arm, settings.method, len(candidates)) as progress:
                     self._job(path, seed, arm).run(candidates, select_step(selector), progress=progress)
             candidates = io.read(path)
         return candidates
 
-    def _selector(self, settings: MethodSettings, seed: int, gold: Corpus) -> Selector:
+    def _selector(self, settings: MethodSettings, seed: int, start: Corpus) -> Selector:
         selector: Selector = registry.create("select", settings.method, settings.settings)
         held_out = [*self.corpora["dev"], *self.corpora["test"]]
         baseline = self.recipe.arms[0]
         selector.fit(
-            gold,
+            start,
             held_out=held_out,
-            tagger=lambda: self.tagger(seed, baseline, gold, self.sampled(seed)[1])[0],
+            tagger=lambda: self.tagger(seed, baseline, *self.sampled(seed))[0],
         )
         return selector
 
@@ -238,15 +265,16 @@ class Run:
         self, seed: int, arm: Arm, train: Sequence[Sentence], dev: Sequence[Sentence]
     ) -> tuple[Tagger, dict[str, Any]]:
         """An arm's tagger and the course of its training; trained when it is not there."""
-        folder = self.path(seed, arm, "tagger")
+        folder, training = self.path(seed, arm, "tagger"), self.path(seed, arm, "tagger.training")
         if not folder.exists():
             tagger: Tagger = registry.create("tagger", self.recipe.tagger.method, self.recipe.tagger.settings)
             with self._progress(seed, arm, "train") as progress:
-                tagger.fit(train, dev, seed=seed, progress=progress)
+                tagger.fit(train, dev, seed=seed, progress=progress, folder=training)
             unfinished = _unfinished(folder)
             shutil.rmtree(unfinished, ignore_errors=True)
             tagger.save(unfinished)
             os.replace(unfinished, folder)
+        shutil.rmtree(training, ignore_errors=True)  # here, for a kill may have left it behind a finished tagger
         trusted = self.recipe.tagger.settings.get("trust_remote_code", False)
         tagger = load_tagger(folder, trust_remote_code=trusted)
         return tagger, tagger.history
@@ -275,6 +303,17 @@ class Run:
     def _say(self, text: str) -> None:
         if not self.quiet:
             print(text, file=sys.stderr, flush=True)
+
+
+def _method(settings: MethodSettings) -> Augmenter:
+    method: Augmenter = registry.create("augment", settings.method, settings.settings)
+    return method
+
+
+def _hashes(recipe: Recipe, split: str) -> str | dict[str, str]:
+    """The hash of a split's file, or of each language's."""
+    hashes = {file.language: content_hash(recipe.path(file.name)) for file in recipe.data.files(split)}
+    return hashes if recipe.data.has_languages(split) else hashes[""]
 
 
 def _comparable(identity: dict[str, Any]) -> dict[str, Any]:

@@ -54,6 +54,29 @@ def sample(corpus: Corpus, size: int, protocol: str = "random", seed: int = 0) -
     return Corpus(sentence for sentence in corpus if sentence.id in chosen)
 
 
+def sample_languages(corpus: Corpus, size: int, protocol: str = "random", seed: int = 0) -> Corpus:
+    """Draw so many sentences of each language, those of one without regard to the others; see `sample`.
+
+    Raises:
+        SettingsError: When the protocol is unknown or cannot give a sample of this size, with the language.
+
+    >>> words = (("en", "one"), ("en", "two"), ("hi", "एक"), ("hi", "दो"), ("hi", "तीन"))
+    >>> corpus = Corpus(Sentence((word,), language=language) for language, word in words)
+    >>> [sentence.language for sentence in sample_languages(corpus, 1)]
+    ['en', 'hi']
+    """
+    parts: dict[str, list[Sentence]] = {}
+    for sentence in corpus:
+        parts.setdefault(sentence.language, []).append(sentence)
+    chosen: set[str] = set()
+    for language, sentences in parts.items():
+        try:
+            chosen |= sample(Corpus(sentences), size, protocol, seed).by_id.keys()
+        except SettingsError as error:
+            raise SettingsError(f"{language or 'no language'}: {error}") from error
+    return Corpus(sentence for sentence in corpus if sentence.id in chosen)
+
+
 def id_list(sentences: Iterable[Sentence]) -> str:
     """The ids, one a line; an id that is no plain line, for a line break is in it, stands there as a JSON string.
 

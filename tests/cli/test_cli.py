@@ -9,13 +9,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
 from nersery import Entity, Sentence, io
-from nersery.cli import app, corpora, methods, models, recipes  # noqa: F401 - they add their commands
+from nersery.cli import app, corpora, methods, models, recipes, suggestions  # noqa: F401 - they add their commands
 from nersery.loop import FileJob
 from tests.forks import Server
 from tests.standins import environment, files, sentences, tiny, write_data, write_recipe
@@ -88,17 +89,21 @@ class TestHelp:
             assert " ".join(line.split()) in shown
 
     @pytest.mark.parametrize("example", [e for name in COMMANDS for e in examples(name)], ids=" ".join)
-    def test_the_examples_work(self, example: list[str], folder: Path, tiny_model: str, tagger: Path):
+    def test_the_examples_work(
+        self, example: list[str], folder: Path, tiny_model: str, tiny_masked_lm: str, tagger: Path
+    ):
         prepare(folder, example, tiny_model, tagger)
         if example[0] == "train":
             example = [*example, "--set", "epochs=1", "--set", f"model={tiny_model}"]
         if example[0] == "run":
             example = [*example, "--set", f"tagger.model={tiny_model}", "--set", "tagger.steps=1"]
+        if example[0] == "suggest":
+            example = [on_tiny(*pair, tiny_masked_lm) for pair in pairwise(["", *example])]
         before = set(files(folder))
         result = call(*example)
         assert result.code == 0, result.err
         assert result.out
-        assert set(files(folder)) > before or example[0] in ("stats", "list", "evaluate")
+        assert set(files(folder)) > before or example[0] in ("stats", "list", "evaluate", "suggest", "novelty")
 
     def test_the_whole(self):
         result = call("--help")
@@ -108,6 +113,13 @@ class TestHelp:
 
     def test_without_a_command_it_helps(self):
         assert "Usage" in call().out + call().err
+
+
+def on_tiny(option: str, value: str, model: str) -> str:
+    """What follows an option of `suggest`, with a tiny model in place of any other."""
+    if option == "--method":
+        return f"{value} model={model}" + (" epochs=1" if value.startswith("melm") else "")
+    return model if option == "--model" else value
 
 
 def prepare(folder: Path, example: list[str], tiny_model: str, tagger: Path) -> None:
@@ -131,7 +143,7 @@ def prepare(folder: Path, example: list[str], tiny_model: str, tagger: Path) -> 
     for name in ("predicted", "better"):
         io.write(test, f"{name}.jsonl")
     io.write([sentence.with_entities(()) for sentence in test], "baseline.jsonl")
-    if example[0] == "select":
+    if example[0] in ("select", "novelty"):
         assert call("augment", "train.conll", "more.jsonl", *AUGMENT).code == 0
 
 
@@ -150,6 +162,8 @@ class TestQuickness:
             ["list", "recipes"],
             ["run", "nowhere"],
             ["augment", "train.conll", "out.jsonl", *AUGMENT],
+            ["novelty", "train.conll", "--gold", "dev.conll"],
+            ["suggest", "train.conll", "--method", "mention_replacement"],
         ],
         ids=lambda args: args[0],
     )
@@ -221,6 +235,7 @@ class TestStreams:
             ["list", "mention_replacement", "--json"],
             ["evaluate", "test.conll", "test.conll", "--json"],
             ["evaluate", "test.conll", "test.conll", "--against", "test.conll", "--samples", "100", "--json"],
+            ["novelty", "test.conll", "--gold", "train.conll", "--json"],
             ["run", "demo", "--check", "--json"],
         ],
         ids=" ".join,
@@ -247,6 +262,7 @@ class TestStreams:
             ["augment", "EXAMPLE", "x.jsonl", *AUGMENT, "--learn-from", "EXAMPLE"],
             ["select", "EXAMPLE", "x.jsonl", "--method", "duplicates", "--gold", "EXAMPLE", "--held-out", "EXAMPLE"],
             ["evaluate", "EXAMPLE", "EXAMPLE", "--against", "EXAMPLE", "--samples", "100"],
+            ["novelty", "EXAMPLE", "--gold", "EXAMPLE"],
             ["train", "EXAMPLE", "t", "--method", "memory", "--dev", "EXAMPLE"],
         ],
         ids=lambda args: args[0],

@@ -13,7 +13,7 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,20 @@ from nersery.augment.base import Augmenter, augment, step, tasks
 from nersery.data import UNKNOWN_COLUMN
 from nersery.errors import NerseryError, SettingsError
 from nersery.loop import Reject, Result, collect, run
+from tests import fakes
 
 TABLE = object()
 """Stands for the path of the table of synonyms below."""
+VECTORS = object()
+"""Stands for the word vectors below, which are the same for all languages."""
 SETTINGS: dict[str, dict[str, Any]] = {
+    "bda": {"model": fakes.NOTHING},
+    "cbt": {"model": fakes.LABELS, "words": 2},
+    "code_mixing": {"rate": 0.7, "vectors": VECTORS},
+    "label_conditioned": {"model": fakes.DEFINITIONS, "words": 2},
     "label_wise_token_replacement": {"rate": 0.5},
+    "masked_entity": {"model": fakes.NOTHING},
+    "melm": {"model": fakes.TAGS},
     "mention_replacement": {"rate": 0.5},
     "shuffle_within_segments": {"rate": 0.7},
     "synonym_replacement": {"rate": 0.5, "table": TABLE},
@@ -36,6 +45,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
 """What to build each method with; a method that is missing here fails `test_every_method_is_covered`."""
 METHODS = registry.names("augment")
 TYPES = ("PER", "LOC", "creative work")
+LANGUAGES = ("hi", "ta", "zh", "ar", "en", "tr")
+"""One for each of the scripts below; the other sentences take turns."""
 COPIES = 3
 
 Part = tuple[str, str]
@@ -50,7 +61,8 @@ SCRIPTS: tuple[tuple[Part, ...], ...] = (
 )
 
 
-def _of_parts(parts: Iterable[Part], id_: str) -> Sentence:
+def _of_parts(parts: Iterable[Part], number: int) -> Sentence:
+    """A sentence in one of the languages."""
     words: list[str] = []
     entities = []
     for type_, text in parts:
@@ -58,7 +70,8 @@ def _of_parts(parts: Iterable[Part], id_: str) -> Sentence:
         words += text.split(" ")
         if type_ != "o":
             entities.append(Entity(start, len(words), type_))
-    return Sentence(tuple(words), tuple(entities), id=id_, columns=(tuple(words),))
+    language = LANGUAGES[number % len(LANGUAGES)]
+    return Sentence(tuple(words), tuple(entities), id=f"s{number}", language=language, columns=(tuple(words),))
 
 
 def _random_parts(rng: random.Random) -> list[Part]:
@@ -79,13 +92,13 @@ def make_corpus() -> Corpus:
         [("o", "o.1 o.2 o.3 o.4")],
     ]
     parts = corners + [_random_parts(rng) for _ in range(60)]
-    return Corpus(_of_parts(each, f"s{number}") for number, each in enumerate(parts))
+    return Corpus(_of_parts(each, number) for number, each in enumerate(parts))
 
 
 def make_scripts() -> Corpus:
     """Sentences of six scripts, each with a second reading so that there is something to draw."""
     parts = [*SCRIPTS, *(tuple(reversed(each)) for each in SCRIPTS)]
-    return Corpus(_of_parts(each, f"s{number}") for number, each in enumerate(parts))
+    return Corpus(_of_parts(each, number) for number, each in enumerate(parts))
 
 
 def owners(corpus: Corpus) -> dict[str, str]:
@@ -119,8 +132,23 @@ def write_table(corpora: Iterable[Corpus], folder: Path) -> Path:
     return path
 
 
+def write_vectors(corpora: Iterable[Corpus], table: Path) -> None:
+    """A vector for each word, in a file beside the table."""
+    rng = random.Random(3)
+    words = sorted({word for corpus in corpora for word in owners(corpus)})
+    lines = [" ".join([word, *(f"{rng.gauss(0, 1):.3f}" for _ in range(8))]) for word in words]
+    vectors_beside(table).write_text("\n".join([f"{len(words)} 8", *lines, ""]), "utf-8")
+
+
+def vectors_beside(table: Path) -> Path:
+    return table.with_name("words.vec")
+
+
 def settings_of(name: str, table: Path) -> dict[str, Any]:
-    return {key: str(table) if value is TABLE else value for key, value in SETTINGS[name].items()}
+    values: dict[object, Any] = {TABLE: str(table), VECTORS: dict.fromkeys(LANGUAGES, str(vectors_beside(table)))}
+    return {
+        key: values[value] if value is TABLE or value is VECTORS else value for key, value in SETTINGS[name].items()
+    }
 
 
 def make(name: str, table: Path) -> Augmenter:
@@ -143,6 +171,13 @@ def by_id(result: Result) -> dict[str, Sentence | Reject]:
     return found
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _fake_language_models() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        fakes.install(patch, owners(make_scripts()))
+        yield
+
+
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
     return make_corpus()
@@ -150,7 +185,10 @@ def corpus() -> Corpus:
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_table([make_corpus(), make_scripts()], tmp_path_factory.mktemp("table"))
+    corpora = [make_corpus(), make_scripts()]
+    path = write_table(corpora, tmp_path_factory.mktemp("table"))
+    write_vectors(corpora, path)
+    return path
 
 
 def test_every_method_is_covered() -> None:
@@ -233,7 +271,7 @@ class TestMethod:
     def test_what_training_has_not_seen_passes_through(self, name: str, corpus: Corpus, table: Path) -> None:
         method = make(name, table)
         method.fit(corpus)
-        unseen = [_of_parts([("o", "never seen"), ("NEW", "NEW.1 NEW.2")], "new")]
+        unseen = [_of_parts([("o", "never seen"), ("NEW", "NEW.1 NEW.2")], 1000)]
         result = collect(run(tasks(unseen, 20), step(method, 0)))
         assert result.tally.read == 20
         assert all(types_over(sentence)[-1] == "NEW" for sentence in result.corpus)
@@ -295,15 +333,18 @@ def test_hash_seed_does_not_matter(table: Path) -> None:
 
 def _text_in_a_process(table: Path, hash_seed: str) -> str:
     command = [sys.executable, "-P", __file__, str(table)]
-    environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
+    root = str(Path(__file__).parents[2])
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": root}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
 
 def _main(table: Path) -> None:
     """Print the result of every method; run in processes with different hash seeds."""
     corpus = make_corpus()
-    for name in METHODS:
-        print(text_of(augment(corpus, make(name, table))))
+    with pytest.MonkeyPatch.context() as patch:
+        fakes.install(patch, owners(make_scripts()))
+        for name in METHODS:
+            print(text_of(augment(corpus, make(name, table))))
 
 
 if __name__ == "__main__":

@@ -158,7 +158,7 @@ def test_markdown_has_the_figures():
     row = next(line for line in text.splitlines() if line.startswith("| mention_replacement"))
     assert cells(row) == [
         "mention_replacement", "49.6 ± 0.4", "47.2 ± 0.4", "48.3 ± 0.4", "+2.1", "0.4 to 3.8", "0.018",
-        "0.037", "339 to 347",
+        "0.037", "339 to 347", "478 to 494",
     ]  # fmt: skip
     assert "⟨**agnès varda** · PER⟩" in text
     assert "- duplicates: read 860, kept 850, rejected 10 (of another 8, of gold 2)" in text
@@ -192,6 +192,42 @@ def test_a_sample_without_a_size_is_no_sample_and_nersery_has_one_version():
     assert names == ["| nersery | 0.1.0 |"]
 
 
+def in_languages(report, *names):
+    """The report with scores by language, and a file of each for testing."""
+    for arm in report["arms"]:
+        arm["per_language"] = dict.fromkeys(names, arm["per_type"]["PER"])
+    test = report["data"]["test"]
+    languages = {name: {**test, "path": f"{name}.conll"} for name in names}
+    report["data"]["test"] = {key: test[key] for key in ("sentences", "words", "types")} | {"languages": languages}
+    return report
+
+
+def test_scores_and_files_by_language():
+    report = in_languages(with_evil(build()), "en", EVIL[0], "a|b", "")
+    page = Page(render_html(report))
+    assert page.open == []
+    names = [tag for tag, _ in page.tags]
+    assert "script" not in names
+    assert names.count("caption") == names.count("table")
+    assert {"id": "languages", "aria-labelledby": "languages-title"} in [attributes for _, attributes in page.tags]
+    assert EVIL[0] + ".conll" in page.text
+    assert "test (en, 300 sentences)" in page.text
+    lines = render_markdown(report).split("\n")
+    start = lines.index("## F1 by language") + 2
+    rows = lines[start : lines.index("", start)]
+    assert cells(rows[0])[:2] == ["language", "gold mentions"]
+    assert [cells(row)[0] for row in rows[2:]] == ["none named", "&lt;script&gt;alert(1)&lt;/script&gt;", "a\\", "en"]
+    assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1
+    per_type = next(line for line in lines if line.startswith("| PER | 214"))
+    assert cells(rows[-1])[1:] == cells(per_type)[1:]
+    assert "- test (en, 300 sentences): en.conll (sha256 9f86" in "\n".join(lines)
+
+
+def test_without_languages_nothing_is_said_of_them():
+    for text in (Page(render_html(build())).text, render_markdown(build())):
+        assert "language" not in text.lower()
+
+
 def keys(value, path=()):
     """The paths of all keys, one for each shape; what a sentence is made of must be there."""
     if isinstance(value, dict) and "words" not in value:
@@ -212,7 +248,7 @@ def small():
     }
     for arm in report["arms"]:
         arm["per_type"] = {"PER": arm["per_type"]["PER"]}
-    return report
+    return in_languages(report, "hi")
 
 
 @pytest.mark.parametrize("path", [path for path in keys(small()) if path[-1] != "child"], ids=str)

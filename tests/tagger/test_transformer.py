@@ -8,6 +8,7 @@ import torch
 from nersery.data import Entity, Sentence
 from nersery.errors import DataError, MissingResourceError, SettingsError
 from nersery.lm.load import ModelSource
+from nersery.progress import Progress
 from nersery.tagger.base import load_tagger, strict_f1
 from nersery.tagger.tagset import TagSet
 from nersery.tagger.transformer import TransformerTagger
@@ -35,7 +36,7 @@ def small(model: str, **settings) -> TransformerTagger:
 
 @pytest.mark.parametrize("kind", ["wordpiece", "bytes", "unigram"])
 @pytest.mark.parametrize(("head", "scheme"), [("linear", "IOB2"), ("crf", "BIOES")])
-def test_it_learns_saves_and_loads(kind, head, scheme, tiny_models, tmp_path: Path) -> None:
+def test_it_learns_saves_and_loads(kind, head, scheme, tiny_models, tmp_path: Path, capsys) -> None:
     tagger = small(str(tiny_models[kind]), head=head, scheme=scheme)
     history = tagger.fit(GOLD, GOLD)
     predicted = tagger.predict(GOLD)
@@ -43,7 +44,9 @@ def test_it_learns_saves_and_loads(kind, head, scheme, tiny_models, tmp_path: Pa
     assert history["best_step"] <= history["steps"] == 60
     assert [s.id for s in predicted] == [s.id for s in GOLD]
     assert all(0 < e.score <= 1 for s in predicted for e in s.entities)
+    capsys.readouterr()
     tagger.save(tmp_path / "tagger")
+    assert capsys.readouterr() == ("", "")
     assert not [p for p in (tmp_path / "tagger").iterdir() if p.suffix in (".bin", ".pt", ".pkl")]
     again = load_tagger(tmp_path / "tagger")
     assert [s.entities for s in again.predict(GOLD)] == [s.entities for s in predicted]
@@ -269,6 +272,46 @@ def test_saving_over_another_tagger_leaves_nothing_of_it(tiny_model, tmp_path: P
     loaded = load_tagger(tmp_path / "tagger")
     assert loaded._crf is None
     assert not (tmp_path / "tagger" / "crf.safetensors").exists()
+
+
+def all_weights(tagger: TransformerTagger) -> torch.Tensor:
+    return torch.cat([p.detach().flatten() for p in tagger._trained_parts().parameters()])
+
+
+@pytest.fixture
+def stopped(tiny_model, tmp_path: Path, monkeypatch) -> Path:
+    """The state of a training that ended before its eighth step."""
+    monkeypatch.setattr("nersery.lm.checkpoint.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("nersery.lm.checkpoint.LARGEST_SHARE", float("inf"))
+    tagger, left = small(tiny_model, steps=12, evaluate_every=3), iter(range(7))
+    original = tagger._loss
+    monkeypatch.setattr(tagger, "_loss", lambda batch: (next(left), original(batch))[1])
+    with pytest.raises(StopIteration):
+        tagger.fit(GOLD, GOLD[:4], seed=2, folder=tmp_path / "state")
+    return tmp_path / "state"
+
+
+def test_a_training_that_was_stopped_goes_on(tiny_model, stopped: Path) -> None:
+    whole, again = (small(tiny_model, steps=12, evaluate_every=3) for _ in range(2))
+    expected = whole.fit(GOLD, GOLD[:4], seed=2)
+    progress = Progress("train", quiet=True)
+    assert again.fit(GOLD, GOLD[:4], seed=2, folder=stopped, progress=progress) == expected
+    assert (progress.done, progress.total, progress.resumed) == (12, 12, 7)
+    assert torch.equal(all_weights(whole), all_weights(again))
+
+
+def test_a_training_goes_on_with_nothing_else(tiny_model, stopped: Path) -> None:
+    other = [GOLD[0].with_entities(()), *GOLD[1:]]
+    for difference, gold, dev, changes in (
+        ("gold: there", other, GOLD[:4], {}),
+        ("dev: there", GOLD, other[:4], {}),
+        ("dev: there", GOLD, [], {}),
+        ("settings.dropout: there None, asked for 0.3", GOLD, GOLD[:4], {"dropout": 0.3}),
+        ("seed: there 2, asked for 3", GOLD, GOLD[:4], {"seed": 3}),
+    ):
+        tagger = small(tiny_model, steps=12, evaluate_every=3, dropout=changes.get("dropout"))
+        with pytest.raises(SettingsError, match=difference):
+            tagger.fit(gold, dev, seed=changes.get("seed", 2), folder=stopped)
 
 
 def test_the_crf_in_training_stays_where_it_is(tiny_model, monkeypatch) -> None:

@@ -6,17 +6,45 @@ import random
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from nersery import loop
 from nersery.data import Entity, Origin, Sentence
 from nersery.errors import DataError, NerseryError, SettingsError
 from nersery.loop import BATCH_SIZE, Outcome, Reject, Result
+from nersery.progress import Progress
 from nersery.registry import name_of
 from nersery.rng import item_rng
+
+if TYPE_CHECKING:
+    from nersery.lm.masked import Guess
 
 UNCHANGED = "unchanged"
 Task = tuple[Sentence, int]
 """A sentence and the number of the copy to make of it, from 1."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a method that trains a model is given beside the gold sentences; the others leave it alone.
+
+    Args:
+        dev: Sentences to choose the best weights by; empty keeps the last ones.
+        seed: Of all chance in the training.
+        progress: Where it shows its steps.
+        folder: Where it keeps what it needs to go on after a kill; None keeps nothing. Whoever names the
+            folder removes it, and names it for no other sentences or settings.
+    """
+
+    dev: Sequence[Sentence] = ()
+    seed: int = 0
+    progress: Progress | None = None
+    folder: Path | None = None
+
+
+NO_TRAINING = Training()
 
 
 class Augmenter(ABC):
@@ -26,8 +54,17 @@ class Augmenter(ABC):
     says how *one* sentence changes; ids, origin, copies, seeds, batches and rejects belong to the loop.
     """
 
-    def fit(self, sentences: Iterable[Sentence]) -> None:  # noqa: B027 - most methods need it, some do not
+    def fit(  # noqa: B027 - most methods need it, some do not
+        self, sentences: Iterable[Sentence], training: Training = NO_TRAINING
+    ) -> None:
         """Learn from the gold sentences; called once, before anything is generated."""
+
+    def check(self) -> None:  # noqa: B027 - only methods on pretrained models need it
+        """Refuse what is not there (a model, a file) before any other work is done.
+
+        Raises:
+            MissingResourceError: Naming it.
+        """
 
     @abstractmethod
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
@@ -44,6 +81,21 @@ class Augmenter(ABC):
         return [_generated(self, sentence, rng) for sentence, rng in zip(sentences, rngs, strict=True)]
 
 
+@runtime_checkable
+class Suggester(Protocol):
+    """An augmenter that can also say which words it holds probable in a place, as those on a masked language model."""
+
+    def suggest(
+        self, sentences: Sequence[Sentence], places: Sequence[Sequence[int]], top_k: int
+    ) -> list[list[list[Guess]]]:
+        """For each place of each sentence the most probable words, the best first.
+
+        Args:
+            places: For each sentence the positions of its words to guess, in order; all of them are hidden at once.
+            top_k: The most words for a place.
+        """
+
+
 def _generated(method: Augmenter, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
     try:
         return method.generate(sentence, rng)
@@ -51,7 +103,7 @@ def _generated(method: Augmenter, sentence: Sentence, rng: random.Random) -> Sen
         raise NerseryError(f"method {name_of(method)} made an invalid sentence of {sentence.id}: {error}") from error
 
 
-def check_rate(rate: float) -> None:
+def check_rate(rate: float, name: str = "rate") -> None:
     """Refuse what is not a probability; for the ``__post_init__`` of methods with a rate.
 
     Raises:
@@ -62,7 +114,7 @@ def check_rate(rate: float) -> None:
     nersery.errors.SettingsError: rate is 1.5, expected a probability from 0 to 1
     """
     if not (isinstance(rate, int | float) and 0 <= rate <= 1):
-        raise SettingsError(f"rate is {rate!r}, expected a probability from 0 to 1")
+        raise SettingsError(f"{name} is {rate!r}, expected a probability from 0 to 1")
 
 
 def unfitted(method: Augmenter) -> NerseryError:
@@ -162,6 +214,7 @@ def augment(
     copies: int = 1,
     seed: int = 0,
     batch_size: int = BATCH_SIZE,
+    dev: Sequence[Sentence] = (),
 ) -> Result:
     """Fit a method on a corpus and make new sentences out of it, in memory.
 
@@ -169,6 +222,7 @@ def augment(
         corpus: Labelled sentences; read twice, so not a one-way iterator.
         copies: How many new sentences to try for each sentence.
         batch_size: Sentences handed to the method at once; it changes speed, never results.
+        dev: For methods that train a model: sentences to choose the best weights by.
 
     Raises:
         SettingsError: When the corpus is a one-way iterator.
@@ -184,5 +238,5 @@ def augment(
     ['Grace Hopper wrote', 'Ada spoke']
     """
     loop.refuse_one_way(corpus)
-    method.fit(corpus)
+    method.fit(corpus, Training(dev, seed))
     return loop.collect(loop.run(tasks(corpus, copies), step(method, seed), batch_size=batch_size))

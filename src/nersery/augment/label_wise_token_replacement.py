@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from nersery.augment.base import Augmenter, check_rate, unfitted
+from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_rate, unfitted
 from nersery.augment.wordlists import check_file, read_words
 from nersery.data import Edit, Sentence
 from nersery.errors import DataError
@@ -49,7 +49,7 @@ class LabelWiseTokenReplacement(Augmenter):
         check_rate(self.rate)
         check_file(self.stop_words)
 
-    def fit(self, sentences: Iterable[Sentence]) -> None:
+    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Count how often each word stands under each tag.
 
         Raises:

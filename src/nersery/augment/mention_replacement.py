@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from nersery.augment.base import Augmenter, check_rate, unfitted
+from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_rate, unfitted
 from nersery.data import Edit, Sentence
 from nersery.errors import DataError
 from nersery.loop import Reject
@@ -43,7 +43,7 @@ class MentionReplacement(Augmenter):
     def __post_init__(self) -> None:
         check_rate(self.rate)
 
-    def fit(self, sentences: Iterable[Sentence]) -> None:
+    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Learn the distinct mentions of each type.
 
         Raises:

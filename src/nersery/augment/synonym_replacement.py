@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from nersery.augment.base import Augmenter, check_rate, unfitted
+from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_rate, unfitted
 from nersery.augment.thesaurus import Synonyms, check_wordnet, read_table, read_wordnet
 from nersery.augment.wordlists import check_file, read_words
 from nersery.data import Edit, Sentence
@@ -55,7 +55,7 @@ class SynonymReplacement(Augmenter):
         check_file(self.stop_words)
         check_file(self.table) if self.table else check_wordnet(self.wordnet)
 
-    def fit(self, sentences: Iterable[Sentence]) -> None:
+    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Read the synonyms; the sentences do not matter.
 
         Raises:

@@ -224,12 +224,12 @@ def list_(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="augment, select, tagger, recipes, presets, protocols, repairs, examples; or the name of a method."
+            help="augment, select, tagger, recipes, presets, protocols, repairs, types, examples; or a method's name."
         ),
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Show what there is: methods with their settings, recipes, presets, protocols, repairs."""
+    """Show what there is: methods with their settings, recipes, presets, protocols, repairs, types."""
     listings = _listings()
     if what is None or what in listings:
         chosen = {what: listings[what]()} if what else {key: make() for key, make in listings.items()}
@@ -245,7 +245,7 @@ def list_(
 
 
 def _listings() -> dict[str, Any]:
-    from nersery import recipe, sampling, tags
+    from nersery import definitions, recipe, sampling, tags
 
     def methods(kind: str) -> dict[str, str]:
         return {name: registry.summary(kind, name) for name in registry.names(kind)}
@@ -266,6 +266,7 @@ def _listings() -> dict[str, Any]:
             name: (protocol.__doc__ or "").split("\n")[0] for name, protocol in sampling.PROTOCOLS.items()
         },
         "repairs": lambda: {name: repair.summary for name, repair in tags.REPAIRS.items()},
+        "types": definitions.known,
         "examples": examples,
     }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import asdict
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -17,6 +19,7 @@ from nersery.cli.options import (
     Settings,
     Source,
     Target,
+    check_training,
     content_of,
     file_job,
     open_corpus,
@@ -24,6 +27,7 @@ from nersery.cli.options import (
     reads_corpora,
     refuse_same_file,
     report_repairs,
+    resumed,
 )
 from nersery.disk import files_in
 from nersery.loop import BATCH_SIZE
@@ -46,6 +50,9 @@ def augment(
     learn_from: Annotated[
         str | None, typer.Option(help="Labelled sentences to learn from; else the input itself.")
     ] = None,
+    dev: Annotated[
+        str | None, typer.Option(help="Labelled sentences to choose the best weights by, for methods that train.")
+    ] = None,
     batch_size: BatchSize = BATCH_SIZE,
     force: Force = False,
     json: AsJson = False,
@@ -54,25 +61,33 @@ def augment(
     reading: io.ReadOptions,
 ) -> None:
     """Make new labelled sentences; the output holds the new ones only, rejects lie beside it with their reasons."""
-    from nersery.augment.base import step, tasks
+    from nersery.augment.base import Training, step, tasks
     from nersery.overrides import settings_of
     from nersery.progress import Progress
 
-    refuse_same_file(target, source, *([learn_from] if learn_from else ()))
+    others = [name for name in (learn_from, dev) if name]
+    refuse_same_file(target, source, *others)
     chosen = settings_of(settings or [])
     augmenter = registry.create("augment", method, chosen)
     corpus = open_corpus(source, reading, quiet=quiet)
     examples = open_corpus(learn_from, reading, quiet=quiet) if learn_from else corpus
+    held_out = [open_corpus(dev, reading, quiet=quiet)] if dev else []
     job = file_job(
         target,
         {
             "augment": method, "settings": chosen, "files": files_in(chosen), "copies": copies, "seed": seed,
-            "inputs": content_of(corpus, examples), "reading": asdict(reading),
+            "inputs": content_of(corpus, examples, *held_out), "reading": asdict(reading),
         },
     )  # fmt: skip
     job.check_target(overwrite=force)
+    training = target.with_name(target.name + ".training")
+    check_training(training)
+    augmenter.check()
     corpus.check()
-    augmenter.fit(examples)
+    dev_sentences = [sentence for split in held_out for sentence in split]
+    with Progress(f"{method}: learn", quiet=quiet) as progress:
+        given = Training(dev_sentences, seed, progress, training)
+        resumed(partial(augmenter.fit, examples, given), training, force=force)
     with Progress(method, quiet=quiet) as progress:
         tally = job.run(
             tasks(corpus.outcomes(), copies),
@@ -81,6 +96,7 @@ def augment(
             progress=progress,
             overwrite=force,
         )
+    shutil.rmtree(training, ignore_errors=True)
     report_repairs(corpus, quiet=quiet)
     print_tally(target, tally, as_json=json)
 

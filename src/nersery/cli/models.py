@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
@@ -23,6 +24,7 @@ from nersery.cli.options import (
     Settings,
     Source,
     Target,
+    check_training,
     content_of,
     file_job,
     input_path,
@@ -33,6 +35,7 @@ from nersery.cli.options import (
     refuse_odd_bytes,
     refuse_same_file,
     report_repairs,
+    resumed,
 )
 from nersery.data import Corpus
 from nersery.disk import files_in
@@ -61,7 +64,7 @@ def train(
     *,
     reading: io.ReadOptions,
 ) -> None:
-    """Train a tagger on one or several files, e.g. gold and generated sentences."""
+    """Train a tagger on one or several files, e.g. gold and generated sentences. The same command resumes."""
     from nersery.overrides import settings_of
     from nersery.progress import Progress
     from nersery.recipe import with_preset
@@ -73,6 +76,8 @@ def train(
     *names, folder_name = files
     folder = Path(folder_name)
     _check_folder(folder, force=force)
+    training = folder.with_name(folder.name + ".training")
+    check_training(training)
     problems: list[str] = []
     chosen = with_preset(settings_of(settings or []) | ({"preset": preset} if preset else {}), problems)
     if problems:
@@ -85,8 +90,10 @@ def train(
     report_repairs(*sources, *dev_source, quiet=quiet)
     with _replaced(folder) as unfinished:
         with Progress("train", quiet=quiet) as progress:
-            history = tagger.fit(gold, dev_sentences, seed=seed, progress=progress)
+            fit = partial(tagger.fit, gold, dev_sentences, seed=seed, progress=progress, folder=training)
+            history = resumed(fit, training, force=force)
         tagger.save(unfinished)
+    shutil.rmtree(training, ignore_errors=True)
     best = max((evaluation["score"] for evaluation in history["evaluations"]), default=None)
     if json:
         best_step = None if best is None else history["best_step"]

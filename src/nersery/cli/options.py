@@ -5,19 +5,23 @@ from __future__ import annotations
 import functools
 import inspect
 import json
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
 from nersery import __version__, io
 from nersery.disk import content_hash
-from nersery.errors import SettingsError, did_you_mean
+from nersery.errors import NerseryError, SettingsError, did_you_mean
 from nersery.loop import FileJob, Tally, rejects_of
 from nersery.overrides import EXAMPLE_PREFIX
+from nersery.progress import NO_NOTES
 from nersery.recipe import LARGEST_SEED, MOST_SAMPLES, shipped
+
+T = TypeVar("T")
 
 Target = Annotated[Path, typer.Argument(help="The file to write: .jsonl, .conll or .txt.", metavar="OUTPUT")]
 Source = Annotated[str, typer.Argument(help="A corpus, or - for standard input.", metavar="INPUT")]
@@ -33,7 +37,16 @@ Seed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="The 
 Samples = Annotated[int, typer.Option(min=100, max=MOST_SAMPLES, help="Bootstrap resamplings.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the output, or a job that was left unfinished.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress and no notes.")]
+
+
+def _hush(context: typer.Context, quiet: bool) -> bool:
+    """Print no notes until the command ends."""
+    token = NO_NOTES.set(quiet)
+    context.call_on_close(lambda: NO_NOTES.reset(token))
+    return quiet
+
+
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=_hush, help="No progress and no notes.")]
 
 _READING: dict[str, Any] = {
     "format": Annotated[
@@ -210,3 +223,31 @@ def print_tally(target: Path, tally: Tally, *, as_json: bool) -> None:
 def print_json(value: Any) -> None:
     """A result for scripts."""
     print(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def check_training(folder: Path) -> None:
+    """Refuse to keep a training in a folder with somebody else's files, for it is removed in the end."""
+    if not folder.exists():
+        return
+    from nersery.lm.checkpoint import is_foreign
+
+    if is_foreign(folder):
+        raise SettingsError(
+            f"{folder} holds files of no unfinished training, and they are not overwritten even by --force. "
+            "Move them, or choose another folder"
+        )
+
+
+def resumed(fit: Callable[[], T], folder: Path, *, force: bool) -> T:
+    """Go on with an unfinished training; one that cannot go on is started anew when forced."""
+    try:
+        return fit()
+    except NerseryError as error:
+        from nersery.lm.checkpoint import BrokenStateError, OtherTrainingError
+
+        if not isinstance(error, BrokenStateError | OtherTrainingError):
+            raise
+        if not force:
+            raise type(error)(f"{error}, or use --force") from None
+    shutil.rmtree(folder)
+    return fit()

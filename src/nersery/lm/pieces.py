@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from nersery.errors import SettingsError
+from nersery.lm.cloze import OWN
 
 MAX_PIECES = 512
 """The longest window; some models claim to read any length."""
@@ -45,9 +46,14 @@ class Window:
 class PieceEncoder:
     """Cuts words into pieces, each word by itself, as ``is_split_into_words`` does but once a distinct word.
 
+    A word that looks like a special token (``[SEP]``) is text like any other.
+
     Args:
         tokenizer: Of transformers, fast or slow.
         max_pieces: The longest window, special tokens included; None takes what the tokenizer and the model allow.
+
+    Attributes:
+        own: The ids that words beginning with `OWN` stand for; the caller's to fill.
     """
 
     def __init__(self, tokenizer: Any, max_pieces: int | None = None) -> None:
@@ -58,7 +64,9 @@ class PieceEncoder:
         if self.max_pieces <= len(self.prefix) + len(self.suffix):
             raise SettingsError(f"a window of {self.max_pieces} pieces has no room for a word. Use a larger max_pieces")
         self._lead = " " if _is_byte_level(tokenizer) else ""
+        self._special = frozenset(tokenizer.all_special_ids)  # a unigram vocabulary finds them in words, too
         self._cache: dict[str, tuple[int, ...]] = {}
+        self.own: dict[str, tuple[int, ...]] = {}
 
     @property
     def pad(self) -> int:
@@ -72,9 +80,15 @@ class PieceEncoder:
             if len(self._cache) > CACHED_WORDS:
                 self._cache.clear()
                 new = list(dict.fromkeys(words))
-            encoded = self.tokenizer([self._lead + word for word in new], add_special_tokens=False)["input_ids"]
+            self._cache.update((word, self.own[word]) for word in new if word.startswith(OWN))
+            new = [word for word in new if not word.startswith(OWN)]
+        if new:
+            texts = [self._lead + word for word in new]
+            encoded = self.tokenizer(texts, add_special_tokens=False, split_special_tokens=True)["input_ids"]
             unknown = self.tokenizer.unk_token_id
             nothing = (unknown if unknown is not None else self.pad,)
+            if unknown is not None:
+                encoded = [[unknown if piece in self._special else piece for piece in ids] for ids in encoded]
             self._cache.update((word, tuple(ids) or nothing) for word, ids in zip(new, encoded, strict=True))
         return [self._cache[word] for word in words]
 
@@ -90,19 +104,52 @@ class PieceEncoder:
             return ""
         return f"{100 * unknown:.0f} % of the words are unknown to it, the others come in {mean:.1f} pieces on average"
 
-    def windows(self, words: Sequence[str]) -> list[Window]:
+    def windows(self, words: Sequence[str], condition: Sequence[str] = ()) -> list[Window]:
         """The windows of a sentence, one when it fits; neighbours share about a quarter of their pieces.
 
         A single word longer than a window is shown by its beginning; it keeps its place and gets its result.
+
+        Args:
+            condition: Words that stand in front of every window as a text of their own.
+
+        Raises:
+            SettingsError: When the condition takes more than half of a window.
         """
-        room = self.max_pieces - len(self.prefix) - len(self.suffix)
+        prefix = self._prefix(condition)
+        room = self.max_pieces - len(prefix) - len(self.suffix)
         pieces = [ids[:room] for ids in self.pieces(words)]
         spans = _spans([len(ids) for ids in pieces], room, overlap=room // 4)
         borders = [0, *((a[1] + b[0] + 1) // 2 for a, b in itertools.pairwise(spans)), len(words)]
-        return [self._window(pieces, span, (borders[number], borders[number + 1])) for number, span in enumerate(spans)]
+        return [
+            self._window(prefix, pieces, span, (borders[number], borders[number + 1]))
+            for number, span in enumerate(spans)
+        ]
 
-    def _window(self, pieces: Sequence[tuple[int, ...]], span: tuple[int, int], core: tuple[int, int]) -> Window:
-        ids = list(self.prefix)
+    def _prefix(self, condition: Sequence[str]) -> tuple[int, ...]:
+        """What stands in front of a sentence: the special tokens, and the condition with a separator behind it."""
+        if not condition:
+            return self.prefix
+        room = (self.max_pieces - len(self.prefix) - len(self.suffix)) // 2
+        ids = [piece for word in self.pieces(condition) for piece in word]
+        if len(ids) > room:
+            raise SettingsError(
+                f'"{" ".join(condition):.60}" has {len(ids)} pieces, and only {room} fit in front of a sentence. '
+                "Shorten it"
+            )
+        return (*self.prefix, *ids, *self.suffix[:1])
+
+    def word_spans(self, window: Window) -> list[tuple[int, int]]:
+        """For each word of a window the positions ``[start, end)`` of its pieces."""
+        return list(itertools.pairwise((*window.firsts, len(window.pieces) - len(self.suffix))))
+
+    def _window(
+        self,
+        prefix: Sequence[int],
+        pieces: Sequence[tuple[int, ...]],
+        span: tuple[int, int],
+        core: tuple[int, int],
+    ) -> Window:
+        ids = list(prefix)
         firsts = []
         for word in pieces[span[0] : span[1]]:
             firsts.append(len(ids))

@@ -7,16 +7,19 @@ chance must be ours for the same seed to give the same bytes.
 from __future__ import annotations
 
 import contextlib
-import copy
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import count, islice
+from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from nersery.errors import SettingsError
+from nersery import __version__
+from nersery.errors import DataError, SettingsError
+from nersery.lm.checkpoint import Checkpoint, Tensors, opened, put_weights, restore, snapshot, weights_of
 from nersery.lm.load import Precision, autocast
 from nersery.progress import Progress
 
@@ -94,68 +97,170 @@ class History:
 def train(
     model: nn.Module,
     examples: Sequence[Example],
-    loss_of: Callable[[Sequence[Example]], Tensor],
+    loss_of: Callable[[Sequence[Any]], Tensor],
     plan: TrainingPlan,
     *,
     seed: int,
     device: torch.device,
+    draw: Callable[[Example, int, int], Any] | None = None,
     evaluate: Callable[[], float] | None = None,
     is_new: Callable[[str], bool] = lambda name: False,
     progress: Progress | None = None,
+    folder: Path | None = None,
+    fingerprint: Mapping[str, Any] | None = None,
 ) -> History:
     """Train a model in place, and leave it with the weights of its best evaluation.
 
     Args:
-        examples: Whatever ``loss_of`` understands; each pass sees them in a new order.
-        loss_of: The mean loss of a batch, run under autocast.
+        examples: Each pass sees them in a new order, a function of the seed.
+        loss_of: The mean loss of a batch of examples, or of what ``draw`` made of them, run under autocast.
+        draw: Makes of an example, its index and the number of the pass, from 0, what this pass sees of it, e.g. with
+            other masks than the last; chance in it must come from these numbers.
         evaluate: A score, higher is better; None keeps the last weights.
         is_new: Whether a parameter of that name was not pretrained.
+        folder: Where to keep the state, in a folder of this training alone: after a kill the same call goes on, after
+            the end it loads the weights. The caller removes it. None keeps nothing.
+        fingerprint: What the result depends on beside plan and seed, as JSON values; a folder of another is refused.
 
     Raises:
-        SettingsError: When the loss is no longer a number.
+        DataError: When there is no example.
+        SettingsError: When the loss is no longer a number, or the folder holds the state of another training.
+        NerseryError: When that state is broken.
+        OSError: When the disk is full.
     """
-    total, every = plan.total_steps(len(examples)), plan.evaluation_steps(len(examples))
-    optimizer = _optimizer(model, plan, is_new)
-    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: _rate(step, total, plan))
-    evaluations: list[Evaluation] = []
-    best: Evaluation | None = None
-    best_weights: dict[str, Tensor] = {}
-    losses: list[Tensor] = []
-    step = 0
-    batches = _batches(examples, plan.batch_size, seed)
-    model.train()
-    for step in range(1, total + 1):
-        with autocast(device, plan.precision):  # entered anew each step: it keeps the weights it has cast
-            loss = loss_of(next(batches))
-        loss.backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(model.parameters(), plan.clip)
-        optimizer.step()
-        scheduler.step()
-        optimizer.zero_grad(set_to_none=True)
-        losses.append(loss.detach())
-        if progress is not None:
-            progress.advance(note=f"dev {best.score:.3f}" if best else "")
-        if step % every == 0 or step == total:
-            mean_loss = _mean_loss(losses, step)
-            losses.clear()
-            if evaluate is None:
-                continue
-            model.eval()
-            evaluations.append(Evaluation(step, round(mean_loss, 4), evaluate()))
-            model.train()
-            if best is None or evaluations[-1].score > best.score:
-                best = evaluations[-1]
-                best_weights = copy.deepcopy(model.state_dict())
-            elif plan.patience is not None and _without_gain(evaluations, best) >= plan.patience:
-                break
-    if best is not None and best is not evaluations[-1]:
-        model.load_state_dict(best_weights)
+    if not examples:
+        raise DataError("there is no example to train on", fix="give at least one")
+    depends_on = {
+        **(fingerprint or {}),
+        "nersery": __version__,
+        "plan": asdict(plan),
+        "seed": seed,
+        "examples": len(examples),
+        "weights": {name: list(tensor.shape) for name, tensor in weights_of(model).items()},
+    }
+    training = _Training(model, _optimizer(model, plan, is_new), plan, len(examples), device)
+    with opened(folder, depends_on) as checkpoint:
+        if checkpoint is not None:
+            checkpoint.load(training.adopt)
+        if progress is not None and training.step:
+            progress.advance(training.step, resumed=True, note=training.note)
+        if not training.finished:
+            batches = islice(_batches(len(examples), plan.batch_size, seed), training.step, training.total)
+            training.run(_drawn(examples, batches, draw), loss_of, evaluate, progress, checkpoint)
     model.eval()
-    return History(tuple(evaluations), best, step)
+    return History(tuple(training.evaluations), training.best, training.step)
 
 
-def _without_gain(evaluations: Sequence[Evaluation], best: Evaluation) -> int:
-    return len(evaluations) - 1 - evaluations.index(best)
+@dataclass
+class _Training:
+    """A training under way; all that changes in it is kept on disk."""
+
+    model: nn.Module
+    optimizer: torch.optim.Optimizer
+    plan: TrainingPlan
+    examples: int
+    device: torch.device
+    step: int = 0
+    losses: list[Tensor] = field(default_factory=list)
+    """Those since the last evaluation."""
+    evaluations: list[Evaluation] = field(default_factory=list)
+    best: Evaluation | None = None
+    best_weights: Tensors = field(default_factory=dict)
+    finished: bool = False
+
+    @property
+    def note(self) -> str:
+        """What the progress shows."""
+        return f"dev {self.best.score:.3f}" if self.best else ""
+
+    @property
+    def total(self) -> int:
+        """Steps in all, unless patience ends."""
+        return self.plan.total_steps(self.examples)
+
+    def run(
+        self,
+        batches: Iterable[Sequence[Any]],
+        loss_of: Callable[[Sequence[Any]], Tensor],
+        evaluate: Callable[[], float] | None,
+        progress: Progress | None,
+        checkpoint: Checkpoint | None,
+    ) -> None:
+        """Take the remaining steps, and put the best weights back."""
+        every = self.plan.evaluation_steps(self.examples)
+        self.model.train()
+        for batch in batches:
+            self._take_step(loss_of, batch)
+            if progress is not None:
+                progress.advance(note=self.note)
+            if (self.step % every == 0 or self.step == self.total) and self._is_enough(evaluate):
+                break
+            if checkpoint is not None and checkpoint.is_due:
+                checkpoint.save(self._facts(), self._parts())
+        if self.best is not None and self.best is not self.evaluations[-1]:
+            put_weights(self.model, self.best_weights)
+        self.finished = True
+        if checkpoint is not None:
+            checkpoint.save(self._facts(), self._parts())
+
+    def _take_step(self, loss_of: Callable[[Sequence[Any]], Tensor], batch: Sequence[Any]) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = group["highest_rate"] * _rate(self.step, self.total, self.plan)
+        with autocast(self.device, self.plan.precision):  # entered anew each step: it keeps the weights it has cast
+            loss = loss_of(batch)
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.model.parameters(), self.plan.clip)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.losses.append(loss.detach())
+        self.step += 1
+
+    def _is_enough(self, evaluate: Callable[[], float] | None) -> bool:
+        """Evaluate, keep the weights if they are the best so far, and say whether patience has run out."""
+        mean_loss = _mean_loss(self.losses, self.step)
+        self.losses.clear()
+        if evaluate is None:
+            return False
+        self.model.eval()
+        self.evaluations.append(Evaluation(self.step, round(mean_loss, 4), evaluate()))
+        self.model.train()
+        if self.best is None or self.evaluations[-1].score > self.best.score:
+            self.best = self.evaluations[-1]
+            self.best_weights = {name: tensor.clone() for name, tensor in weights_of(self.model).items()}
+            return False
+        without_gain = len(self.evaluations) - 1 - self.evaluations.index(self.best)
+        return self.plan.patience is not None and without_gain >= self.plan.patience
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "step": self.step,
+            "finished": self.finished,
+            "evaluations": [asdict(evaluation) for evaluation in self.evaluations],
+            "best": self.best.step if self.best else None,
+        }
+
+    def _parts(self) -> dict[str, Tensors]:
+        if self.finished:
+            return {f"final-{self.step}": snapshot(self.model, None, self.device)}
+        now = snapshot(self.model, self.optimizer, self.device)
+        if self.losses:
+            now["losses"] = torch.stack(self.losses)
+        best = {f"best-{self.best.step}": self.best_weights} if self.best else {}
+        return {f"step-{self.step}": now, **best}
+
+    def adopt(self, facts: Mapping[str, Any], parts: Mapping[str, Tensors]) -> None:
+        """Go on where an earlier call was."""
+        self.step, self.finished = facts["step"], facts["finished"]
+        self.evaluations = [Evaluation(**evaluation) for evaluation in facts["evaluations"]]
+        now = parts[f"{'final' if self.finished else 'step'}-{self.step}"]
+        restore(now, self.model, self.optimizer, self.device)
+        if "losses" in now:
+            self.losses = list(now["losses"].to(self.device, copy=True))
+        if facts["best"] is not None:
+            self.best = next(evaluation for evaluation in self.evaluations if evaluation.step == facts["best"])
+        if self.best is not None and not self.finished:
+            weights = parts[f"best-{self.best.step}"]
+            self.best_weights = {name: tensor.to(self.device, copy=True) for name, tensor in weights.items()}
 
 
 def _mean_loss(losses: Sequence[Tensor], step: int) -> float:
@@ -167,12 +272,22 @@ def _mean_loss(losses: Sequence[Tensor], step: int) -> float:
     return mean
 
 
-def _batches(examples: Sequence[Example], batch_size: int, seed: int) -> Iterator[list[Example]]:
+def _batches(examples: int, batch_size: int, seed: int) -> Iterator[tuple[int, list[int]]]:
+    """Without end, the number of the pass and the indices of a batch's examples; a function of the seed."""
     generator = torch.Generator().manual_seed(seed)
-    while True:
-        order = torch.randperm(len(examples), generator=generator).tolist()
-        for start in range(0, len(order), batch_size):
-            yield [examples[index] for index in order[start : start + batch_size]]
+    for number in count():
+        order = torch.randperm(examples, generator=generator).tolist()
+        for start in range(0, examples, batch_size):
+            yield number, order[start : start + batch_size]
+
+
+def _drawn(
+    examples: Sequence[Example],
+    batches: Iterable[tuple[int, list[int]]],
+    draw: Callable[[Example, int, int], Any] | None,
+) -> Iterator[list[Any]]:
+    for number, indices in batches:
+        yield [draw(examples[index], index, number) if draw else examples[index] for index in indices]
 
 
 def _rate(step: int, total: int, plan: TrainingPlan) -> float:
@@ -193,7 +308,7 @@ def _optimizer(model: nn.Module, plan: TrainingPlan, is_new: Callable[[str], boo
     parameters: list[dict[str, Any]] = [
         {
             "params": members,
-            "lr": (plan.head_learning_rate if new else None) or plan.learning_rate,
+            "highest_rate": (plan.head_learning_rate if new else None) or plan.learning_rate,
             "weight_decay": plan.weight_decay if decays and plan.optimizer == "adamw" else 0.0,
         }
         for (new, decays), members in groups.items()

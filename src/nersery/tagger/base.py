@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 from nersery.data import Sentence
+from nersery.disk import files_in
 from nersery.errors import DataError, MissingResourceError
 from nersery.progress import Progress
 from nersery.registry import get, name_of
@@ -34,14 +36,18 @@ class Tagger(ABC):
         *,
         seed: int = 0,
         progress: Progress | None = None,
+        folder: Path | None = None,
     ) -> dict[str, Any]:
         """Train, keep the weights that are best on dev, and tell the course of it as JSON values.
 
         Args:
             dev: Sentences to choose the best weights by; empty keeps the last ones.
+            folder: Where a training that takes long keeps its state, as `nersery.lm.training.train` does: after a
+                kill the same call goes on. It is this training's alone; the caller removes it once the tagger is saved.
 
         Raises:
             DataError: When there is nothing to learn from.
+            SettingsError: When the folder holds the state of another training.
         """
 
     @abstractmethod
@@ -91,6 +97,18 @@ def describe(tagger: Tagger, settings: dict[str, Any], history: dict[str, Any]) 
     """The content of the description file."""
     content = {"tagger": name_of(tagger), "settings": settings, "history": history}
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+
+
+def training_record(settings: Mapping[str, Any], gold: Sequence[Sentence], dev: Sequence[Sentence]) -> dict[str, Any]:
+    """What a training depends on beside its seed, as JSON values; a hash stands for the sentences."""
+    return {"settings": dict(settings), "files": files_in(settings), "gold": _hash(gold), "dev": _hash(dev)}
+
+
+def _hash(sentences: Sequence[Sentence]) -> str:
+    digest = hashlib.sha256()
+    for sentence in sentences:
+        digest.update(json.dumps([sentence.words, sentence.labels]).encode())
+    return digest.hexdigest()
 
 
 def require_labels(gold: Sequence[Sentence]) -> None:

@@ -20,11 +20,20 @@ from torch import Tensor, nn
 
 from nersery.data import Entity, Sentence
 from nersery.errors import MissingResourceError, SettingsError
-from nersery.lm.load import ModelSource, Precision, autocast, os_errors, pick_device, warn
+from nersery.lm.load import (
+    ModelSource,
+    Precision,
+    autocast,
+    os_errors,
+    pick_device,
+    positions,
+    quiet_transformers,
+    warn,
+)
 from nersery.lm.pieces import PieceEncoder, Window, collate
 from nersery.lm.training import Optimizer, Schedule, TrainingPlan, seeded, train
 from nersery.progress import Progress
-from nersery.tagger.base import DESCRIPTION, Tagger, describe, require_labels, strict_f1
+from nersery.tagger.base import DESCRIPTION, Tagger, describe, require_labels, strict_f1, training_record
 from nersery.tagger.crf import ConditionalRandomField
 from nersery.tagger.tagset import OutputScheme, TagSet
 
@@ -136,6 +145,10 @@ class TransformerTagger(Tagger):
         return self._tags.types
 
     @property
+    def _settings(self) -> dict[str, Any]:
+        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
+
+    @property
     def _source(self) -> ModelSource:
         return ModelSource(self.model, self.revision, self.trust_remote_code)
 
@@ -151,6 +164,7 @@ class TransformerTagger(Tagger):
         *,
         seed: int = 0,
         progress: Progress | None = None,
+        folder: Path | None = None,
     ) -> dict[str, Any]:
         """Train; see `Tagger.fit`. A type that only dev has is learnt by nobody and counts as missed."""
         require_labels(gold)
@@ -171,6 +185,8 @@ class TransformerTagger(Tagger):
                 evaluate=(lambda: strict_f1(dev, self.predict(dev))) if dev else None,
                 is_new=lambda name: not name.startswith(f"network.{network.base_model_prefix}."),
                 progress=progress,
+                folder=folder,
+                fingerprint=training_record(self._settings, gold, dev),
             )
         self.history = {
             "seed": seed,
@@ -223,7 +239,7 @@ class TransformerTagger(Tagger):
         device = pick_device(self.device)
         self._network, self._tags = network.to(device).eval(), tags
         self._crf = crf.to(device) if crf is not None else None
-        limits = [limit for limit in (self.max_pieces, _positions(network)) if limit]
+        limits = [limit for limit in (self.max_pieces, positions(network)) if limit]
         self._encoder = PieceEncoder(tokenizer, min(limits) if limits else None)
 
     @property
@@ -311,15 +327,14 @@ class TransformerTagger(Tagger):
         """Write a Hugging Face folder, the CRF beside it in a file of its own, and our description."""
         network, encoder = self._ready
         folder.mkdir(parents=True, exist_ok=True)
-        with os_errors():
+        with os_errors(), quiet_transformers():
             network.save_pretrained(folder)
             encoder.tokenizer.save_pretrained(folder)
             if self._crf is not None:
                 save_file(self._crf.state_dict(), folder / CRF_FILE)
             else:
                 (folder / CRF_FILE).unlink(missing_ok=True)
-        settings = {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
-        settings["head"] = "linear" if self._crf is None else "crf"
+        settings = {**self._settings, "head": "linear" if self._crf is None else "crf"}
         (folder / DESCRIPTION).write_text(describe(self, settings, self.history), "utf-8")
 
     @classmethod
@@ -355,17 +370,6 @@ class TransformerTagger(Tagger):
         tagger._adopt(network, source.tokenizer(), tags, crf)
         tagger.history = saved.get("history", {})
         return tagger
-
-
-def _positions(network: Any) -> int | None:
-    """How many pieces a network has positions for; None when it says nothing."""
-    positions = getattr(network.config, "max_position_embeddings", None)
-    if positions is None or positions < 1:
-        return None
-    for name, module in network.named_modules():
-        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
-            return int(positions - module.padding_idx - 1)  # RoBERTa and its kin count from behind the padding id
-    return int(positions)
 
 
 def _outside_base(network: Any) -> list[nn.Module]:

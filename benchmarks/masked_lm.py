@@ -1,0 +1,193 @@
+"""Speed of the masked-language-model engine: fine-tuning against a bare PyTorch loop, filling against the plain way.
+
+    .venv/bin/python benchmarks/masked_lm.py [CORPUS] [--model NAME]
+
+CORPUS is a labelled file; without one the shipped example is used. The bare loop has the same model, batch size,
+optimizer and precision, with all masks drawn beforehand, and nothing else. The plain way to generate pads each
+sentence to 128 pieces, runs the whole output layer over all of them, takes two passes a batch, and has 30 masked
+copies of each sentence built beforehand, as scripts of papers do.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import random
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from nersery import io
+from nersery.augment.base import step, tasks
+from nersery.augment.linearization import linearize, token_descriptions
+from nersery.augment.masking import hidden_in_mentions
+from nersery.augment.melm import MELM
+from nersery.data import Corpus, Sentence
+from nersery.lm.cloze import Cloze
+from nersery.lm.gaps import GapEncoder
+from nersery.lm.load import ModelSource, autocast
+from nersery.lm.masked import MaskedLM, fine_tuning_plan
+from nersery.loop import collect, run
+from nersery.recipe import shipped
+
+EPOCHS, BATCH_SIZE, RATE = 3, 30, 3e-4
+PADDED = 128
+COPIES_BUILT = 30
+REPEATS = 3
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def opened(name: str, gold: Sequence[Sentence]) -> MaskedLM:
+    model = MaskedLM(ModelSource(name))
+    model.add_tokens(token_descriptions({e.type for s in gold for e in s.entities}, (), {}))
+    return model
+
+
+def mentions_hidden(sentence: Sentence, rng: random.Random) -> Cloze:
+    shown = linearize(sentence)
+    return Cloze(shown.words, tuple(shown.places[p] for e in sentence.entities for p in range(e.start, e.end)))
+
+
+# --- fine-tuning ----------------------------------------------------------------------------------------------------
+
+
+def ours(model: MaskedLM, gold: Sequence[Sentence], epochs: int = EPOCHS) -> None:
+    plan = fine_tuning_plan(epochs, BATCH_SIZE, RATE, model.precision)
+    model.fine_tune(gold, mentions_hidden, plan, rate=0.7)
+
+
+def masked_beforehand(model: MaskedLM, gold: Sequence[Sentence]) -> list[list[dict[str, torch.Tensor]]]:
+    """Batches of tensors for the bare loop, an epoch a list."""
+    gaps, rng = GapEncoder(model.encoder, model.mask), random.Random(0)
+    epochs = []
+    for _ in range(EPOCHS):
+        rows = [row for s in rng.sample(gold, len(gold)) for row in gaps.hidden(mentions_hidden(s, rng), 0.7, rng)]
+        epochs.append([tensors(rows[n : n + BATCH_SIZE], model) for n in range(0, len(rows), BATCH_SIZE)])
+    return epochs
+
+
+def tensors(rows: Sequence[Any], model: MaskedLM) -> dict[str, torch.Tensor]:
+    length = max(len(row.window.pieces) for row in rows)
+    ids = torch.full((len(rows), length), model.encoder.pad)
+    labels = torch.full((len(rows), length), -100)
+    for number, row in enumerate(rows):
+        ids[number, : len(row.window.pieces)] = torch.tensor(row.window.pieces)
+        labels[number, list(row.positions)] = torch.tensor(row.targets)
+    return {"input_ids": ids, "attention_mask": (ids != model.encoder.pad).long(), "labels": labels}
+
+
+def bare_loop(network: Any, epochs: Sequence[Sequence[dict[str, torch.Tensor]]]) -> None:
+    """What a user would write by hand: transformers' model and its loss, Adam, autocast."""
+    optimizer = torch.optim.Adam(network.parameters(), lr=RATE, fused=True)
+    network.train()
+    for batch in itertools.chain.from_iterable(epochs):
+        with autocast(network.device, "auto"):
+            loss = network(**batch).loss
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+    network.eval()
+
+
+# --- generation -----------------------------------------------------------------------------------------------------
+
+
+def fitted(name: str, gold: Sequence[Sentence]) -> MELM:
+    """A method whose model was not fine-tuned, which takes the same time to generate."""
+    method = MELM(model=name)
+    method._lm = opened(name, gold)
+    return method
+
+
+def generate(method: MELM, corpus: Corpus) -> int:
+    return collect(run(tasks(corpus, 3), step(method, 0))).tally.read
+
+
+@torch.inference_mode()
+def plain_way(model: MaskedLM, corpus: Corpus) -> int:
+    """Masked copies beforehand, every row 128 pieces long, two passes of the whole model a batch."""
+    gaps, rng = GapEncoder(model.encoder, model.mask), random.Random(0)
+    copies = [
+        (
+            shown,
+            places,
+            gaps.with_masks(Cloze(shown.words, tuple(shown.places[p] for p in places)), [(model.mask,)] * len(places)),
+        )
+        for sentence in corpus
+        for _ in range(COPIES_BUILT)
+        for shown, places in [(linearize(sentence), hidden_in_mentions(sentence, 0.5, rng))]
+    ]
+    wanted = [row for number in range(3) for _, _, rows in copies[number::COPIES_BUILT] for row in rows]
+    ids = torch.full((len(wanted), PADDED), model.encoder.pad)
+    for number, row in enumerate(wanted):
+        pieces = row.window.pieces[:PADDED]
+        ids[number, : len(pieces)] = torch.tensor(pieces)
+    for start in range(0, len(ids), BATCH_SIZE):
+        batch = ids[start : start + BATCH_SIZE]
+        for _ in range(2):
+            with autocast(model.network.device, "auto"):
+                logits = model.network(input_ids=batch, attention_mask=(batch != model.encoder.pad).long()).logits
+        for row, scores in zip(wanted[start : start + BATCH_SIZE], logits.float(), strict=True):
+            for position in row.positions:
+                if position < PADDED:
+                    pieces = scores[position].topk(5).indices.tolist()
+                    model.encoder.tokenizer.decode([rng.choice(pieces)])
+    return len(wanted)
+
+
+# --- the report -----------------------------------------------------------------------------------------------------
+
+
+def memory(epochs: int, corpus: str, model: str) -> int:
+    """Peak memory of a process that fine-tunes for so many epochs, in MiB."""
+    command = [sys.executable, __file__, corpus, "--model", model, "--epochs-only", str(epochs)]
+    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[-1])
+
+
+def main() -> None:
+    """Print seconds and ratios of one run."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("corpus", nargs="?", default=str(shipped("examples") / "train.conll"))
+    parser.add_argument("--model", default="bundled")
+    parser.add_argument("--epochs-only", type=int, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    corpus = Corpus(s for s in io.read(arguments.corpus) if s.entities)
+    gold = list(corpus)[:150]
+    if arguments.epochs_only:
+        ours(opened(arguments.model, gold), gold[:30], arguments.epochs_only)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+        return
+    timings: dict[str, list[float]] = {"bare": [], "ours": [], "plain": [], "filled": []}
+    for _ in range(REPEATS):
+        model = opened(arguments.model, gold)
+        batches = masked_beforehand(model, gold)
+        timings["bare"].append(seconds(partial(bare_loop, model.network, batches)))
+        timings["ours"].append(seconds(partial(ours, opened(arguments.model, gold), gold)))
+        part, method = Corpus(gold[:40]), fitted(arguments.model, gold)
+        timings["plain"].append(seconds(partial(plain_way, model, part)) / (3 * len(part)))
+        timings["filled"].append(seconds(partial(generate, method, corpus)) / (3 * len(corpus)))
+    median = {name: statistics.median(values) for name, values in timings.items()}
+    print(f"{torch.get_num_threads()} threads, model {arguments.model}, {len(gold)} sentences, median of {REPEATS}")
+    print(f"fine-tuning, {EPOCHS} epochs: bare loop {median['bare']:.1f} s, ours {median['ours']:.1f} s, ", end="")
+    print(f"{median['ours'] / median['bare']:.2f} times")
+    print(f"filling: the plain way {1 / median['plain']:.0f} sentences/s, ours {1 / median['filled']:.0f}, ", end="")
+    print(f"{median['plain'] / median['filled']:.1f} times")
+    few, many = (memory(epochs, arguments.corpus, arguments.model) for epochs in (2, 40))
+    print(f"memory of fine-tuning 30 sentences: {few} MiB in 2 epochs, {many} MiB in 40")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,277 @@
+"""Train the masked language model that comes with nersery; README.md beside this file tells what came out.
+
+    python models/masked_lm/train.py --text DIR --work DIR [--pieces 3.5e6] [--device cuda]
+
+The same command again goes on where it stopped. It writes ``curve.jsonl`` into the working folder while it trains,
+and ``masked_lm.safetensors`` at the end: what was learnt on top of the bundled encoder, as `nersery.lm.bundled`
+reads it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+from nersery.lm import bundled
+from nersery.lm.load import autocast, pick_device
+
+CORPORA = ("wikitext2", "squad_sentences", "textbooks", "wikipedia_crowd")
+HELD_OUT = 0.1
+"""Share of WikiText-2, its end, that is only measured on."""
+WINDOW = 126
+SHORTEST = 8
+MASK_RATE, HELD_OUT_RATE = 0.2, 0.15
+KEPT_RATE = 0.1
+"""Share of the chosen pieces that stay visible and must be told all the same, as in BERT."""
+RATES = {"encoder": 5e-4, "head": 2e-3}
+WARMUP = 0.06
+PIECES_A_STEP = 4096
+CHECKPOINT_SECONDS = 120
+CURVE_PIECES = 100_000
+
+Ids = NDArray[np.int64]
+Rows = list[NDArray[np.uint16]]
+
+
+# --- text ---------------------------------------------------------------------------------------------------------
+
+
+def clean(line: str) -> str:
+    """A line without WikiText's marks; what they hid is unknown, and never asked for."""
+    for mark, plain in ((" @-@ ", "-"), (" @,@ ", ","), (" @.@ ", "."), ("<unk>", "[UNK]"), ("``", '"'), ("''", '"')):
+        line = line.replace(mark, plain)
+    return re.sub(r"\s+", " ", line).strip()
+
+
+def read(path: Path) -> list[str]:
+    """The sentences and paragraphs of a file, without headings and scraps."""
+    lines = [clean(line) for line in path.read_text("utf-8").splitlines()]
+    return [line for line in lines if len(line.split()) >= 5 and not line.startswith("= ")]
+
+
+def rows_of(lines: list[str], tokenizer: Any) -> Rows:
+    """Pieces of at most 128 with the special tokens."""
+    rows = []
+    for ids in tokenizer(lines, add_special_tokens=False)["input_ids"]:
+        for start in range(0, len(ids), WINDOW):
+            part = ids[start : start + WINDOW]
+            if len(part) >= SHORTEST:
+                row = [tokenizer.cls_token_id, *part, tokenizer.sep_token_id]
+                rows.append(np.array(row, dtype=np.uint16))
+    return rows
+
+
+def load_text(folder: Path, tokenizer: Any) -> tuple[Rows, Rows]:
+    """Rows to train on, and held-out ones."""
+    train: Rows = []
+    held_out: Rows = []
+    for name in CORPORA:
+        lines = read(folder / f"{name}.txt")
+        if name == "wikitext2":
+            cut = int(len(lines) * (1 - HELD_OUT))
+            lines, rest = lines[:cut], lines[cut:]
+            held_out = rows_of(rest, tokenizer)
+        rows = rows_of(lines, tokenizer)
+        print(f"{name}: {len(rows)} rows, {sum(map(len, rows))} pieces", flush=True)
+        train += rows
+    return train, held_out
+
+
+def batches(rows: Rows, seed: int) -> Iterator[list[int]]:
+    """Endless batches of rows of like length; a function of the seed alone."""
+    lengths = np.array([len(row) for row in rows])
+    chance = np.random.default_rng(seed)
+    while True:
+        order = chance.permutation(len(rows))
+        for start in range(0, len(order), 8192):
+            part = order[start : start + 8192]
+            part = part[np.argsort(lengths[part], kind="stable")]
+            filled: list[list[int]] = [[]]
+            for index in part.tolist():
+                if filled[-1] and (len(filled[-1]) + 1) * lengths[index] > PIECES_A_STEP:
+                    filled.append([])
+                filled[-1].append(index)
+            for number in chance.permutation(len(filled)).tolist():
+                yield filled[number]
+
+
+def padded(rows: Rows, indices: list[int]) -> Ids:
+    """Rows side by side. Shape: (rows, pieces)."""
+    ids = np.zeros((len(indices), max(len(rows[i]) for i in indices)), dtype=np.int64)
+    for number, index in enumerate(indices):
+        ids[number, : len(rows[index])] = rows[index]
+    return ids
+
+
+# --- model --------------------------------------------------------------------------------------------------------
+
+
+class Trainer:
+    """The model in training, with all that a checkpoint holds."""
+
+    def __init__(self, rows: Rows, pieces: int, device: torch.device, seed: int = 0) -> None:
+        self.rows, self.pieces, self.device, self.seed = rows, pieces, device, seed
+        self.tokenizer = AutoTokenizer.from_pretrained(bundled.folder())
+        torch.manual_seed(seed)
+        model = AutoModelForMaskedLM.from_pretrained(bundled.folder())
+        counts = np.bincount(np.concatenate(rows), minlength=model.config.vocab_size) + 0.5
+        model.cls.predictions.bias.data = torch.tensor(np.log(counts / counts.sum()), dtype=torch.float32)
+        for module in model.modules():
+            if isinstance(module, nn.Dropout):
+                module.p = 0.0  # no text is seen often enough to be learnt by heart
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_(bundled.is_learnt(name))
+        self.model = model.to(device)
+        self.learnt = {name: p for name, p in model.named_parameters() if p.requires_grad}
+        groups = [
+            {"params": [p for n, p in self.learnt.items() if n.startswith("cls") == head], "rate": RATES[part]}
+            for part, head in (("encoder", False), ("head", True))
+        ]
+        self.optimizer = torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=0.0, fused=True)
+        self.step = self.seen = 0
+        self.seconds = 0.0
+
+    def masked(self, ids: Ids, rate: float, kept: float, chance: np.random.Generator) -> tuple[Tensor, Tensor, Tensor]:
+        """Rows with pieces masked, where, and what stood there; special and unknown pieces are never chosen."""
+        chosen = ~np.isin(ids, self.tokenizer.all_special_ids) & (chance.random(ids.shape) < rate)
+        shown = ids.copy()
+        shown[chosen & (chance.random(ids.shape) >= kept)] = self.tokenizer.mask_token_id
+        arrays = (shown, chosen, ids[chosen])
+        return tuple(torch.from_numpy(array).to(self.device) for array in arrays)  # type: ignore[return-value]
+
+    def logits(self, shown: Tensor, chosen: Tensor) -> Tensor:
+        """Scores of all pieces at the chosen places. Shape: (chosen, vocabulary)."""
+        states = self.model.bert(input_ids=shown, attention_mask=(shown != 0).long())[0][chosen]
+        scores: Tensor = self.model.cls(states)
+        return scores
+
+    def train_on(self, indices: list[int]) -> float:
+        """One step; the loss of its batch."""
+        part = self.seen / self.pieces
+        factor = min(1.0, (part + 1e-3) / WARMUP) if part < WARMUP else max(0.0, (1 - part) / (1 - WARMUP))
+        for group in self.optimizer.param_groups:
+            group["lr"] = group["rate"] * factor
+        ids = padded(self.rows, indices)
+        shown, chosen, targets = self.masked(ids, MASK_RATE, KEPT_RATE, np.random.default_rng([self.seed, self.step]))
+        with autocast(self.device, "auto"):
+            scores = self.logits(shown, chosen)
+        loss = nn.functional.cross_entropy(scores.float(), targets)
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(list(self.learnt.values()), 1.0)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.seen += int((ids != 0).sum())
+        self.step += 1
+        return loss.item()
+
+    @torch.inference_mode()
+    def accuracy(self, held_out: Rows) -> float:
+        """Share of masked held-out pieces whose best guess is right; the masks are the same each time."""
+        chance = np.random.default_rng(1)
+        right = asked = 0
+        order = sorted(range(len(held_out)), key=lambda index: len(held_out[index]))
+        with autocast(self.device, "auto"):
+            for start in range(0, len(order), 32):
+                ids = padded(held_out, order[start : start + 32])
+                shown, chosen, targets = self.masked(ids, HELD_OUT_RATE, 0.0, chance)
+                right += int((self.logits(shown, chosen).argmax(-1) == targets).sum())
+                asked += len(targets)
+        return right / asked
+
+    # --- checkpoints ----------------------------------------------------------------------------------------------
+
+    def save(self, path: Path) -> None:
+        """All that is needed to go on."""
+        state = {f"weight.{name}": p.detach() for name, p in self.learnt.items()}
+        for name, parameter in self.learnt.items():
+            for key in ("exp_avg", "exp_avg_sq"):
+                state[f"{key}.{name}"] = self.optimizer.state[parameter][key]
+        progress = {"step": self.step, "seen": self.seen, "seconds": round(self.seconds), "pieces": self.pieces}
+        save_file(state, path.with_suffix(".part"), metadata={k: str(v) for k, v in progress.items()})
+        os.replace(path.with_suffix(".part"), path)
+
+    def load(self, path: Path) -> None:
+        """Go on from a checkpoint."""
+        from safetensors import safe_open
+
+        with safe_open(path, framework="pt") as file:
+            progress = {key: int(value) for key, value in file.metadata().items()}
+        if progress["pieces"] != self.pieces:
+            print(f"the training was to have {progress['pieces']} pieces, and goes on to {self.pieces}", flush=True)
+        self.step, self.seen, self.seconds = progress["step"], progress["seen"], progress["seconds"]
+        state = load_file(path)
+        for name, parameter in self.learnt.items():
+            parameter.data.copy_(state[f"weight.{name}"])
+            moments = {key: state[f"{key}.{name}"].to(self.device) for key in ("exp_avg", "exp_avg_sq")}
+            self.optimizer.state[parameter] = {"step": torch.tensor(float(self.step)), **moments}
+
+
+def train(trainer: Trainer, held_out: Rows, work: Path) -> None:
+    """Train to the end, with a point of the curve now and then and a checkpoint in time."""
+    checkpoint, curve = work / "checkpoint.safetensors", work / "curve.jsonl"
+    if checkpoint.exists():
+        trainer.load(checkpoint)
+    started = saved = time.monotonic() - trainer.seconds
+    losses: list[float] = []
+    for number, indices in enumerate(batches(trainer.rows, trainer.seed)):
+        if number < trainer.step:
+            continue
+        if trainer.seen >= trainer.pieces:
+            break
+        before = trainer.seen // CURVE_PIECES
+        losses.append(trainer.train_on(indices))
+        trainer.seconds = time.monotonic() - started
+        if trainer.seen // CURVE_PIECES > before:
+            point = {
+                "pieces": trainer.seen,
+                "seconds": round(trainer.seconds),
+                "loss": round(float(np.mean(losses)), 3),
+                "held_out_accuracy": round(trainer.accuracy(held_out), 4),
+            }
+            losses.clear()
+            print(point, flush=True)
+            with curve.open("a") as stream:
+                stream.write(json.dumps(point) + "\n")
+        if time.monotonic() - saved > CHECKPOINT_SECONDS:
+            trainer.save(checkpoint)
+            saved = time.monotonic()
+    trainer.save(checkpoint)
+
+
+def main() -> None:
+    """Train, write what was learnt, and measure what was written."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument(
+        "--text", type=Path, required=True, help="folder with " + ", ".join(f"{n}.txt" for n in CORPORA)
+    )
+    parser.add_argument("--work", type=Path, required=True, help="folder for checkpoints and results")
+    parser.add_argument("--pieces", type=float, default=3.5e6, help="length of the training")
+    parser.add_argument("--device", default="auto")
+    arguments = parser.parse_args()
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    train_rows, held_out = load_text(arguments.text, AutoTokenizer.from_pretrained(bundled.folder()))
+    trainer = Trainer(train_rows, int(arguments.pieces), pick_device(arguments.device))
+    train(trainer, held_out, arguments.work)
+    target = arguments.work / "masked_lm.safetensors"
+    trained = trainer.accuracy(held_out)
+    bundled.save_masked_lm(trainer.model, target)
+    bundled.add_masked_lm(trainer.model, target)
+    shipped = trainer.accuracy(held_out)
+    print(f"{target}: {target.stat().st_size} bytes, held-out accuracy {shipped:.4f} ({trained:.4f} before rounding)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,356 @@
+"""Code-mixing: mentions give way to entities of their type in another language."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_rate, unfitted
+from nersery.augment.pools import EntityPool, Mention, known
+from nersery.augment.wordlists import check_file
+from nersery.data import Edit, Sentence
+from nersery.errors import DataError, NerseryError, Problem, SettingsError
+from nersery.loop import Reject
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from nersery.lm.load import ModelSource
+
+    Embeddings = NDArray[np.float32]
+
+Place = tuple[str, str]
+"""A language and a type."""
+Nearest = Mapping[str, Mention]
+"""For each other language the most similar entity of the type."""
+
+MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
+"""A model that is made for what ours does with it: the mean over the pieces."""
+
+NO_ENTITY = "no entities"
+NO_LANGUAGE = "no language"
+NOTHING_TO_PUT_IN = "no entity of its types in another language"
+UNKNOWN = "no known word in its mentions"
+FIX = (
+    'give each sentence its language: in a recipe by a file for each, train = { en = "en.conll", hi = "hi.conll" } '
+    'under [data]; elsewhere by one JSONL file of all languages, in which each sentence has the field "language" (for '
+    "the sentences of a file: nersery convert hi.conll hi.jsonl --language hi)"
+)
+
+
+@dataclass
+class CodeMixing(Augmenter):
+    """Replaces mentions by entities of their type from gold sentences in other languages.
+
+    Each mention, with probability ``rate``, is given a language, drawn evenly from the other languages that have
+    an entity of its type. Of their entities the most similar one takes its place (``ess``, entity similarity
+    search), or any one (``random``); lengths may change, and the sentence keeps its language. Every gold sentence
+    must name its language, and there must be two at least. An entity of the very same words is never put in.
+
+    Similarity is the cosine of embeddings. With ``vectors``, the embedding of an entity is the mean of the vectors
+    of its words, looked up as they are written or else in lower case; one without a known word is neither replaced
+    nor put in. A vectors file is read once, line by line, so it may be larger than the memory.
+
+    Args:
+        rate: Probability in [0, 1] with which a mention is replaced.
+        similarity: ``ess`` puts in the most similar entity, ``random`` any.
+        vectors: For ess: a file of word vectors for each language, e.g. ``{ en = "wiki.en.align.vec", hi = … }``;
+            text as fastText and MUSE write it. All must be aligned, that is, lie in one space.
+        model: For ess in place of ``vectors``: a multilingual sentence encoder, any of Hugging Face by name or
+            folder, or ``bundled``, which knows English alone.
+        revision: Branch, tag or commit of a model on the hub.
+        trust_remote_code: Run code that comes with the model.
+        device: Where the model runs: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
+        precision: ``auto`` computes in bf16 where the processor has it.
+
+    Reference:
+        Ran Zhou et al. (2022). MELM: Data Augmentation with Masked Entity Language Modeling for Low-Resource NER.
+        ACL, section 2.5, "entity similarity search"; section 3.4.2, "Code-Mix-ess" and "Code-Mix-random".
+
+    Departures:
+        - The paper does not say whether all mentions of a sentence are replaced. By default ours are, each with a
+          language drawn for itself.
+        - The paper aligns languages in pairs (MUSE); we take one space for all, as fastText's aligned vectors are.
+          With two languages that is the same.
+        - The paper draws from all other languages. One that has no entity of the type, or none with a known
+          word, is left out of the draw here, so that the mention need not stay.
+        - The paper does not speak of unknown words: we take the mean over the known ones.
+        - The paper may put in an entity of the very same words; ours never does.
+        - A sentence encoder in place of word vectors is our addition.
+    """
+
+    rate: float = 1.0
+    similarity: Literal["ess", "random"] = "ess"
+    vectors: dict[str, str] = field(default_factory=dict)
+    model: str = ""
+    revision: str | None = None
+    trust_remote_code: bool = False
+    device: str = "auto"
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    _pools: dict[Place, EntityPool] = field(default_factory=dict, init=False, repr=False)
+    _languages: Sequence[str] = field(default=(), init=False, repr=False)
+    _nearest: dict[Place, dict[Mention, Nearest]] = field(default_factory=dict, init=False, repr=False)
+    _encoder: Any = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_rate(self.rate)
+        if self.similarity not in ("ess", "random"):
+            raise SettingsError(f'similarity is {self.similarity!r}, expected "ess" or "random"')
+        if self._searches and bool(self.vectors) == bool(self.model):
+            raise SettingsError(
+                'similarity "ess" needs embeddings, either vectors or a model, and '
+                f"{'both are given' if self.model else 'none is given'}. Name a file of aligned word vectors for each "
+                'language, vectors = { en = "wiki.en.align.vec", hi = "wiki.hi.align.vec" }, or a multilingual '
+                f'sentence encoder, model = "{MULTILINGUAL}"; similarity "random" needs neither'
+            )
+        for language, path in self.vectors.items():
+            if not path:
+                raise SettingsError(f"vectors.{language} is empty, expected a file of word vectors")
+            check_file(path)
+
+    @property
+    def _searches(self) -> bool:
+        return self.similarity == "ess"
+
+    def check(self) -> None:
+        """Look for the model, or at the beginning of each file of vectors; see `Augmenter.check`.
+
+        Raises:
+            DataError: When a file holds no vectors, or they are not of one dimension.
+        """
+        if not self._searches:
+            return
+        if self.model:
+            from nersery.lm.load import pick_device
+
+            self._source.config()
+            pick_device(self.device)
+            return
+        from nersery.lm.vectors import read_head
+
+        (first, expected), *others = {path: read_head(path).dimension for path in self.vectors.values()}.items()
+        for path, dimension in others:
+            if dimension != expected:
+                raise DataError(
+                    f"{first} has vectors of {expected} numbers and {path} of {dimension}, so they are not aligned",
+                    fix="take the files of one set of aligned vectors",
+                )
+
+    @property
+    def _source(self) -> ModelSource:
+        from nersery.lm.load import ModelSource
+
+        return ModelSource(self.model, self.revision, self.trust_remote_code)
+
+    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+        """Collect the entities of each language and type; for ess, find the nearest of each in the other languages.
+
+        Raises:
+            DataError: When the sentences are not of two languages at least, or no type occurs in two of them, or a
+                file of vectors is broken.
+            MissingResourceError: When the model cannot be found.
+            SettingsError: When a language has no vectors.
+        """
+        mentions, languages = _mentions(sentences)
+        _require_shared_type(mentions, languages)
+        matrices: dict[Place, Embeddings] = {}
+        if self._searches:
+            self._prepare(mentions)
+            matrices = self._embed_all(mentions)
+            self._tell_of_unknown(matrices)
+        pools = {place: EntityPool.of(members, matrices.get(place)) for place, members in mentions.items()}
+        pools = {place: pool for place, pool in pools.items() if pool.mentions}
+        _require_shared_type(pools, languages, "with a word that the vectors know ")
+        self._pools, self._languages = pools, languages
+        self._nearest = {place: self._search(place, mentions[place], rows) for place, rows in matrices.items()}
+
+    def _prepare(self, mentions: Mapping[Place, Sequence[Mention]]) -> None:
+        """Load the model, or see that there are vectors for all languages, before the first file is read."""
+        if self.model:
+            self._load_encoder(mentions)
+            return
+        lacking = sorted({language for language, _ in mentions} - self.vectors.keys())
+        if lacking:
+            raise SettingsError(
+                f"gold sentences have entities in {', '.join(lacking)}, and there are no vectors for that; there are "
+                f"vectors for {', '.join(sorted(self.vectors))}. Add a file for each language to the setting vectors, "
+                f'as in vectors = {{ {lacking[0]} = "wiki.{lacking[0]}.align.vec", … }}'
+            )
+        self.check()
+
+    def _load_encoder(self, mentions: Mapping[Place, Sequence[Mention]]) -> None:
+        from nersery.lm import bundled
+        from nersery.lm.encoder import TextEncoder
+        from nersery.lm.load import warn
+
+        self._encoder = TextEncoder(self._source, device=self.device, precision=self.precision)
+        words: dict[str, list[str]] = {}
+        for (language, _), members in mentions.items():
+            words.setdefault(language, []).extend(word for mention in members for word in mention)
+        for language in sorted(words):
+            misfit = self._encoder.pieces.misfit(words[language])
+            if self.model == bundled.NAME and not bundled.knows(language):
+                misfit = misfit or "it knows English alone"
+            if misfit:
+                warn(
+                    f'the model "{self.model}" was made for other languages than {language}: {misfit}. Name a '
+                    f"multilingual sentence encoder by the setting model, e.g. {MULTILINGUAL}"
+                )
+
+    def _embed_all(self, mentions: Mapping[Place, Sequence[Mention]]) -> dict[Place, Embeddings]:
+        """The embeddings of mentions, language after language: a file of vectors is read once."""
+        matrices = {}
+        for language in sorted({language for language, _ in mentions}):
+            own = {place: members for place, members in mentions.items() if place[0] == language}
+            different = sorted({mention for members in own.values() for mention in members})
+            rows = {mention: row for row, mention in enumerate(different)}
+            matrix = self._embed(language, different)
+            for place, members in own.items():
+                matrices[place] = matrix[[rows[mention] for mention in members]]
+        return matrices
+
+    def _embed(self, language: str, mentions: Sequence[Mention]) -> Embeddings:
+        """A vector of length 1 for each mention, zeros where no word is known. Shape: (mentions, dimension)."""
+        if self.model:
+            embeddings: Embeddings = self._encoder.sentences(mentions)
+            return embeddings
+        import numpy as np
+
+        from nersery.lm.load import warn
+        from nersery.lm.vectors import read_vectors
+
+        vectors = read_vectors(self.vectors[language], {word for mention in mentions for word in mention})
+        for flaw in vectors.flaws:
+            warn(f"{self.vectors[language]}: {flaw}")
+        return np.stack([vectors.mean(mention) for mention in mentions])
+
+    def _tell_of_unknown(self, matrices: Mapping[Place, Embeddings]) -> None:
+        from nersery.lm.load import warn
+
+        for language in sorted({language for language, _ in matrices}):
+            found = [bool(row) for place, rows in matrices.items() if place[0] == language for row in known(rows)]
+            if not all(found):
+                source = self.vectors.get(language, self.model)
+                warn(
+                    f"{source} has no word of {found.count(False)} of the {len(found)} different mentions in "
+                    f"{language}: these are neither replaced nor put in"
+                )
+
+    def _search(self, place: Place, mentions: Sequence[Mention], matrix: Embeddings) -> dict[Mention, Nearest]:
+        """For each mention of a language and type the nearest entity in each other language."""
+        found: dict[Mention, dict[str, Mention]] = {mention: {} for mention in mentions}
+        for target, pool in self._others(place):
+            for mention, entity in zip(mentions, pool.nearest(mentions, matrix), strict=True):
+                if entity is not None:
+                    found[mention][target] = entity
+        return dict(found)
+
+    def _others(self, place: Place) -> list[tuple[str, EntityPool]]:
+        """The entities of a type in all languages but one, by language."""
+        own, type_ = place
+        pools = [(language, self._pools.get((language, type_))) for language in self._languages if language != own]
+        return [(language, pool) for language, pool in pools if pool is not None]
+
+    def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
+        """The sentence with its mentions replaced."""
+        return self.generate_batch([sentence], [rng])[0]
+
+    def generate_batch(
+        self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]
+    ) -> Sequence[Sentence | Reject]:
+        """One outcome for each sentence; mentions that `fit` has not seen are searched for together."""
+        if not self._pools:
+            raise unfitted(self)
+        try:
+            unseen = self._search_unseen(sentences) if self._searches else {}
+        except DataError as error:  # of the vectors, not of a sentence
+            raise NerseryError(str(error)) from error
+        return [self._mixed(sentence, rng, unseen) for sentence, rng in zip(sentences, rngs, strict=True)]
+
+    def _search_unseen(self, sentences: Sequence[Sentence]) -> dict[Place, dict[Mention, Nearest]]:
+        """The nearest entities of mentions that the gold sentences do not have; kept for this batch alone."""
+        unseen: dict[Place, set[Mention]] = {}
+        for sentence in sentences:
+            for entity in sentence.entities if self._can_embed(sentence.language) else ():
+                place, mention = (sentence.language, entity.type), sentence.mention(entity)
+                if mention not in self._nearest.get(place, {}) and self._others(place):
+                    unseen.setdefault(place, set()).add(mention)
+        mentions = {place: sorted(members) for place, members in unseen.items()}
+        matrices = self._embed_all(mentions)
+        return {place: self._search(place, mentions[place], rows) for place, rows in matrices.items()}
+
+    def _can_embed(self, language: str) -> bool:
+        return bool(language) and (bool(self.model) or language in self.vectors)
+
+    def _mixed(
+        self, sentence: Sentence, rng: random.Random, unseen: Mapping[Place, Mapping[Mention, Nearest]]
+    ) -> Sentence | Reject:
+        if not sentence.entities:
+            return Reject(NO_ENTITY)
+        if not sentence.language:
+            return Reject(NO_LANGUAGE)
+        edits: list[Edit] = []
+        replaceable = False
+        for entity in sentence.entities:
+            chosen = rng.random() < self.rate
+            place, mention = (sentence.language, entity.type), sentence.mention(entity)
+            if self._searches:
+                found = self._nearest.get(place, {}).get(mention) or unseen.get(place, {}).get(mention, {})
+                choices: Sequence[Mention | EntityPool] = [*found.values()]
+            else:
+                choices = [pool for _, pool in self._others(place) if pool.has_other(mention)]
+            replaceable = replaceable or bool(choices)
+            if chosen and choices:
+                choice = choices[int(rng.random() * len(choices))]
+                other = choice.draw_other(mention, rng) if isinstance(choice, EntityPool) else choice
+                edits.append((entity.start, entity.end, other))
+        return sentence.replace_spans(edits) if replaceable else Reject(self._reason(sentence))
+
+    def _reason(self, sentence: Sentence) -> str:
+        """Why none of the mentions can be replaced."""
+        if not any(
+            pool.has_other(sentence.mention(entity))
+            for entity in sentence.entities
+            for _, pool in self._others((sentence.language, entity.type))
+        ):
+            return NOTHING_TO_PUT_IN
+        return UNKNOWN if self._can_embed(sentence.language) else f"no vectors for its language, {sentence.language}"
+
+
+def _mentions(sentences: Iterable[Sentence]) -> tuple[dict[Place, list[Mention]], list[str]]:
+    """The different mentions of the gold sentences by language and type, sorted; and all languages.
+
+    Raises:
+        DataError: When a sentence does not name its language, or all name the same.
+    """
+    found: dict[Place, set[Mention]] = {}
+    ids: dict[str, list[str]] = {}
+    for sentence in sentences:
+        ids.setdefault(sentence.language, []).append(sentence.id)
+        for entity in sentence.entities:
+            found.setdefault((sentence.language, entity.type), set()).add(sentence.mention(entity))
+    total = sum(map(len, ids.values()))
+    if "" in ids:
+        message = f"{len(ids[''])} of {total} sentences do not say what language they are in, this one among them"
+        raise DataError(Problem(message, sentence=ids[""][0] or None), fix=FIX)
+    if len(ids) < 2:
+        seen = f"all {total} are in {next(iter(ids))}" if ids else "there are none"
+        raise DataError(f"code_mixing needs gold sentences in two languages or more, and {seen}", fix=FIX)
+    return {place: sorted(found[place]) for place in sorted(found)}, sorted(ids)
+
+
+def _require_shared_type(places: Iterable[Place], languages: Sequence[str], which: str = "") -> None:
+    """Refuse gold sentences in which no entity could ever take another's place.
+
+    Raises:
+        DataError: When each type occurs in one language alone.
+    """
+    if all(count < 2 for count in Counter(type_ for _, type_ in places).values()):
+        raise DataError(
+            f"no type has entities {which}in two of the languages {', '.join(languages)}: nothing can be put in",
+            fix="label the languages with the same types" + (", and check the files of vectors" if which else ""),
+        )

@@ -1,0 +1,96 @@
+"""MLM-entity: a pretrained masked language model fills mentions from their context alone."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_rate, unfitted
+from nersery.augment.masking import check_model, fill, hidden_in_mentions, open_model, with_words
+from nersery.data import Sentence
+from nersery.lm.cloze import Cloze, Drawing
+from nersery.loop import Reject
+
+if TYPE_CHECKING:
+    from nersery.lm.masked import Guess
+
+
+@dataclass
+class MaskedEntity(Augmenter):
+    """Replaces words of mentions by guesses of a pretrained masked language model, from context alone.
+
+    The model is told no label, so a new word need not fit the type: this is the baseline that MELM improves on.
+
+    Args:
+        model: ``bundled``, or any masked language model by name or folder.
+        mean_rate: Mean share of a mention's words that is replaced, in [0, 1].
+        top_k: Each word is drawn from so many of the most probable ones, all with the same chance.
+        by_piece: Draw each of a word's pieces by itself instead of a whole word.
+        in_turn: Replace the words of a sentence one after the other, each in sight of the new ones before it, instead
+            of all at once; takes as many times longer.
+        adapt: File of raw text, one sentence a line, that the model learns from first. Empty: none.
+        adapt_epochs: Passes over that text.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
+        precision: ``auto`` computes in bf16 where the processor has it.
+        revision: Branch, tag or commit of a model on the hub.
+        trust_remote_code: Run code that comes with the model.
+
+    Reference:
+        The baseline MLM-Entity of Zhou et al. (2022). MELM: Data Augmentation with Masked Entity Language Modeling
+        for Low-Resource NER. ACL, section 3.3.
+
+    Departures:
+        - A new word is one whole word of the vocabulary; ``by_piece`` draws as many pieces as the old one had.
+        - Where no word of a sentence would be replaced, one is; words of signs alone stay.
+    """
+
+    model: str = "bundled"
+    mean_rate: float = 0.5
+    top_k: int = 5
+    by_piece: bool = False
+    in_turn: bool = False
+    adapt: str = ""
+    adapt_epochs: int = 3
+    device: str = "auto"
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    revision: str | None = None
+    trust_remote_code: bool = False
+    _lm: Any = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_rate(self.mean_rate, "mean_rate")
+        Drawing(self.top_k)
+
+    def check(self) -> None:
+        """Look for the model; see `Augmenter.check`."""
+        check_model(self)
+
+    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+        """Open the model."""
+        self._lm = open_model(self, list(sentences), training)
+
+    def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
+        """The sentence with words of its mentions replaced."""
+        return self.generate_batch([sentence], [rng])[0]
+
+    def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
+        """The sentences with words of their mentions replaced."""
+        if self._lm is None:
+            raise unfitted(self)
+        hidden = [hidden_in_mentions(s, self.mean_rate, rng) for s, rng in zip(sentences, rngs, strict=True)]
+        clozes = [Cloze(s.words, tuple(gaps)) for s, gaps in zip(sentences, hidden, strict=True)]
+        drawing = Drawing(self.top_k, by_piece=self.by_piece)
+        filled = fill(self._lm, clozes, rngs, drawing, in_turn=self.in_turn)
+        return [with_words(*each) for each in zip(sentences, hidden, filled, strict=True)]
+
+    def suggest(
+        self, sentences: Sequence[Sentence], places: Sequence[Sequence[int]], top_k: int
+    ) -> list[list[list[Guess]]]:
+        """The most probable words; see `Suggester.suggest`."""
+        if self._lm is None:
+            raise unfitted(self)
+        clozes = [Cloze(s.words, tuple(hidden)) for s, hidden in zip(sentences, places, strict=True)]
+        guesses: list[list[list[Guess]]] = self._lm.guesses(clozes, top_k)
+        return guesses

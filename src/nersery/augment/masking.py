@@ -1,0 +1,211 @@
+"""What methods on a masked language model share: opening it, and choosing the words to hide."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import Field, fields, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+from nersery.augment.base import Training
+from nersery.data import Entity, Sentence
+from nersery.errors import MissingResourceError, SettingsError
+from nersery.lm.cloze import Cloze, Drawing, is_replaceable
+from nersery.loop import Reject
+from nersery.rng import item_seed
+
+if TYPE_CHECKING:
+    from nersery.lm.load import ModelSource
+    from nersery.lm.masked import MaskedLM
+
+MOST_REDRAWS = 1000
+OTHER_HEADS = ("Classification", "QuestionAnswering", "MultipleChoice", "BertModel", "RobertaModel", "ElectraModel")
+"""How the classes of models end that cannot fill gaps."""
+LEARNING_RATE = 1e-5
+"""Of the papers, for models of a hundred million weights."""
+BUNDLED_LEARNING_RATE = 1e-4
+"""What suits the bundled model, a tenth of that: on MultiCoNER's sample of 100, less loss on dev than 3e-4."""
+
+
+class Pretrained(Protocol):
+    """Settings that name a pretrained model."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    model: str
+    revision: str | None
+    trust_remote_code: bool
+    device: str
+    precision: Literal["auto", "bf16", "fp32"]
+    adapt: str
+    adapt_epochs: int
+
+
+def source_of(settings: Pretrained) -> ModelSource:
+    """Where the model comes from."""
+    from nersery.lm.load import ModelSource
+
+    return ModelSource(settings.model, settings.revision, settings.trust_remote_code)
+
+
+def check_model(settings: Pretrained) -> None:
+    """Look for the model, the device and the text to adapt to; see `Augmenter.check`."""
+    from nersery.lm.adaptation import check_text
+    from nersery.lm.load import pick_device
+    from nersery.lm.masked import tokenizer_with_mask
+
+    source = source_of(settings)
+    if settings.model != "bundled" and _has_other_head(source.config().architectures or ()):
+        raise MissingResourceError(
+            f'the model "{settings.model}" is {" or ".join(source.config().architectures)}, which has no masked '
+            "language model's head. Expected a masked language model, e.g. bert-base-cased or xlm-roberta-base"
+        )
+    tokenizer_with_mask(source)
+    pick_device(settings.device)
+    check_text(settings.adapt)
+    if settings.adapt and settings.adapt_epochs < 1:
+        raise SettingsError(f"adapt_epochs is {settings.adapt_epochs}, expected 1 or more")
+
+
+def _has_other_head(architectures: Sequence[str]) -> bool:
+    """Whether a model is known to be without the head; of classes of other people nothing is known."""
+    return bool(architectures) and all(name.endswith(OTHER_HEADS) for name in architectures)
+
+
+def open_model(settings: Pretrained, sentences: Sequence[Sentence], training: Training) -> MaskedLM:
+    """The model, adapted to raw text where that is asked for; says when it does not suit the sentences."""
+    from nersery.lm.adaptation import adapt
+    from nersery.lm.masked import MaskedLM
+
+    model = MaskedLM(source_of(settings), settings.device, settings.precision)
+    words = [word for sentence in sentences for word in sentence.words]
+    model.warn_of_misfit(words, {sentence.language for sentence in sentences})
+    if settings.adapt:
+        adapt(
+            model,
+            settings.adapt,
+            epochs=settings.adapt_epochs,
+            seed=training.seed,
+            progress=training.progress,
+            folder=training.folder / "adapt" if training.folder else None,
+        )
+    return model
+
+
+class FineTuned(Pretrained, Protocol):
+    """Settings of a model that is fine-tuned on gold sentences."""
+
+    epochs: int
+    batch_size: int
+    learning_rate: float | None
+    patience: int | None
+
+
+def tell_of_unused(texts: Mapping[str, str], setting: str, sentences: Iterable[Sentence]) -> None:
+    """Say which of the user's types the sentences do not have."""
+    from nersery.lm.load import warn
+
+    types = sorted({entity.type for sentence in sentences for entity in sentence.entities})
+    if unused := sorted(texts.keys() - set(types)):
+        warn(f"{setting} has {', '.join(unused)}, which no sentence has; the types are {', '.join(types)}")
+
+
+def check_fine_tuning(settings: FineTuned) -> None:
+    """Refuse settings that cannot work.
+
+    Raises:
+        SettingsError: Naming them.
+    """
+    for name in ("epochs", "batch_size", "learning_rate", "patience"):
+        value = getattr(settings, name)
+        if value is not None and not 0 < value < math.inf:
+            expected = "a finite number" if value == math.inf else "a number above 0"
+            raise SettingsError(f"{name} is {value}, expected {expected}")
+
+
+def fine_tune(
+    model: MaskedLM,
+    settings: FineTuned,
+    gold: Sequence[Sentence],
+    cloze: Callable[[Sentence, random.Random], Cloze],
+    training: Training,
+    *,
+    rate: float,
+) -> None:
+    """Fine-tune a model on gaps in gold sentences, whose order does not matter.
+
+    See `nersery.lm.masked.MaskedLM.fine_tune`.
+    """
+    from nersery.lm.masked import fine_tuning_plan
+    from nersery.tagger.base import training_record
+
+    default = BUNDLED_LEARNING_RATE if settings.model == "bundled" else LEARNING_RATE
+    learning_rate = default if settings.learning_rate is None else settings.learning_rate
+    gold, dev = (sorted(sentences, key=lambda sentence: sentence.id) for sentences in (gold, training.dev))
+    record = training_record(
+        {setting.name: getattr(settings, setting.name) for setting in fields(settings) if setting.init}, gold, dev
+    )
+    told = [(sentence.language, sentence.origin is None) for sentence in (*gold, *dev)]
+    if len({language for language, _ in told}) > 1:  # then some methods show the model which
+        record["languages"] = f"{item_seed(*told):x}"
+    model.fine_tune(
+        gold,
+        cloze,
+        fine_tuning_plan(settings.epochs, settings.batch_size, learning_rate, settings.precision, settings.patience),
+        rate=rate,
+        dev=dev,
+        seed=training.seed,
+        progress=training.progress,
+        folder=training.folder / "fine-tune" if training.folder else None,
+        fingerprint=record,
+    )
+
+
+def hidden_in_mentions(sentence: Sentence, mean_rate: float, rng: random.Random) -> list[int]:
+    """Words of mentions to hide, by position: of each mention a share that is drawn anew each time.
+
+    The share of a mention of n words is drawn from a normal distribution around ``mean_rate`` with deviation 1/n,
+    within [0, 1]. When that hides no word of the sentence, one is hidden all the same. A word without a letter or
+    digit stays.
+    """
+    mentions = [words for entity in sentence.entities if (words := _replaceable(sentence, entity))]
+    hidden = []
+    for words in mentions:
+        hidden += rng.sample(words, round(_share(len(words), mean_rate, rng) * len(words)))
+    if not hidden and mentions:
+        hidden = [rng.choice(rng.choice(mentions))]
+    return sorted(hidden)
+
+
+def fill(
+    model: MaskedLM, clozes: Sequence[Cloze], rngs: Sequence[random.Random], drawing: Drawing, *, in_turn: bool
+) -> list[tuple[str, ...]]:
+    """A new word for each gap, at once or from the first to the last, each in sight of those before it."""
+    if not in_turn:
+        return model.fill(clozes, rngs, drawing)
+    words = [list(cloze.words) for cloze in clozes]
+    for turn in range(max((len(cloze.gaps) for cloze in clozes), default=0)):
+        due = [number for number, cloze in enumerate(clozes) if turn < len(cloze.gaps)]
+        left = [replace(clozes[n], words=tuple(words[n]), gaps=clozes[n].gaps[turn:]) for n in due]
+        for number, filled in zip(due, model.fill(left, [rngs[n] for n in due], drawing), strict=True):
+            words[number][clozes[number].gaps[turn]] = filled[0]
+    return [tuple(text[gap] for gap in cloze.gaps) for text, cloze in zip(words, clozes, strict=True)]
+
+
+def with_words(sentence: Sentence, places: Sequence[int], words: Sequence[str]) -> Sentence | Reject:
+    """The sentence with other words at some places, or why there is no such place."""
+    if not places:
+        return Reject("no word to replace" if sentence.entities else "no entities")
+    return sentence.replace_spans([(place, place + 1, (word,)) for place, word in zip(places, words, strict=True)])
+
+
+def _replaceable(sentence: Sentence, entity: Entity) -> list[int]:
+    return [word for word in range(entity.start, entity.end) if is_replaceable(sentence.words[word])]
+
+
+def _share(words: int, mean: float, rng: random.Random) -> float:
+    for _ in range(MOST_REDRAWS):
+        share = rng.gauss(mean, 1 / words)
+        if 0 <= share <= 1:
+            return share
+    return mean

@@ -1,0 +1,82 @@
+"""Entities of one type in one language, to draw from or to search by similarity."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import compress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Embeddings = NDArray[np.float32]
+
+Mention = tuple[str, ...]
+
+BLOCK = 1 << 21
+"""Similarities that are computed at once, 16 MiB of them."""
+DECIMALS = 6
+"""Of a similarity. What differs by less is rounding, and so a tie, on one machine as on another."""
+
+
+@dataclass(frozen=True, slots=True)
+class EntityPool:
+    """The entities of one type in one language that can be put in.
+
+    Args:
+        mentions: Different ones, sorted.
+        places: Where each stands among them.
+        matrix: Their embeddings, of length 1; None when nobody searches. Shape: (mentions, dimension).
+    """
+
+    mentions: tuple[Mention, ...]
+    places: Mapping[Mention, int]
+    matrix: Embeddings | None
+
+    @classmethod
+    def of(cls, mentions: Sequence[Mention], matrix: Embeddings | None) -> EntityPool:
+        """The pool of sorted mentions, without those that have no embedding."""
+        if matrix is not None:
+            is_known = known(matrix)
+            mentions = list(compress(mentions, is_known))
+            matrix = matrix[is_known]
+        return cls(tuple(mentions), {mention: place for place, mention in enumerate(mentions)}, matrix)
+
+    def has_other(self, mention: Mention) -> bool:
+        """Whether there is an entity of other words."""
+        return len(self.mentions) > (mention in self.places)
+
+    def draw_other(self, mention: Mention, rng: random.Random) -> Mention:
+        """An entity of other words, each as likely as the next; there must be one."""
+        place = self.places.get(mention, len(self.mentions))
+        drawn = int(rng.random() * (len(self.mentions) - (mention in self.places)))
+        return self.mentions[drawn if drawn < place else drawn + 1]
+
+    def nearest(self, mentions: Sequence[Mention], matrix: Embeddings) -> list[Mention | None]:
+        """For each mention the entity with the highest cosine; of several the first; None for one without embedding."""
+        import numpy as np
+
+        assert self.matrix is not None
+        targets = self.matrix.T.astype(np.float64)
+        rows = max(1, BLOCK // len(self.mentions))
+        found: list[Mention | None] = []
+        for start in range(0, len(mentions), rows):
+            block = matrix[start : start + rows].astype(np.float64)
+            cosines = np.round(block @ targets, DECIMALS)
+            for row, mention in enumerate(mentions[start : start + rows]):
+                if mention in self.places:
+                    cosines[row, self.places[mention]] = -np.inf
+            best = cosines.argmax(axis=1)
+            usable = known(block) & (cosines.max(axis=1) > -np.inf)
+            found += [self.mentions[place] if use else None for place, use in zip(best, usable, strict=True)]
+        return found
+
+
+def known(matrix: NDArray[np.floating]) -> NDArray[np.bool_]:
+    """For each row whether it is an embedding rather than zeros."""
+    import numpy as np
+
+    return np.asarray(matrix.any(axis=1))

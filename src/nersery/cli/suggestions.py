@@ -1,0 +1,278 @@
+"""Commands that show what methods bring: suggest, novelty."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from nersery import io
+from nersery.cli import app, tables
+from nersery.cli.options import (
+    AsJson,
+    Quiet,
+    Seed,
+    Source,
+    open_corpus,
+    print_json,
+    reads_corpora,
+    report_repairs,
+)
+from nersery.data import Corpus, Sentence
+from nersery.errors import SettingsError, printable
+from nersery.overrides import settings_of
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+    from nersery.evaluate.novelty import Novelty
+    from nersery.evaluate.suggestions import Blank, Comparison, Suggestion
+    from nersery.tagger.base import Tagger
+
+PLAIN = "masked_entity"
+"""The method that asks a masked language model as it is."""
+NONE = "-"
+Oracle = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(help="A tagger that knows the task, to judge by: a folder, or a Hugging Face model."),
+]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A method that was asked for, with its settings, and what heads its column."""
+
+    label: str
+    method: str
+    settings: Mapping[str, Any]
+
+
+# --- suggest --------------------------------------------------------------------------------------------------------
+
+
+@app.command(
+    epilog="Examples:\n\n  nersery suggest test.conll --method masked_entity --method melm "
+    "--method 'melm linearize=false' --learn-from train.conll --oracle my-tagger\n\n"
+    "  nersery suggest test.conll --model bundled --id test:3 --top-k 10 --json"
+)
+@reads_corpora
+def suggest(
+    source: Source,
+    methods: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            "--method",
+            metavar="'NAME KEY=VALUE ...'",
+            help="A method and its settings, if any; may be repeated. When nothing is named: masked_entity.",
+        ),
+    ] = None,
+    models: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option("--model", help="A masked language model as it is, short for masked_entity; may be repeated."),
+    ] = None,
+    learn_from: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Labelled sentences to learn from; else the input itself."),
+    ] = None,
+    dev: Annotated[Optional[str], typer.Option(help="Labelled sentences to choose the best weights by.")] = None,  # noqa: UP045
+    oracle: Oracle = None,
+    ids: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option("--id", help="A sentence to show; may be repeated. Without: the first that have an entity."),
+    ] = None,
+    count: Annotated[int, typer.Option("--sentences", min=1, help="How many to show when no id is given.")] = 5,
+    top_k: Annotated[int, typer.Option(min=1, help="Guesses for each mention.")] = 5,
+    seed: Seed = 0,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    *,
+    reading: io.ReadOptions,
+) -> None:
+    """Show what methods or models would put in place of mentions, side by side, and whether it fits the type."""
+    from nersery.augment.base import Training
+    from nersery.evaluate.suggestions import blanks_of, choose, compare, suggester, suggestions
+    from nersery.progress import Progress
+
+    asked = _asked(methods or [], models or [])
+    created = {one.label: suggester(one.method, one.settings) for one in asked}
+    gold, examples, dev_gold = _read(source, learn_from, dev, reading, quiet=quiet)
+    blanks = blanks_of(choose(gold, ids or [], count, source))
+    judge = _judge(oracle, {blank.entity.type for blank in blanks}, quiet=quiet)
+    for method in created.values():
+        method.check()
+    columns = {}
+    for label, method in created.items():
+        with Progress(printable(label), quiet=quiet) as progress:
+            method.fit(examples, Training(dev_gold, seed, progress))
+        columns[label] = suggestions(method, blanks, top_k)
+    comparison = compare(blanks, columns, judge)
+    if json:
+        print_json(_comparison_json(source, oracle, asked, comparison))
+    else:
+        _print_comparison(comparison, quiet=quiet)
+
+
+def _asked(methods: Sequence[str], models: Sequence[str]) -> list[Asked]:
+    """The plain models, then the methods."""
+    found = [_parsed(text) for text in methods]
+    labels = {one.label for one in found}
+    plain = [Asked(f"{PLAIN} model={name}" if name in labels else name, PLAIN, {"model": name}) for name in models]
+    return [*plain, *found] or [Asked(PLAIN, PLAIN, {})]
+
+
+def _parsed(text: str) -> Asked:
+    """A method as it was typed: its name, then its settings."""
+    try:
+        name, *pairs = shlex.split(text)
+    except ValueError as error:
+        reason = str(error).lower() if text.strip() else "it names none"
+        expected = 'expected NAME KEY=VALUE ..., e.g. --method "melm epochs=5"'
+        raise SettingsError(f'--method "{text}": {reason}; {expected}') from None
+    return Asked(" ".join(text.split()), name, settings_of(pairs))
+
+
+def _read(
+    source: str, learn_from: str | None, dev: str | None, reading: io.ReadOptions, *, quiet: bool
+) -> tuple[Corpus, Corpus, Corpus]:
+    """The sentences to show, those to learn from, and those to choose the best weights by."""
+    names = list(dict.fromkeys(filter(None, (source, learn_from, dev))))
+    sources = [open_corpus(name, reading, quiet=quiet) for name in names]
+    corpora = dict(zip(names, map(Corpus, sources), strict=True))
+    report_repairs(*sources, quiet=quiet)
+    if learn_from is None and not quiet:
+        print(f"note: a method that learns does so from {printable(source)} itself; see --learn-from", file=sys.stderr)
+    return corpora[source], corpora[learn_from or source], corpora[dev] if dev else Corpus()
+
+
+def _judge(name: str | None, types: Collection[str], *, quiet: bool) -> Tagger | None:
+    """The oracle; says which types it cannot know."""
+    from nersery.evaluate.oracle import load_oracle
+
+    if name is None:
+        return None
+    oracle, unknown = load_oracle(name, types)
+    if unknown and not quiet:
+        kinds = printable(", ".join(unknown))
+        print(f"note: the oracle {printable(name)} does not know {kinds}, so it never agrees there", file=sys.stderr)
+    return oracle
+
+
+def _comparison_json(source: str, oracle: str | None, asked: Sequence[Asked], comparison: Comparison) -> dict[str, Any]:
+    methods: dict[str, dict[str, Any]] = {one.label: {"method": one.method, "settings": one.settings} for one in asked}
+    for label in methods if oracle else ():
+        agreeing, made = comparison.agreeing(label)
+        methods[label] |= {"agreeing": agreeing, "suggestions": made}
+    return {"file": source, "oracle": oracle, "methods": methods, **comparison.as_dict()}
+
+
+def _print_comparison(comparison: Comparison, *, quiet: bool) -> None:
+    judged = bool(comparison.verdicts)
+    parts: list[Any] = []
+    for sentence, numbers in comparison.by_sentence():
+        parts += [tables.text(sentence.id, "bold"), _marked(sentence), "", _mentions(comparison, numbers), ""]
+    if judged:
+        rows = tables.table("method", "agreeing", "of", "share", figures_from=1)
+        for label in comparison.columns:
+            agreeing, made = comparison.agreeing(label)
+            share = f"{100 * agreeing / made:.0f} %" if made else NONE
+            rows.add_row(tables.text(label), f"{agreeing:,}", f"{made:,}", share)
+        parts.append(rows)
+    tables.show(*parts)
+    if judged and not quiet:
+        yes, no = tables.sign(True), tables.sign(False)
+        legend = f"{yes} the oracle gives the mention its type; {no} another, or {NONE} none over just these words"
+        print(legend, file=sys.stderr)
+
+
+def _marked(sentence: Sentence) -> Text:
+    """The sentence, its mentions in bold."""
+    inside = {place for entity in sentence.entities for place in range(entity.start, entity.end)}
+    words = [(printable(word), "bold" if place in inside else "") for place, word in enumerate(sentence.words)]
+    return tables.joined(part for word in words for part in (word, " "))
+
+
+def _mentions(comparison: Comparison, numbers: Sequence[int]) -> Table:
+    """A row for each mention, a column for each method."""
+    rows = tables.table("mention", *comparison.columns, gaps=True)
+    for number in numbers:
+        blank = comparison.blanks[number]
+        words = blank.sentence.mention(blank.entity)
+        verdict: list[Any] = [" ", _verdict(comparison, blank, words)] if comparison.verdicts else []
+        shown = [tables.text(" ".join(words), "bold"), "\n", tables.text(blank.entity.type, "cyan"), *verdict]
+        guesses = [_guesses(comparison, blank, column[number]) for column in comparison.columns.values()]
+        rows.add_row(tables.joined(shown), *guesses)
+    return rows
+
+
+def _guesses(comparison: Comparison, blank: Blank, made: Sequence[Suggestion]) -> Table | Text:
+    """Suggestions under each other, with their probabilities and what the oracle makes of them."""
+    if not made:
+        return tables.text("no word to replace" if not blank.places else "none", "dim")
+    rows = tables.grid()
+    for suggestion in made:
+        chance = suggestion.probability
+        share = f"{100 * chance:.1f} %" if chance >= 0.0005 else "< 0.1 %"
+        verdict = [_verdict(comparison, blank, suggestion.words)] if comparison.verdicts else []
+        rows.add_row(tables.text(" ".join(suggestion.words)), tables.text(share, "dim"), *verdict)
+    return rows
+
+
+def _verdict(comparison: Comparison, blank: Blank, mention: Sequence[str]) -> Text:
+    """A sign, and the type that the oracle gives where it is another."""
+    found = comparison.verdict(blank, mention)
+    agrees = found == blank.entity.type
+    shown = tables.sign(agrees) if agrees else f"{tables.sign(agrees)} {found or NONE}"
+    return tables.text(shown, "green" if agrees else "red")
+
+
+# --- novelty --------------------------------------------------------------------------------------------------------
+
+
+@app.command(
+    epilog="Examples:\n\n  nersery novelty more.jsonl --gold train.conll --oracle my-tagger\n\n"
+    "  nersery novelty more.jsonl --gold train.conll --json"
+)
+@reads_corpora
+def novelty(
+    source: Source,
+    gold: Annotated[str, typer.Option(help="The labelled sentences that the new ones were made from.")],
+    oracle: Oracle = None,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    *,
+    reading: io.ReadOptions,
+) -> None:
+    """Count the entities that generated sentences bring and gold does not have, and those of them that are valid."""
+    from nersery.evaluate.novelty import novelty as count
+    from nersery.progress import Progress
+
+    generated, known = (open_corpus(name, reading, quiet=quiet) for name in (source, gold))
+    found = count(generated, known)
+    report_repairs(generated, known, quiet=quiet)
+    judge = _judge(oracle, found.per_type, quiet=quiet)
+    if judge is not None:
+        with Progress("novelty", quiet=quiet) as progress:
+            found = count(generated, known, judge, progress)
+    if json:
+        print_json({"file": source, "gold": gold, "oracle": oracle, **found.as_dict()})
+    else:
+        _print_novelty(found, quiet=quiet)
+
+
+def _print_novelty(found: Novelty, *, quiet: bool) -> None:
+    judged = ("valid", "of new") if found.judged else ()
+    rows = tables.table("type", "distinct", "new", *judged, figures_from=1)
+    for name, counts in [*found.per_type.items(), ("all", found.total)]:
+        figures = [f"{counts.distinct:,}", f"{counts.new:,}"]
+        if counts.valid is not None:
+            figures += [f"{counts.valid:,}", f"{100 * counts.valid / counts.new:.1f} %" if counts.new else NONE]
+        rows.add_row(tables.text(name), *figures)
+    tables.show(rows)
+    if not quiet:
+        valid = "; valid: the oracle finds it, borders and type, at least once" if found.judged else ""
+        print(f"new: gold has no mention of these words and type{valid}", file=sys.stderr)

@@ -1,0 +1,84 @@
+"""What entity types mean, in words: defaults for the common sets of types, and the user's own."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+
+from nersery.errors import SettingsError
+
+OUTSIDE = "other"
+"""What is said of a word that belongs to no entity."""
+
+
+def description(type: str, own: Mapping[str, str]) -> str:
+    """A few words that name what a type stands for.
+
+    Args:
+        own: The user's descriptions, which go before the defaults.
+
+    >>> description("CW", {}), description("Chemical_Entity", {}), description("GENE", {"GENE": "gene or protein"})
+    ('creative work', 'chemical entity', 'gene or protein')
+    """
+    return _said_of(type, own, "description")
+
+
+def definition(type: str, own: Mapping[str, str]) -> str:
+    """What a type stands for, in full.
+
+    Args:
+        own: The user's definitions, which go before the defaults.
+
+    >>> definition("PER", {}), definition("SuperConductor", {})
+    ('named person or family', 'super conductor')
+    """
+    return _said_of(type, own, "definition")
+
+
+def check_texts(texts: Mapping[str, str], setting: str) -> None:
+    """Refuse descriptions or definitions that say nothing.
+
+    Raises:
+        SettingsError: Naming the types.
+    """
+    if empty := [name for name, text in texts.items() if not text.split()]:
+        raise SettingsError(f"{setting} says nothing of {', '.join(empty)}: expected a few words for each")
+
+
+def is_known(type: str) -> bool:
+    """Whether there is a default for a type; of any other its name is shown."""
+    return _key(type) in _defaults()
+
+
+def known() -> dict[str, str]:
+    """All types that have a default, with what is said of them."""
+    return {name: f"{texts['description']}: {texts['definition']}" for name, texts in _table().items()}
+
+
+def _said_of(type: str, own: Mapping[str, str], what: str) -> str:
+    if type in own:
+        return own[type]
+    return _defaults().get(_key(type), {}).get(what) or _readable(type)
+
+
+@cache
+def _defaults() -> dict[str, dict[str, str]]:
+    return {_key(name): texts for name, texts in _table().items()}
+
+
+def _table() -> dict[str, dict[str, str]]:
+    return tomllib.loads(resources.files("nersery").joinpath("definitions.toml").read_text("utf-8"))
+
+
+def _key(type: str) -> str:
+    """Sets write the same type in different ways: ``Work_of_Art``, ``WORK-OF-ART``."""
+    return re.sub(r"[\s_-]+", "-", type).upper()
+
+
+def _readable(type: str) -> str:
+    """A type's name as words."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type)
+    return re.sub(r"[\s_:/<>-]+", " ", apart).strip().lower() or "entity"

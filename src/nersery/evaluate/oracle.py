@@ -1,0 +1,32 @@
+"""An oracle: a tagger that knows a task well enough to judge what others make for it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from nersery.errors import SettingsError
+from nersery.tagger.base import Tagger, load_tagger
+
+
+def load_oracle(name: str, types: Collection[str]) -> tuple[Tagger, list[str]]:
+    """Open a tagger to judge mentions of some types.
+
+    Args:
+        name: The folder of a tagger, or a Hugging Face token-classification model.
+
+    Returns:
+        The tagger, and those of the types that it cannot predict; none where it does not tell which it can.
+
+    Raises:
+        MissingResourceError: When there is no such tagger.
+        SettingsError: When it knows none of the types.
+    """
+    oracle = load_tagger(name)
+    known = getattr(oracle, "types", None)
+    unknown = [] if known is None else sorted(set(types) - set(known))
+    if unknown and len(unknown) == len(set(types)):
+        raise SettingsError(
+            f"the oracle {name} knows {', '.join(known or ['no type'])}, and none of the types to judge: "
+            f"{', '.join(unknown)}. Name a tagger that was trained on them"
+        )
+    return oracle, unknown

@@ -1,0 +1,208 @@
+"""Word vectors in the text format of fastText and MUSE: one pass over the file, past all that nobody asked for.
+
+Such files have some gigabytes. Only the lines of wanted words are parsed; of the others the word alone is looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nersery.errors import DataError, Problem
+
+Vector = NDArray[np.float32]
+
+LONGEST_LINE = 1 << 22
+"""In bytes. No vector is as long; a file of other kind, or one that a download has left full of zeros, may be."""
+BUFFER = 1 << 20
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+FORMAT = "expected a text file whose lines are a word and its numbers, with single spaces between"
+FIX = (
+    "unpack a compressed file, take fastText's .vec and not its .bin, and download again what a download has broken; "
+    "a single broken line can be deleted"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a file says at its top.
+
+    Args:
+        dimension: Numbers in each vector.
+        words: How many words the first line promises; None when it is no header but a vector already.
+        start: Where the first vector begins, in bytes.
+    """
+
+    dimension: int
+    words: int | None
+    start: int
+
+    @property
+    def first_line(self) -> int:
+        """The number of the first vector's line."""
+        return 1 if self.words is None else 2
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """The vectors of the words that were asked for, as far as the file has them.
+
+    Args:
+        dimension: Numbers in each vector.
+        rows: By word. A row's shape: (dimension,).
+        flaws: What else is odd about the file, in words for a user.
+    """
+
+    dimension: int
+    rows: Mapping[str, Vector]
+    flaws: tuple[str, ...] = ()
+
+    def get(self, word: str) -> Vector | None:
+        """The vector of a word as it is written, or else of its lower case."""
+        row = self.rows.get(word)
+        return self.rows.get(word.lower()) if row is None else row
+
+    def mean(self, words: Iterable[str]) -> Vector:
+        """The mean of the words' vectors, of length 1; zeros when no word is known. Shape: (dimension,)."""
+        known = [row for row in map(self.get, words) if row is not None]
+        if not known:
+            return np.zeros(self.dimension, np.float32)
+        mean = np.stack(known).mean(axis=0, dtype=np.float64)
+        unit: Vector = (mean / (np.linalg.norm(mean) or 1.0)).astype(np.float32)
+        return unit
+
+
+def read_head(path: str | Path) -> Head:
+    """Look at the beginning of a file: quick, however large it is.
+
+    Raises:
+        DataError: When it does not begin with a vector, or with ``count dimension`` and a vector.
+    """
+    with Path(path).open("rb") as stream:
+        line = stream.readline(LONGEST_LINE)
+        mark = len(BYTE_ORDER_MARK) if line.startswith(BYTE_ORDER_MARK) else 0
+        fields = line[mark:].strip(b" \r\n").split(b" ")
+        words, dimension, start = None, len(fields) - 1, mark
+        if len(fields) == 2 and fields[0].isdigit() and fields[1].isdigit():
+            words, dimension, start = int(fields[0]), int(fields[1]), len(line)
+            line = stream.readline(LONGEST_LINE)
+    head = Head(dimension, words, start)
+    if not line.strip(b" \r\n"):
+        raise DataError(Problem(f"the file holds no vector; {FORMAT}", str(path), head.first_line), fix=FIX)
+    try:
+        _parsed(line, max(dimension, 1))
+    except ValueError as fault:
+        raise DataError(Problem(f"the first vector {fault}; {FORMAT}", str(path), head.first_line), fix=FIX) from None
+    return head
+
+
+def read_vectors(path: str | Path, words: Iterable[str]) -> WordVectors:
+    """Read the vectors of some words and of their lower-case forms; of a word that comes twice the first counts.
+
+    Args:
+        words: Those of interest; they alone cost memory.
+
+    Raises:
+        DataError: With every broken line of a wanted word, or when this is no file of vectors.
+    """
+    head = read_head(path)
+    wanted = _keys(words)
+    left = len(set(wanted.values()))
+    rows: dict[str, Vector] = {}
+    problems: dict[str, Problem] = {}
+    undecodable, number = 0, head.first_line - 1
+    with Path(path).open("rb", buffering=BUFFER) as stream:
+        stream.seek(head.start)
+        for number, line in enumerate(_lines(stream), start=head.first_line):
+            key = line.partition(b" ")[0]
+            if key in wanted:
+                word = wanted[key]
+                if word in rows or word in problems:
+                    continue
+                try:
+                    rows[word] = _parsed(line, head.dimension)
+                except ValueError as fault:
+                    problems[word] = Problem(f"the vector of {word!r} {fault}", str(path), number)
+                left -= 1
+                if not left:
+                    break
+            elif not key.isascii():
+                undecodable += not _is_utf8(key)
+            elif len(line) == LONGEST_LINE:
+                message = f"the line is longer than {LONGEST_LINE} bytes; {FORMAT}"
+                raise DataError([*problems.values(), Problem(message, str(path), number)], fix=FIX)
+    if problems:
+        raise DataError(problems.values(), fix=FIX)
+    if not left:  # the rest of the file was not looked at
+        return WordVectors(head.dimension, rows)
+    missing = (head.words or 0) - (number + 1 - head.first_line)
+    return WordVectors(head.dimension, rows, tuple(_flaws(head, missing, undecodable)))
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    return iter(partial(stream.readline, LONGEST_LINE), b"")
+
+
+def _keys(words: Iterable[str]) -> dict[bytes, str]:
+    """What stands before the first space of a wanted line, also of one that has no space, and the word meant."""
+    forms = {form for word in words for form in (word, word.lower())}
+    return {form.encode() + end: form for form in forms for end in (b"", b"\n", b"\r\n")}
+
+
+def _parsed(line: bytes, dimension: int) -> Vector:
+    """The numbers of a line.
+
+    Raises:
+        ValueError: With what is wrong, to stand behind the vector's name.
+    """
+    _, space, values = line.rstrip(b" \r\n").partition(b" ")
+    fields = values.split(b" ") if space else []
+    if len(fields) != dimension:
+        raise ValueError(f"has {len(fields)} values, expected {dimension}")
+    try:
+        numbers = list(map(float, fields)) if b"_" not in values else [math.nan]  # Python takes 1_000 for a number
+    except ValueError:
+        numbers = [math.nan]
+    with np.errstate(over="ignore"):
+        row = np.array(numbers, dtype=np.float32)
+    if np.isfinite(row).all():
+        return row
+    place = next(place for place, field in enumerate(fields) if not _is_finite(field))
+    raise ValueError(f"has {_shown(fields[place])} as value {place + 1}, expected a finite number")
+
+
+def _is_finite(field: bytes) -> bool:
+    try:
+        with np.errstate(over="ignore"):
+            return b"_" not in field and bool(np.isfinite(np.float32(float(field))))
+    except ValueError:
+        return False
+
+
+def _shown(field: bytes) -> str:
+    text = field[:40].decode("utf-8", "backslashreplace")
+    return repr(text + "…" * (len(field) > 40))
+
+
+def _is_utf8(word: bytes) -> bool:
+    try:
+        word.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _flaws(head: Head, missing: int, undecodable: int) -> Sequence[str]:
+    flaws = []
+    if missing > 0:
+        flaws.append(f"its first line promises {head.words} words, {missing} of them are not there: is it cut off?")
+    if undecodable:
+        flaws.append(f"{undecodable} of its words are not UTF-8, so they are never found")
+    return flaws

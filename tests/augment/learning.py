@@ -1,0 +1,58 @@
+"""A small corpus in which only the label decides the word."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nersery import Corpus, Entity, Sentence
+from nersery.augment.base import Augmenter, Training
+from nersery.lm.cloze import Drawing
+
+NAMES = {"PER": ("Ada", "Grace", "Linus", "Radia"), "LOC": ("Oslo", "Paris", "Lima", "Pune")}
+GOLD = Corpus(Sentence((word, "won", "."), (Entity(0, 1, type_),)) for type_, words in NAMES.items() for word in words)
+LEARNING = {"epochs": 300, "batch_size": 8, "learning_rate": 2e-3, "precision": "fp32"}
+"""Settings with which a tiny model learns this corpus."""
+
+
+def guesses(method: Augmenter, type_: str) -> dict[str, float]:
+    """The words that a fitted method guesses for a mention of a type, with their probabilities."""
+    asked: Any = method
+    sentence = Sentence(("we", "won", "."), (Entity(0, 1, type_),))
+    ((found,),) = asked.suggest([sentence], [(0,)], 50)
+    return {word.casefold(): probability for word, probability in found}
+
+
+def prefers(method: Augmenter, type_: str, meant: str) -> bool:
+    """Whether the names of the type that is meant are far more probable; the exact order varies with the machine."""
+    found = guesses(method, type_)
+    mass = {name: sum(found.get(word.casefold(), 0.0) for word in words) for name, words in NAMES.items()}
+    return mass.pop(meant) > 3 * max(mass.values())
+
+
+def assert_it_learns_what_labels_mean(method: Augmenter) -> None:
+    """After fine-tuning the best words for a type are those of the type."""
+    method.fit(GOLD, Training(seed=0))
+    assert all(prefers(method, type_, type_) for type_ in NAMES)
+
+
+def assert_it_cannot_know_labels(method: Augmenter) -> None:
+    """It says the same of every type."""
+    method.fit(GOLD, Training(seed=0))
+    assert guesses(method, "PER") == guesses(method, "LOC")
+
+
+class Asked:
+    """What a method asks of its model."""
+
+    def __init__(self, method: Augmenter) -> None:
+        held: Any = method
+        self.clozes: list[Any] = []
+        self.drawings: list[Drawing] = []
+        fill = held._lm.fill
+
+        def watched(clozes: Any, rngs: Any, drawing: Drawing) -> Any:
+            self.clozes += clozes
+            self.drawings.append(drawing)
+            return fill(clozes, rngs, drawing)
+
+        held._lm.fill = watched

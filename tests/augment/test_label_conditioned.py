@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence
+from nersery.augment.base import Training, augment
+from nersery.augment.label_conditioned import LabelConditioned
+from nersery.errors import DataError, SettingsError
+from nersery.lm import load
+from nersery.lm.cloze import Cloze, Drawing
+from nersery.lm.masked import MaskedLM
+from nersery.progress import Progress
+from tests.augment.learning import GOLD, LEARNING, NAMES, Asked, assert_it_learns_what_labels_mean, prefers
+
+QUICK: dict[str, Any] = {"epochs": 1, "batch_size": 4, "precision": "fp32"}
+SHORT = {"PER": "named person", "LOC": "name of a place"}
+SENTENCE = Sentence(("Ada", "Lovelace", "saw", "Oslo", "."), (Entity(0, 2, "PER"), Entity(3, 4, "LOC")), id="s")
+SHOWN = {0: "named person", 1: "named person", 2: "other", 3: "name of a place"}
+
+
+def fitted(model: str, **settings: Any) -> LabelConditioned:
+    method = LabelConditioned(model, **{**QUICK, "definitions": SHORT, **settings})
+    method.fit([SENTENCE, *GOLD])
+    return method
+
+
+@pytest.fixture(autouse=True)
+def _notes_are_shown_anew() -> None:
+    load.warn.cache_clear()
+
+
+def test_each_word_is_guessed_under_the_definition_of_its_type(tiny_masked_lm: str) -> None:
+    method = fitted(tiny_masked_lm)
+    asked = Asked(method)
+    augment(Corpus([SENTENCE]), method_without_fit(method), copies=100)
+    assert {cloze.gaps[0] for cloze in asked.clozes} == {0, 1, 2, 3}
+    for cloze in asked.clozes:
+        assert " ".join(cloze.condition) == SHOWN[cloze.gaps[0]]
+        assert cloze.words == SENTENCE.words
+
+
+def method_without_fit(method: LabelConditioned) -> LabelConditioned:
+    """The same, but what it has learned stays."""
+    method.fit = lambda sentences, training=None: None  # type: ignore[method-assign, assignment]
+    return method
+
+
+def test_fine_tuning_hides_one_word_anew_in_every_epoch(tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Cloze] = []
+    fine_tune = MaskedLM.fine_tune
+
+    def watched(self: MaskedLM, examples: Any, cloze: Any, plan: Any, **rest: Any) -> Any:
+        def kept(example: Any, rng: random.Random) -> Cloze:
+            seen.append(cloze(example, rng))
+            return seen[-1]
+
+        assert rest["rate"] == 1.0, "all pieces of a word are hidden"
+        return fine_tune(self, examples, kept, plan, **rest)
+
+    monkeypatch.setattr(MaskedLM, "fine_tune", watched)
+    LabelConditioned(tiny_masked_lm, definitions=SHORT, precision="fp32", epochs=60).fit([SENTENCE])
+    assert len(seen) == 60
+    places = [cloze.gaps[0] for cloze in seen]
+    assert set(places) == {0, 1, 2, 3}
+    assert all(places.count(place) > 5 for place in SHOWN), "each word with the same chance"
+    assert all(" ".join(cloze.condition) == SHOWN[place] for cloze, place in zip(seen, places, strict=True))
+
+
+def test_words_are_drawn_from_the_distribution(tiny_masked_lm: str) -> None:
+    method = fitted(tiny_masked_lm, top_k=7, by_piece=True, words=2)
+    asked = Asked(method)
+    method.generate(SENTENCE, random.Random(0))
+    assert asked.drawings == [Drawing(7, weighted=True, by_piece=True)] * 2
+    assert LabelConditioned().top_k == 50
+
+
+def test_it_learns_what_labels_mean(tiny_masked_lm: str) -> None:
+    method = LabelConditioned(tiny_masked_lm, definitions=SHORT, top_k=4, **LEARNING)
+    assert_it_learns_what_labels_mean(method)
+    drawn = {type_: set[str]() for type_ in NAMES}
+    for number, sentence in enumerate(GOLD):
+        for seed in range(40):
+            new = method.generate(sentence, random.Random(f"{number} {seed}"))
+            assert isinstance(new, Sentence)
+            drawn[sentence.entities[0].type].add(new.words[0].capitalize())
+    assert all(drawn[type_] == set(names) for type_, names in NAMES.items())
+
+
+def test_the_meaning_of_a_definition_carries_over_to_a_type_of_the_same_definition(tiny_masked_lm: str) -> None:
+    """What the label itself cannot do."""
+    method = LabelConditioned(tiny_masked_lm, definitions={**SHORT, "ARTIST": SHORT["PER"]}, **LEARNING)
+    method.fit(GOLD, Training(seed=0))
+    assert prefers(method, "ARTIST", "PER")
+
+
+def test_it_stops_when_dev_gains_no_more(tiny_masked_lm: str) -> None:
+    method = LabelConditioned(tiny_masked_lm, definitions=SHORT, patience=2, **{**LEARNING, "epochs": 1000})
+    with Progress("training", quiet=True) as progress:
+        method.fit(GOLD, Training(dev=[Sentence(("दिल्ली", "東京"), (Entity(0, 1, "LOC"),))], progress=progress))
+    assert progress.done < progress.total == 1000
+
+
+def test_a_type_without_a_definition_is_shown_by_its_name_and_spoken_of(
+    tiny_masked_lm: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gold = Sentence(("Ada", "won", "Gold"), (Entity(2, 3, "sports_Prize"), Entity(0, 1, "PER")))
+    method = LabelConditioned(tiny_masked_lm, definitions=SHORT, **QUICK)
+    method.fit([gold])
+    assert "label_conditioned has no definition of sports_Prize, and shows the model the bare name" in (
+        capsys.readouterr().err
+    )
+    asked = Asked(method)
+    for seed in range(20):
+        assert isinstance(method.generate(gold, random.Random(seed)), Sentence)
+    assert ("sports", "prize") in {cloze.condition for cloze in asked.clozes}
+
+
+def test_the_note_says_how_to_give_one(tiny_masked_lm: str, capsys: pytest.CaptureFixture[str]) -> None:
+    gold = [Sentence(("a", "b"), (Entity(0, 1, "X1"), Entity(1, 2, "y z")))]
+    LabelConditioned(tiny_masked_lm, **QUICK).fit(gold)
+    message = capsys.readouterr().err
+    assert message.count("note:") == 1
+    assert "no definition of X1, y z, and" in message
+    assert 'definitions = { "X1" = "..." }' in message
+    LabelConditioned(tiny_masked_lm, definitions={"X1": "a thing", "y z": "another"}, **QUICK).fit(gold)
+    LabelConditioned("bundled")._tell_of_undefined(["PER", "LOC", "Amount-Unit", "WORK_OF_ART", "CW"])
+    assert capsys.readouterr().err == ""
+
+
+def test_the_user_s_definitions_go_before_the_defaults(tiny_masked_lm: str) -> None:
+    method = fitted(tiny_masked_lm, definitions={**SHORT, "PER": "somebody"})
+    asked = Asked(method)
+    for seed in range(30):
+        method.generate(SENTENCE, random.Random(seed))
+    assert {(*cloze.condition,) for cloze in asked.clozes if cloze.gaps[0] < 2} == {("somebody",)}
+
+
+def test_a_definition_too_long_for_the_model_is_refused_before_training(tiny_masked_lm: str) -> None:
+    gold = [Sentence(("Ada", "won"), (Entity(0, 1, "PER"),))] * 50 + [SENTENCE]
+    method = LabelConditioned(tiny_masked_lm, definitions={**SHORT, "LOC": "place " * 60}, **QUICK)
+    with pytest.raises(SettingsError, match=r'"place place .* has 60 pieces, and only 31 fit in front of a sentence'):
+        method.fit(gold)
+
+
+def test_nothing_to_learn_from(tiny_masked_lm: str) -> None:
+    with pytest.raises(DataError, match="no training sentences, and label_conditioned has nothing to learn from"):
+        LabelConditioned(tiny_masked_lm).fit([])
+
+
+def test_sentences_without_a_word_to_hide_are_no_error(tiny_masked_lm: str) -> None:
+    method = LabelConditioned(tiny_masked_lm, definitions=SHORT, **QUICK)
+    result = augment(Corpus([Sentence((".", "!"), (Entity(0, 1, "PER"),))]), method)
+    assert [reject.reason for reject in result.rejects] == ["no word to replace"]

@@ -1,0 +1,63 @@
+from __future__ import annotations
+
+import random
+
+import torch
+
+from nersery import Entity, Sentence
+from nersery.augment.base import Training
+from nersery.augment.masked_entity import MaskedEntity
+from nersery.lm.cloze import Drawing
+from nersery.lm.load import ModelSource
+from nersery.loop import Reject
+from tests.augment.learning import GOLD, Asked, assert_it_cannot_know_labels
+
+SENTENCE = Sentence(("Ada", "&", "Grace", "saw", "Oslo", "."), (Entity(0, 3, "PER"), Entity(4, 5, "LOC")))
+
+
+def test_words_of_mentions_are_guessed_all_at_once_from_the_context_alone(tiny_masked_lm: str) -> None:
+    method = MaskedEntity(tiny_masked_lm, top_k=9, by_piece=True, precision="fp32")
+    method.fit([SENTENCE])
+    asked = Asked(method)
+    made = method.generate_batch([SENTENCE] * 60, [random.Random(seed) for seed in range(60)])
+    assert asked.drawings == [Drawing(9, by_piece=True)], "one pass, each of the best with the same chance"
+    assert {place for cloze in asked.clozes for place in cloze.gaps} == {0, 2, 4}, "signs stay"
+    assert max(len(cloze.gaps) for cloze in asked.clozes) == 3
+    for new, cloze in zip(made, asked.clozes, strict=True):
+        assert isinstance(new, Sentence)
+        assert (cloze.words, cloze.condition) == (SENTENCE.words, ())
+        kept = [place for place in range(6) if place not in cloze.gaps]
+        assert [new.words[place] for place in kept] == [SENTENCE.words[place] for place in kept]
+
+
+def test_in_turn_each_word_is_guessed_in_sight_of_the_new_ones_before_it(tiny_masked_lm: str) -> None:
+    method = MaskedEntity(tiny_masked_lm, mean_rate=1.0, in_turn=True, precision="fp32")
+    method.fit([SENTENCE])
+    asked = Asked(method)
+    (made,) = method.generate_batch([SENTENCE], [random.Random(4)])
+    assert isinstance(made, Sentence)
+    first, *_ = asked.clozes
+    assert [cloze.gaps for cloze in asked.clozes] == [first.gaps[turn:] for turn in range(len(first.gaps))]
+    assert len(first.gaps) > 1
+    for turn, cloze in enumerate(asked.clozes):
+        done = first.gaps[:turn]
+        assert [cloze.words[place] for place in done] == [made.words[place] for place in done]
+
+
+def test_it_cannot_know_labels(tiny_masked_lm: str) -> None:
+    assert_it_cannot_know_labels(MaskedEntity(tiny_masked_lm, precision="fp32"))
+
+
+def test_the_model_stays_as_it_was_pretrained(tiny_masked_lm: str) -> None:
+    method = MaskedEntity(tiny_masked_lm)
+    method.fit(GOLD, Training(dev=GOLD, seed=3))
+    pretrained = dict(ModelSource(tiny_masked_lm).masked_lm().named_parameters())
+    assert all(torch.equal(weight, pretrained[name]) for name, weight in method._lm.network.named_parameters())
+
+
+def test_sentences_without_a_word_to_replace_say_why(tiny_masked_lm: str) -> None:
+    method = MaskedEntity(tiny_masked_lm)
+    method.fit([SENTENCE])
+    signs = Sentence(("&", "won"), (Entity(0, 1, "PER"),))
+    made = method.generate_batch([Sentence(("won",)), signs], [random.Random(0), random.Random(1)])
+    assert made == [Reject("no entities"), Reject("no word to replace")]

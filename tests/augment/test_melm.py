@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+import torch
+
+from nersery import Corpus, Entity, Origin, Sentence
+from nersery.augment.base import Training, augment
+from nersery.augment.melm import MELM
+from nersery.errors import DataError
+from nersery.lm.cloze import OWN, Cloze, Drawing
+from nersery.lm.masked import MaskedLM
+from nersery.loop import Reject
+from tests.augment.learning import (
+    GOLD,
+    LEARNING,
+    NAMES,
+    Asked,
+    assert_it_cannot_know_labels,
+    assert_it_learns_what_labels_mean,
+)
+
+QUICK: dict[str, Any] = {"epochs": 1, "batch_size": 4, "precision": "fp32"}
+SENTENCE = Sentence(("Ada", "&", "Grace", "saw", "Oslo", "."), (Entity(0, 3, "PER"), Entity(4, 5, "LOC")))
+
+
+def plain(cloze: Cloze) -> str:
+    """A cloze for people: gaps in brackets."""
+    words = [f"[{word}]" if number in cloze.gaps else word for number, word in enumerate(cloze.words)]
+    return " ".join(words).replace(OWN, "")
+
+
+def test_each_word_of_a_mention_stands_between_its_tags(tiny_masked_lm: str) -> None:
+    method = MELM(tiny_masked_lm, mean_rate=1.0, top_k=9, **QUICK)
+    method.fit([SENTENCE])
+    asked = Asked(method)
+    method.generate_batch([SENTENCE] * 40, [random.Random(seed) for seed in range(40)])
+    assert asked.drawings == [Drawing(9)], "one pass, each of the best with the same chance"
+    shown = "<b-PER> [Ada] <b-PER> <i-PER> & <i-PER> <i-PER> [Grace] <i-PER> saw <b-LOC> [Oslo] <b-LOC> ."
+    assert shown in {plain(cloze) for cloze in asked.clozes}
+    assert {plain(cloze).replace("[", "").replace("]", "") for cloze in asked.clozes} == {
+        shown.replace("[", "").replace("]", "")
+    }
+    assert {cloze.condition for cloze in asked.clozes} == {()}
+
+
+def test_new_words_go_where_the_old_ones_stood(tiny_masked_lm: str) -> None:
+    method = MELM(tiny_masked_lm, **QUICK)
+    method.fit([SENTENCE])
+    for seed in range(30):
+        new = method.generate(SENTENCE, random.Random(seed))
+        assert isinstance(new, Sentence)
+        assert new.labels == SENTENCE.labels
+        assert (new.words[1], new.words[3], new.words[5]) == ("&", "saw", ".")
+
+
+def test_fine_tuning_hides_pieces_of_all_mentions(tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    fine_tune = MaskedLM.fine_tune
+
+    def watched(self: MaskedLM, examples: Any, cloze: Any, plan: Any, **rest: Any) -> Any:
+        seen.extend(plain(cloze(example, random.Random(0))) for example in examples)
+        assert (rest["rate"], plan.epochs, plan.batch_size, plan.optimizer) == (0.6, 1, 4, "adam")
+        return fine_tune(self, examples, cloze, plan, **rest)
+
+    monkeypatch.setattr(MaskedLM, "fine_tune", watched)
+    MELM(tiny_masked_lm, mask_rate=0.6, **QUICK).fit([SENTENCE, Sentence(("nobody", "won"))])
+    shown = "<b-PER> [Ada] <b-PER> <i-PER> [&] <i-PER> <i-PER> [Grace] <i-PER> saw <b-LOC> [Oslo] <b-LOC> ."
+    assert seen == [shown], "sentences without entities teach nothing"
+
+
+def test_it_learns_what_labels_mean(tiny_masked_lm: str) -> None:
+    method = MELM(tiny_masked_lm, top_k=4, **LEARNING)
+    assert_it_learns_what_labels_mean(method)
+    for sentence in GOLD:
+        for seed in range(10):
+            new = method.generate(sentence, random.Random(seed))
+            assert isinstance(new, Sentence)
+            assert new.words[0].capitalize() in NAMES[sentence.entities[0].type]
+
+
+def test_without_tags_it_cannot_know_labels(tiny_masked_lm: str) -> None:
+    method = MELM(tiny_masked_lm, linearize=False, **LEARNING)
+    assert_it_cannot_know_labels(method)
+    asked = Asked(method)
+    method.generate(SENTENCE, random.Random(0))
+    assert asked.clozes[0].words == SENTENCE.words
+
+
+def test_tags_start_from_what_the_type_means(tiny_masked_lm: str) -> None:
+    method = MELM(tiny_masked_lm, descriptions={"LOC": "name of place"}, **{**QUICK, "learning_rate": 1e-12})
+    method.fit([SENTENCE])
+    encoder, vectors = method._lm.encoder, method._lm.network.get_input_embeddings().weight
+    for tag, text in (("b-PER", "person"), ("i-PER", "person"), ("b-LOC", "name of place"), ("i-LOC", "name of place")):
+        pieces = [piece for word in encoder.pieces(text.split()) for piece in word]
+        (number,) = encoder.own[f"{OWN}<{tag}>"]
+        assert torch.allclose(vectors[number], vectors[pieces].mean(0), atol=1e-6)
+
+
+def test_types_that_differ_in_case_alone_have_tokens_of_their_own(tiny_masked_lm: str) -> None:
+    gold = [Sentence(("Ada", "saw", "Oslo"), (Entity(0, 1, "Per"), Entity(2, 3, "PER")))]
+    method = MELM(tiny_masked_lm, descriptions={"Per": "person", "PER": "name of place"}, **QUICK)
+    method.fit(gold)
+    asked = Asked(method)
+    method.generate(gold[0], random.Random(0))
+    shown = plain(asked.clozes[0]).replace("[", "").replace("]", "")
+    assert shown == "<b-Per> Ada <b-Per> saw <b-PER> Oslo <b-PER>"
+    assert len({method._lm.encoder.own[f"{OWN}<b-{type_}>"] for type_ in ("Per", "PER")}) == 2
+
+
+def test_dev_may_have_types_and_sentences_that_gold_has_not(tiny_masked_lm: str) -> None:
+    dev = [Sentence(("Ada", "won"), (Entity(0, 1, "NEW"),), language="xx"), Sentence(("nobody",))]
+    MELM(tiny_masked_lm, **QUICK).fit([SENTENCE], Training(dev=dev))
+
+
+def test_no_training_sentence_with_an_entity(tiny_masked_lm: str) -> None:
+    with pytest.raises(DataError, match="no training sentence has an entity, and melm has nothing to learn from"):
+        MELM(tiny_masked_lm).fit([Sentence(("nobody", "won"))])
+
+
+def test_sentences_without_a_word_to_replace_say_why(tiny_masked_lm: str) -> None:
+    method = MELM(tiny_masked_lm, **QUICK)
+    method.fit([SENTENCE])
+    signs = Sentence(("&", "won"), (Entity(0, 1, "PER"),))
+    made = method.generate_batch([Sentence(("won",)), signs], [random.Random(0), random.Random(1)])
+    assert made == [Reject("no entities"), Reject("no word to replace")]
+
+
+class TestLanguages:
+    ENGLISH = Sentence(("Ada", "saw", "London"), (Entity(0, 1, "PER"), Entity(2, 3, "LOC")), language="en")
+    HINDI = Sentence(("राम", "दिल्ली", "में"), (Entity(0, 1, "PER"), Entity(1, 2, "LOC")), language="hi")
+    MIXED = Sentence(
+        ("Ada", "saw", "दिल्ली"),
+        (Entity(0, 1, "PER"), Entity(2, 3, "LOC")),
+        language="en",
+        origin=Origin("code_mixing", ("1",), 1),
+    )
+
+    def shown(self, model: str, gold: list[Sentence], sentence: Sentence, **settings: Any) -> str:
+        method = MELM(model, mean_rate=1.0, **{**QUICK, **settings})
+        method.fit(gold)
+        asked = Asked(method)
+        assert isinstance(method.generate(sentence, random.Random(0)), Sentence)
+        return plain(asked.clozes[0]).replace("[", "").replace("]", "")
+
+    def test_a_marker_stands_before_each_entity(self, tiny_masked_lm: str) -> None:
+        shown = self.shown(tiny_masked_lm, [self.ENGLISH, self.HINDI], self.ENGLISH)
+        assert shown == "<language en> <b-PER> Ada <b-PER> saw <language en> <b-LOC> London <b-LOC>"
+
+    def test_a_mention_that_was_mixed_in_is_of_its_own_language(self, tiny_masked_lm: str) -> None:
+        shown = self.shown(tiny_masked_lm, [self.ENGLISH, self.HINDI, self.MIXED], self.MIXED)
+        assert shown == "<language en> <b-PER> Ada <b-PER> saw <language hi> <b-LOC> दिल्ली <b-LOC>"
+
+    def test_one_language_needs_no_marker(self, tiny_masked_lm: str) -> None:
+        assert "language" not in self.shown(tiny_masked_lm, [self.ENGLISH], self.ENGLISH)
+        assert "language" not in self.shown(tiny_masked_lm, [self.ENGLISH, SENTENCE], SENTENCE)
+
+    def test_a_language_that_gold_does_not_have_gets_a_marker_all_the_same(self, tiny_masked_lm: str) -> None:
+        tamil = Sentence(("ராம்", "won"), (Entity(0, 1, "PER"),), language="ta")
+        shown = self.shown(tiny_masked_lm, [self.ENGLISH, self.HINDI], tamil)
+        assert shown == "<language ta> <b-PER> ராம் <b-PER> won"
+        unknown = Sentence(("Ada", "won"), (Entity(0, 1, "ORG"),))
+        shown = self.shown(tiny_masked_lm, [self.ENGLISH, self.HINDI], unknown)
+        assert shown == "<language en> <b-ORG> Ada <b-ORG> won"
+
+    def test_the_ablation_has_none(self, tiny_masked_lm: str) -> None:
+        gold = [self.ENGLISH, self.HINDI]
+        assert self.shown(tiny_masked_lm, gold, self.ENGLISH, linearize=False) == "Ada saw London"
+
+
+def test_order_and_size_of_batches_do_not_matter_where_types_are_new(tiny_masked_lm: str) -> None:
+    """Tokens that are added on the way change no word of other sentences."""
+    corpus = [
+        Sentence(("we", "saw", f"Ada{number}"), (Entity(2, 3, f"TYPE{number}"),), id=str(number))
+        for number in range(20)
+    ]
+
+    class Fitted(MELM):
+        def fit(self, sentences: Any, training: Any = None) -> None:
+            super().fit([SENTENCE])
+
+    results = []
+    for order, size in ((corpus, 1), (corpus, 64), (corpus[::-1], 7)):
+        result = augment(Corpus(order), Fitted(tiny_masked_lm, **QUICK), batch_size=size, copies=2)
+        results.append({sentence.id: sentence for sentence in result.corpus})
+    assert results[0] == results[1] == results[2]
+    assert len(results[0]) > 20

@@ -1,0 +1,84 @@
+"""Trainings that are killed, and the command again."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_cli import call
+from tests.forks import Server
+from tests.standins import files, tiny, write_data
+
+STATE = Path("t.training/state.json")
+
+
+@pytest.fixture
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> list[str]:
+    """A training that takes long enough to be killed, without the folder that it is to write."""
+    write_data(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    settings = [f"--set={line.replace(' = ', '=')}" for line in tiny(tiny_model, steps=100).split("\n")]
+    return ["train", "-q", "--dev", "dev.conll", *settings, "train.conll"]
+
+
+@pytest.fixture
+def killed(command: list[str], server: Server) -> list[str]:
+    """The same, killed on its way to the folder ``t``."""
+    process = server.start(*command, "t", cwd=Path.cwd())
+    process.kill_when_there_is(STATE)
+    assert process.wait() == -signal.SIGKILL
+    assert not Path("t").exists()
+    return [*command, "t"]
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_it_goes_on(killed: list[str], command: list[str], force: list[str], monkeypatch: pytest.MonkeyPatch):
+    from nersery.tagger.transformer import TransformerTagger
+
+    done = json.loads(STATE.read_text())["facts"]["step"]
+    assert call(*command, "whole").code == 0
+    taken = []
+    original = TransformerTagger._loss
+    monkeypatch.setattr(TransformerTagger, "_loss", lambda *args: (taken.append(1), original(*args))[1])
+    assert call(*killed, *force).code == 0
+    assert len(taken) == 100 - done < 100
+    assert files(Path("t")) == files(Path("whole"))
+    assert not [name for name in os.listdir() if name.startswith("t.")]
+
+
+def test_with_other_settings_only_when_forced(killed: list[str]):
+    before = files(Path("t.training"))
+    before.pop("lock")
+    for other in (["--set", "steps=3"], ["--seed", "1"]):
+        result = call(*killed, *other)
+        assert result.code == 2
+        assert "t.training holds an unfinished training with other settings" in result.err
+        assert "delete the folder t.training to start anew, or use --force" in result.err
+        assert files(Path("t.training")) == before
+    Path("dev.conll").write_text(Path("test.conll").read_text())
+    assert "\n  dev: there" in call(*killed).err
+    assert "t: 24 sentences, 3 steps" in call(*killed, "--set", "steps=3", "--force").out
+    assert not Path("t.training").exists()
+
+
+def test_a_broken_state(killed: list[str]):
+    STATE.write_text("{")
+    result = call(*killed)
+    assert result.code == 1
+    assert "Delete the folder t.training to start the training anew, or use --force" in result.err
+    assert call(*killed, "--set", "steps=3", "--force").code == 0
+    assert not Path("t.training").exists()
+
+
+def test_files_of_others_are_not_removed(command: list[str]):
+    Path("t.training").mkdir()
+    Path("t.training/thesis.tex").write_text("precious")
+    for force in ([], ["--force"]):
+        result = call(*command, "t", *force)
+        assert result.code == 2
+        assert "t.training holds files of no unfinished training" in result.err
+    assert files(Path("t.training")) == {"thesis.tex": b"precious"}
