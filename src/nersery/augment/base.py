@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,37 +46,41 @@ class Training:
 NO_TRAINING = Training()
 
 
-class Augmenter(ABC):
+class Augmenter:
     """Makes new labelled sentences out of labelled ones.
 
     A subclass is a dataclass whose fields are its settings, alone in a file that bears its name. It
-    says how *one* sentence changes; ids, origin, copies, seeds, batches and rejects belong to the loop.
+    says how *one* sentence changes, or a batch of them; ids, origin, copies, seeds, batches and rejects belong to the
+    loop.
     """
 
-    def fit(  # noqa: B027 - most methods need it, some do not
-        self, sentences: Iterable[Sentence], training: Training = NO_TRAINING
-    ) -> None:
+    def __init_subclass__(cls) -> None:
+        """Refuse a method that says neither how a sentence changes nor how a batch does."""
+        if cls.generate is Augmenter.generate and cls.generate_batch is Augmenter.generate_batch:
+            raise TypeError(f"{cls.__name__} has neither generate nor generate_batch: write one of them")
+
+    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Learn from the gold sentences; called once, before anything is generated."""
 
-    def check(self) -> None:  # noqa: B027 - only methods on pretrained models need it
+    def check(self) -> None:
         """Refuse what is not there (a model, a file) before any other work is done.
 
         Raises:
             MissingResourceError: Naming it.
         """
 
-    @abstractmethod
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """One new sentence, or the reason why not.
 
         Args:
             rng: The item's own generator; the only source of chance a method may use.
         """
+        return self.generate_batch([sentence], [rng])[0]
 
     def generate_batch(
         self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]
     ) -> Sequence[Sentence | Reject]:
-        """One outcome for each sentence, in order; methods that run a model override this."""
+        """One outcome for each sentence, in order; what methods that run a model say instead of `generate`."""
         return [_generated(self, sentence, rng) for sentence, rng in zip(sentences, rngs, strict=True)]
 
 

@@ -74,10 +74,6 @@ class BDA(Augmenter):
         """Open the model."""
         self._lm = open_model(self, list(sentences), training)
 
-    def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
-        """The sentence with words replaced."""
-        return self.generate_batch([sentence], [rng])[0]
-
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The sentences with words replaced."""
         if self._lm is None:

