@@ -55,9 +55,7 @@ def test_what_comes_along_is_small_and_knows_english() -> None:
     model = MaskedLM(ModelSource("bundled"), "cpu", "fp32")
     cloze = Cloze(tuple("she was born in Paris , the capital of France , in 1901 .".split()), (4, 7, 9))
     (gaps,) = model.guesses([cloze], 20)
-    places, capitals, countries = (
-        {word.casefold() for word, _ in guesses} for guesses in model.guesses([cloze], 20)[0]
-    )
+    places, capitals, countries = ({word.casefold() for word, _ in guesses} for guesses in gaps)
     assert {"london", "paris"} & places
     assert "capital" in capitals
     assert {"france", "england", "germany"} & countries
