@@ -18,11 +18,11 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import typer
 
 from nersery import recipe, registry, sampling, tags
-from nersery.cli import app, corpora, methods, models, recipes, suggestions
+from nersery.cli import app, corpora, methods, models, quality, recipes, suggestions, templates
 
 FOLDER = Path(__file__).parent
 NOTICE = "<!-- Written by docs/generate.py. Change the docstrings instead, then run: make docs -->"
-COMMAND_MODULES = (corpora, methods, models, recipes, suggestions)
+COMMAND_MODULES = (corpora, methods, models, quality, recipes, suggestions, templates)
 """They are imported because that adds their commands."""
 
 KINDS: Mapping[str, tuple[str, str]] = {
@@ -261,6 +261,8 @@ def _option(parameter: Any) -> str:
 def _value(parameter: Any) -> str:
     """What to put behind an option."""
     annotation = parameter.type_descriptor.annotation
+    if get_origin(annotation) is Literal:
+        return "|".join(get_args(annotation))
     element = next(iter(get_args(annotation)), annotation)  # of an option that may be repeated
     return VALUES.get(element.__name__, "VALUE")
 

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import groupby
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from nersery import Entity, Sentence
 from nersery.augment.linearization import tag_token
 from nersery.definitions import OUTSIDE, definition
-from nersery.lm.cloze import OWN, Cloze, Drawing, is_replaceable
+from nersery.lm.cloze import GAP, OWN, Cloze, Drawing, is_replaceable
+from nersery.lm.texts import UNKNOWN, Generated, Pair, Sampling
 from nersery.rng import item_rng
 
 TAGS, DEFINITIONS, LABELS, NOTHING = "shows tags", "shows definitions", "shows labels", "shows nothing"
+CONTEXT = "shows tags and hides context"
+FLIPPED, BEGINNINGS = "shows tags of other types", "shows beginnings"
 """Names of the model, by what it shall be shown of a hidden word's type."""
 NUMBERED = re.compile(r"(.+)\.\d")
 TYPES = {"o": None, "PER": "PER", "LOC": "LOC", "cre": "creative work", "NEW": "NEW"}
@@ -32,7 +38,7 @@ class FakeMaskedLM:
 
     def __init__(self, source: Any, device: str = "auto", precision: str = "auto") -> None:
         self.shows: str = source.name
-        assert self.shows in (TAGS, DEFINITIONS, LABELS, NOTHING)
+        assert self.shows in (TAGS, DEFINITIONS, LABELS, NOTHING, CONTEXT, FLIPPED, BEGINNINGS)
         self.precision = precision
         self.tokens: set[str] = set()
 
@@ -43,7 +49,7 @@ class FakeMaskedLM:
         assert all(condition)
 
     def add_tokens(self, descriptions: Mapping[str, str]) -> None:
-        assert self.shows == TAGS
+        assert self.shows in (TAGS, CONTEXT, FLIPPED, BEGINNINGS)
         assert all(token.startswith(OWN) and text.split() for token, text in descriptions.items())
         self.tokens |= set(descriptions)
 
@@ -69,10 +75,30 @@ class FakeMaskedLM:
         for cloze, rng in zip(clozes, rngs, strict=True):
             self._check(cloze)
             assert all(is_replaceable(cloze.words[gap]) for gap in cloze.gaps)
-            filled.append(tuple(rng.choice(self._others(cloze.words[gap])) for gap in cloze.gaps))
+            filled.append(tuple(rng.choice(self._fitting(cloze, gap)) for gap in cloze.gaps))
         return filled
 
-    def _type_of(self, word: str) -> str | None:
+    def _fitting(self, cloze: Cloze, gap: int) -> list[str]:
+        """Words for a gap: of the kind of its word, or of another where that is shown."""
+        word, type_ = cloze.words[gap], self.type_of(cloze.words[gap])
+        shown = self._type_shown(cloze, gap) if self.shows == FLIPPED else type_
+        return self._others(word) if shown == type_ else self.of_type(shown, like=word)
+
+    def guesses(self, clozes: Sequence[Cloze], top_k: int, *, signs: bool) -> list[list[list[tuple[str, float]]]]:
+        """Words outside entities, other ones for other texts, with as many as are asked for."""
+        assert self.shows == CONTEXT
+        assert signs
+        found = []
+        for cloze in clozes:
+            self._check(cloze)
+            rng = item_rng(0, *cloze.words)
+            numbered = any(map(NUMBERED.fullmatch, cloze.words))
+            outside = self._others("o.0") if numbered else [word for word, kind in self.kinds.items() if kind == "o"]
+            words = rng.sample(outside, min(top_k, len(outside)))
+            found.append([[(word, 1 / (n + gap + 2)) for n, word in enumerate(words)] for gap in cloze.gaps])
+        return found
+
+    def type_of(self, word: str) -> str | None:
         if match := NUMBERED.fullmatch(word):
             return TYPES[match[1]]
         return None if (kind := self.kinds.get(word, "o")) == "o" else kind
@@ -85,6 +111,22 @@ class FakeMaskedLM:
             alike = [other for other, kind in self.kinds.items() if kind == self.kinds.get(word)]
         return [other for other in alike if other != word] or [word]
 
+    def of_type(self, type_: str | None, *, like: str) -> list[str]:
+        """Words of a type, with numbers where one like them has a number."""
+        if NUMBERED.fullmatch(like):
+            (kind,) = (kind for kind, known in TYPES.items() if known == type_)
+            return [f"{kind}.{number}" for number in range(10)]
+        return [word for word, kind in self.kinds.items() if kind == (type_ or "o")]
+
+    def _type_shown(self, cloze: Cloze, gap: int) -> str | None:
+        """The type of the tag token that stands around a gap, or None where all that were opened are closed."""
+        if not sum(word.startswith(OWN) for word in cloze.words[:gap]) % 2:
+            return None
+        known = {*TYPES.values(), *self.kinds.values()} - {None, "o"}
+        tokens = {tag_token(type_, begins=begins): type_ for type_ in known if type_ for begins in (True, False)}
+        assert cloze.words[gap - 1] == cloze.words[gap + 1]
+        return tokens[cloze.words[gap - 1]]
+
     def _check(self, cloze: Cloze) -> None:
         """A text with gaps must be sound, and show of each hidden word what it shall."""
         assert list(cloze.gaps) == sorted(set(cloze.gaps))
@@ -94,22 +136,127 @@ class FakeMaskedLM:
         assert all(word.rindex(OWN) == 0 for word in own)
         for gap in cloze.gaps:
             assert cloze.words[gap] not in own
-            self._check_shown(cloze, gap, self._type_of(cloze.words[gap]))
+            self._check_shown(cloze, gap, self.type_of(cloze.words[gap]))
 
     def _check_shown(self, cloze: Cloze, gap: int, type_: str | None) -> None:
+        if self.shows == FLIPPED:
+            assert (type_ is None) == (self._type_shown(cloze, gap) is None)
         if self.shows == TAGS:
             assert type_ is not None
             before, behind = cloze.words[gap - 1], cloze.words[gap + 1]
             begins, inside = (tag_token(type_, begins=begins) for begins in (True, False))
             assert before == behind
             assert before == begins or (before == inside and cloze.words[gap - 2] in (begins, inside))
+        if self.shows == CONTEXT:
+            assert type_ is None, "no word of an entity is hidden"
         shown = {
             TAGS: "",
+            CONTEXT: "",
+            FLIPPED: "",
             NOTHING: "",
             LABELS: "O" if type_ is None else type_,
             DEFINITIONS: OUTSIDE if type_ is None else definition(type_, {}),
         }
         assert " ".join(cloze.condition) == shown[self.shows]
+
+
+class FakeTagger:
+    """Sees an entity in every run of words of one type."""
+
+    def __init__(self, kinds: Mapping[str, str]) -> None:
+        self.model = FakeMaskedLM(SimpleNamespace(name=NOTHING))
+        self.model.kinds = kinds
+
+    def predict(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        return [sentence.with_entities(self._entities(sentence.words)) for sentence in sentences]
+
+    def _entities(self, words: Sequence[str]) -> Iterator[Entity]:
+        start = 0
+        for type_, run in groupby(words, self.model.type_of):
+            end = start + len(list(run))
+            if type_ is not None:
+                yield Entity(start, end, type_, 0.5 + 0.5 * item_rng(*words[start:end]).random())
+            start = end
+
+
+class FakeLSTM(FakeMaskedLM):
+    """Stands in for `nersery.lm.lstm.LSTMLanguageModel`: writes what it learnt, with other words of their types."""
+
+    def __init__(self, words: Sequence[str], shape: Any, *, seed: int, device: str) -> None:
+        self.words = frozenset(words)
+
+    def fit(
+        self, texts: Sequence[tuple[str, ...]], plan: Any, *, dev: Sequence[Any], seed: int, **keeping: Any
+    ) -> None:
+        assert set(keeping) <= {"progress", "folder", "fingerprint"}
+        self.texts = list(texts)
+        for text in (*texts, *dev):
+            assert {word for word in text if word.startswith(OWN)} <= self.words
+            for place, word in enumerate(text):
+                if not word.startswith(OWN) and (type_ := self.type_of(word)):
+                    assert text[place - 1] in {tag_token(type_, begins=begins) for begins in (True, False)}
+
+    def sample(
+        self,
+        rngs: Sequence[random.Random],
+        *,
+        most_words: int,
+        temperature: float,
+        starts: Sequence[tuple[str, ...]],
+    ) -> list[tuple[str, ...] | None]:
+        return [self._sampled(*each, most_words) for each in zip(rngs, starts, strict=True)]
+
+    def _sampled(self, rng: random.Random, start: tuple[str, ...], most_words: int) -> tuple[str, ...] | None:
+        text = rng.choice([text for text in self.texts if text[: len(start)] == start] or self.texts)
+        words = (word if word.startswith(OWN) else rng.choice(self._others(word)) for word in text)
+        known = tuple(word if word in self.words else UNKNOWN for word in words)
+        return known if len(text) <= most_words else None
+
+
+class FakeSeq2Seq(FakeMaskedLM):
+    """Stands in for `nersery.lm.seq2seq.Seq2Seq`: goes on from a beginning with a text that it learnt."""
+
+    def __init__(self, source: Any, device: str, precision: str, language: str) -> None:
+        super().__init__(source)
+        assert self.shows == BEGINNINGS
+        self.precision = precision
+
+    def fits(self, pair: Pair) -> bool:
+        return bool(pair.source)
+
+    def fine_tune(  # type: ignore[override]
+        self,
+        items: Sequence[Any],
+        pair: Callable[[Any, random.Random], Pair],
+        plan: Any,
+        *,
+        dev: Sequence[Any] = (),
+        seed: int = 0,
+        **keeping: Any,
+    ) -> None:
+        assert set(keeping) <= {"progress", "folder", "fingerprint"}
+        self.texts = []
+        for number, item in enumerate([*items, *dev]):
+            *shown, gap = (drawn := pair(item, item_rng(seed, number))).source
+            assert gap == GAP
+            assert drawn.target[: len(shown)] == tuple(shown)
+            assert {word for word in drawn.target if word.startswith(OWN)} <= self.tokens
+            self.texts.append(drawn.target)
+
+    def generate(
+        self,
+        sources: Sequence[tuple[str, ...]],
+        rngs: Sequence[random.Random],
+        sampling: Sampling,
+        languages: Sequence[str],
+    ) -> list[Generated]:
+        made = []
+        for (*shown, gap), rng, language in zip(sources, rngs, languages, strict=True):
+            assert gap == GAP
+            assert language
+            text = (word if word.startswith(OWN) else rng.choice(self._others(word)) for word in rng.choice(self.texts))
+            made.append(Generated((*shown, *text), -1.0, finished=len(shown) < 10))
+        return made
 
 
 def install(patch: pytest.MonkeyPatch, kinds: Mapping[str, str]) -> None:
@@ -120,5 +267,9 @@ def install(patch: pytest.MonkeyPatch, kinds: Mapping[str, str]) -> None:
     """
     patch.setattr("nersery.lm.masked.MaskedLM", FakeMaskedLM)
     patch.setattr("nersery.lm.masked.tokenizer_with_mask", lambda source: None)
-    patch.setattr("nersery.lm.load.ModelSource.config", lambda source: None)
+    config = SimpleNamespace(is_encoder_decoder=False)
+    patch.setattr("nersery.lm.load.ModelSource.config", lambda source: config)
+    patch.setattr("nersery.lm.seq2seq.Seq2Seq", FakeSeq2Seq)
+    patch.setattr("nersery.lm.lstm.LSTMLanguageModel", FakeLSTM)
+    patch.setattr("nersery.tagger.base.load_tagger", lambda folder: FakeTagger(kinds))
     patch.setattr(FakeMaskedLM, "kinds", kinds)

@@ -20,7 +20,7 @@ import typer
 
 from nersery import Corpus, Entity, Sentence, io, recipe, registry, sampling, tags
 from nersery.augment.base import Augmenter, augment
-from nersery.cli import app, corpora, methods, models, recipes, suggestions  # noqa: F401 - they add their commands
+from nersery.cli import app, corpora, methods, models, quality, recipes, suggestions, templates  # noqa: F401 - they add their commands
 from nersery.overrides import EXAMPLE_PREFIX, settings_of
 
 ROOT = Path(__file__).parent.parent

@@ -18,6 +18,7 @@ from nersery import Corpus, Entity, Sentence, io
 from nersery.augment.shuffle_within_segments import ShuffleWithinSegments
 from nersery.disk import locked
 from nersery.errors import DataError, SettingsError
+from nersery.evaluate.diversity import diversity
 from nersery.loop import rejects_of
 from nersery.recipe import load
 from nersery.runs import Run
@@ -116,6 +117,26 @@ class TestReport:
                 for path in ("sample/train.jsonl", "parts/train.jsonl")
             )
             assert number == len(train - gold) > 0
+
+    def test_diversity_is_that_of_the_kept_sentences_against_their_parents(self):
+        append_arm('name = "parts"\nmethod = "label_wise_token_replacement"\nrate = 0.5')
+        append_arm('name = "more"\nmethod = "mention_replacement"\non = "parts"')
+        report = execute("seeds=[0, 3]")
+        nothing = {"entity": None, "non_entity": None, "length": None}
+        assert arm(report, "gold")["diversity"] == nothing
+        for name in ("parts", "more"):
+            expected = []
+            for seed in (0, 3):
+                train = io.read(f"run/seed-{seed}/{name}/train.jsonl")
+                made = [s for s in train if s.origin]
+                assert name == "parts" or any(train.by_id[s.origin.parents[0]].origin for s in made if s.origin)
+                found = diversity(made, train)
+                assert (found.sentences, found.orphans) == (len(made), 0)
+                expected.append(found.as_dict())
+            for measure, described in arm(report, name)["diversity"].items():
+                assert described["values"] == [found[measure] for found in expected]
+            assert arm(report, name)["diversity"]["entity"]["mean"] > 0
+        assert arm(report, "parts")["diversity"]["length"]["mean"] == 0
 
     def test_what_else_it_says(self):
         report = execute()

@@ -15,6 +15,7 @@ import numpy as np
 
 from nersery import __version__, io
 from nersery.data import Corpus, Sentence
+from nersery.evaluate.diversity import diversity
 from nersery.evaluate.novelty import novelty
 from nersery.evaluate.scores import Counts, sentence_counts, summarise
 from nersery.evaluate.significance import paired_bootstrap, sign_flip
@@ -118,6 +119,7 @@ def _arm(run: Run, arm: Arm) -> dict[str, Any]:
         "per_language": _per(scores, "per_language"),
         "train_sentences": [result["train_sentences"] for result in results],
         "new_entities": [_new_entities(run, seed, arm) for seed in seeds],
+        "diversity": _diversity(run, arm),
         "training": [result["training"] for result in results],
         "against_gold": None,
     }
@@ -132,6 +134,17 @@ def _arm(run: Run, arm: Arm) -> dict[str, Any]:
 def _new_entities(run: Run, seed: int, arm: Arm) -> int:
     """How many distinct mentions the arm's training corpus has that gold has not."""
     return novelty(io.open_corpus(run.path(seed, arm, "train.jsonl")), run.sampled(seed)[0]).total.new
+
+
+def _diversity(run: Run, arm: Arm) -> dict[str, Any]:
+    """How far what the arm adds to gold goes from what it was made from; null where nothing was added."""
+    measures: dict[str, list[float]] = {"entity": [], "non_entity": [], "length": []}
+    for seed in run.recipe.seeds:
+        gold, train = run.sampled(seed)[0].by_id, io.read(run.path(seed, arm, "train.jsonl"))
+        found = diversity((sentence for sentence in train if sentence.id not in gold), train).as_dict()
+        for name, values in measures.items():
+            values += [found[name]] if found[name] is not None else []
+    return {name: _summary(values) if values else None for name, values in measures.items()}
 
 
 def _summary(values: Iterable[float]) -> dict[str, Any]:

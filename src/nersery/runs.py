@@ -19,7 +19,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -233,7 +233,7 @@ class Run:
         if _is_missing(path):
             method = _method(arm.augment)
             with self._progress(seed, arm, "learn") as progress:
-                method.fit(start, Training(self.sampled(seed)[1], seed, progress, training))
+                method.fit(start, Training(self.sampled(seed)[1], seed, progress, training, self._gold_tagger(seed)))
             with self._progress(seed, arm, "generate", len(start) * arm.copies) as progress:
                 self._job(path, seed, arm).run(tasks(start, arm.copies), augment_step(method, seed), progress=progress)
         _remove(training)  # here, for a kill may have left it behind
@@ -253,13 +253,12 @@ class Run:
     def _selector(self, settings: MethodSettings, seed: int, start: Corpus) -> Selector:
         selector: Selector = registry.create("select", settings.method, settings.settings)
         held_out = [*self.corpora["dev"], *self.corpora["test"]]
-        baseline = self.recipe.arms[0]
-        selector.fit(
-            start,
-            held_out=held_out,
-            tagger=lambda: self.tagger(seed, baseline, *self.sampled(seed))[0],
-        )
+        selector.fit(start, held_out=held_out, tagger=self._gold_tagger(seed))
         return selector
+
+    def _gold_tagger(self, seed: int) -> Callable[[], Tagger]:
+        """What gives the baseline's tagger, for methods and selectors that ask for one."""
+        return lambda: self.tagger(seed, self.recipe.arms[0], *self.sampled(seed))[0]
 
     def tagger(
         self, seed: int, arm: Arm, train: Sequence[Sentence], dev: Sequence[Sentence]

@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from nersery import Entity, Sentence, io
-from nersery.cli import app, corpora, methods, models, recipes, suggestions  # noqa: F401 - they add their commands
+from nersery.cli import app, corpora, methods, models, quality, recipes, suggestions, templates  # noqa: F401 - they add their commands
 from nersery.loop import FileJob
 from tests.forks import Server
 from tests.standins import environment, files, sentences, tiny, write_data, write_recipe
@@ -25,6 +25,8 @@ COMMANDS = {
     command.name or str(getattr(command.callback, "__name__", "")): command for command in app.registered_commands
 }
 AUGMENT = ("--method", "mention_replacement")
+FILELESS = ("stats", "list", "evaluate", "suggest", "novelty", "quality", "templates")
+"""Commands that write no file."""
 
 
 def nersery(*args: str, **options: object) -> subprocess.CompletedProcess[str]:
@@ -97,13 +99,13 @@ class TestHelp:
             example = [*example, "--set", "epochs=1", "--set", f"model={tiny_model}"]
         if example[0] == "run":
             example = [*example, "--set", f"tagger.model={tiny_model}", "--set", "tagger.steps=1"]
-        if example[0] == "suggest":
+        if example[0] in ("suggest", "quality"):
             example = [on_tiny(*pair, tiny_masked_lm) for pair in pairwise(["", *example])]
         before = set(files(folder))
         result = call(*example)
         assert result.code == 0, result.err
         assert result.out
-        assert set(files(folder)) > before or example[0] in ("stats", "list", "evaluate", "suggest", "novelty")
+        assert set(files(folder)) > before or example[0] in FILELESS
 
     def test_the_whole(self):
         result = call("--help")
@@ -143,8 +145,10 @@ def prepare(folder: Path, example: list[str], tiny_model: str, tagger: Path) -> 
     for name in ("predicted", "better"):
         io.write(test, f"{name}.jsonl")
     io.write([sentence.with_entities(()) for sentence in test], "baseline.jsonl")
-    if example[0] in ("select", "novelty"):
+    if example[0] in ("select", "novelty", "quality"):
         assert call("augment", "train.conll", "more.jsonl", *AUGMENT).code == 0
+    if example[0] == "quality":
+        Path("kept.jsonl").write_bytes(Path("more.jsonl").read_bytes())
 
 
 # --- quickness ------------------------------------------------------------------------------------------------
@@ -163,6 +167,8 @@ class TestQuickness:
             ["run", "nowhere"],
             ["augment", "train.conll", "out.jsonl", *AUGMENT],
             ["novelty", "train.conll", "--gold", "dev.conll"],
+            ["quality", "train.conll", "--gold", "dev.conll", "--no-perplexity"],
+            ["templates", "train.conll", "--keywords", "none"],
             ["suggest", "train.conll", "--method", "mention_replacement"],
         ],
         ids=lambda args: args[0],
@@ -236,6 +242,7 @@ class TestStreams:
             ["evaluate", "test.conll", "test.conll", "--json"],
             ["evaluate", "test.conll", "test.conll", "--against", "test.conll", "--samples", "100", "--json"],
             ["novelty", "test.conll", "--gold", "train.conll", "--json"],
+            ["quality", "test.conll", "--gold", "train.conll", "--no-perplexity", "--json"],
             ["run", "demo", "--check", "--json"],
         ],
         ids=" ".join,
@@ -263,6 +270,7 @@ class TestStreams:
             ["select", "EXAMPLE", "x.jsonl", "--method", "duplicates", "--gold", "EXAMPLE", "--held-out", "EXAMPLE"],
             ["evaluate", "EXAMPLE", "EXAMPLE", "--against", "EXAMPLE", "--samples", "100"],
             ["novelty", "EXAMPLE", "--gold", "EXAMPLE"],
+            ["quality", "EXAMPLE", "--gold", "EXAMPLE", "--no-perplexity"],
             ["train", "EXAMPLE", "t", "--method", "memory", "--dev", "EXAMPLE"],
         ],
         ids=lambda args: args[0],

@@ -31,18 +31,24 @@ TABLE = object()
 VECTORS = object()
 """Stands for the word vectors below, which are the same for all languages."""
 SETTINGS: dict[str, dict[str, Any]] = {
+    "aclm": {"model": fakes.CONTEXT, "keywords": "random", "keyword_rate": 0.2},
     "bda": {"model": fakes.NOTHING},
     "cbt": {"model": fakes.LABELS, "words": 2},
     "code_mixing": {"rate": 0.7, "vectors": VECTORS},
+    "daga": {},
+    "flipda": {"model": fakes.FLIPPED, "tagger": "fake", "candidates": 3},
     "label_conditioned": {"model": fakes.DEFINITIONS, "words": 2},
     "label_wise_token_replacement": {"rate": 0.5},
     "masked_entity": {"model": fakes.NOTHING},
     "melm": {"model": fakes.TAGS},
     "mention_replacement": {"rate": 0.5},
+    "mulda": {"model": fakes.BEGINNINGS},
     "shuffle_within_segments": {"rate": 0.7},
     "synonym_replacement": {"rate": 0.5, "table": TABLE},
 }
 """What to build each method with; a method that is missing here fails `test_every_method_is_covered`."""
+WRITERS = {"daga", "mulda"}
+"""Methods that write sentences with entities of their own, not those of their parents."""
 METHODS = registry.names("augment")
 TYPES = ("PER", "LOC", "creative work")
 LANGUAGES = ("hi", "ta", "zh", "ar", "en", "tr")
@@ -274,7 +280,7 @@ class TestMethod:
         unseen = [_of_parts([("o", "never seen"), ("NEW", "NEW.1 NEW.2")], 1000)]
         result = collect(run(tasks(unseen, 20), step(method, 0)))
         assert result.tally.read == 20
-        assert all(types_over(sentence)[-1] == "NEW" for sentence in result.corpus)
+        assert name in WRITERS or all(types_over(sentence)[-1] == "NEW" for sentence in result.corpus)
 
     def test_the_only_chance_is_the_item_s_own(self, name: str, corpus: Corpus, table: Path) -> None:
         random.seed(0)

@@ -8,15 +8,18 @@ from collections.abc import Callable
 import pytest
 
 from nersery import Corpus, Entity, Sentence, loop, registry
+from nersery.lm.causal import Likelihood
 from nersery.select.agreement import Agreement
 from nersery.select.base import Selector, step
 from nersery.select.duplicates import Duplicates
+from nersery.select.perplexity import Perplexity
 
 SELECTORS: dict[str, Callable[[], Selector]] = {
     "agreement": Agreement,
     "duplicates": Duplicates,
+    "perplexity": Perplexity,
 }
-"""How to build each registered selector; its tagger is the `Reader` below."""
+"""How to build each registered selector; its tagger is the `Reader` below, its language model the `Counter`."""
 
 
 class Reader:
@@ -24,6 +27,23 @@ class Reader:
 
     def predict(self, sentences, progress=None):
         return [s.with_entities(sentence(s.id, s.text).entities) for s in sentences]
+
+
+class Counter:
+    """A language model that finds a word the less probable, the higher its number is."""
+
+    kind = "perplexity"
+
+    def likelihoods(self, texts):
+        return [Likelihood(-sum(float(word.split(".")[1]) for word in text), len(text)) for text in texts]
+
+    def misfit(self, words):
+        return ""
+
+
+@pytest.fixture(autouse=True)
+def _no_model_is_opened(monkeypatch):
+    monkeypatch.setattr("nersery.lm.perplexity.open_scorer", lambda *args, **settings: Counter())
 
 
 def sentence(id, text):

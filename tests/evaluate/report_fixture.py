@@ -82,6 +82,7 @@ def arm(name: str, f1: list[float], sentences: list[int], steps: int = 300) -> d
         "recall": measure([value - 0.011 for value in f1]), "f1": measure(f1),
         "per_type": per_type(center, rng, len(f1)), "train_sentences": sentences,
         "new_entities": [2 * (number - 100) for number in sentences],
+        "diversity": {"entity": None, "non_entity": None, "length": None},
         "training": training(center, rng, SEEDS[: len(f1)], steps), "against_gold": None,
     }  # fmt: skip
 
@@ -124,6 +125,10 @@ def generated(name: str, f1: list[float], comparison: dict[str, Any], kept: tupl
             {"method": "agreement", "read": distinct, "written": agreeing, "rejected": distinct - agreeing,
              "reasons": {"agreement < 1": distinct - agreeing}},
         ],
+        "diversity": {
+            "entity": measure([0.41, 0.44, 0.47]), "non_entity": measure([0.1, 0.12, 0.11]),
+            "length": measure([1.0, 1.25, 1.5]),
+        },
         "against_gold": comparison, "examples": examples(name), "reject_examples": rejects(name),
     }  # fmt: skip
 

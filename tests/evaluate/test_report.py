@@ -148,7 +148,7 @@ def test_hostile_text_is_text_in_markdown():
 def test_hostile_text_keeps_the_columns_of_markdown_tables():
     lines = render_markdown(with_evil(build())).split("\n")
     tables = [list(rows) for table, rows in groupby(lines, key=lambda line: line.startswith("|")) if table]
-    assert len(tables) == 11
+    assert len(tables) == 12
     for rows in tables:
         assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1, rows[0]
 
@@ -162,6 +162,20 @@ def test_markdown_has_the_figures():
     ]  # fmt: skip
     assert "⟨**agnès varda** · PER⟩" in text
     assert "- duplicates: read 860, kept 850, rejected 10 (of another 8, of gold 2)" in text
+
+
+def test_diversity_of_the_methods_that_have_it():
+    text = render_markdown(build())
+    start = text.index("| method | Diversity-E | Diversity-N | Diversity-L |")
+    rows = [cells(line) for line in text[start:].split("\n\n")[0].split("\n")[2:]]
+    assert [row[1:] for row in rows] == [["44.0 ± 3.0", "11.0 ± 1.0", "1.25 ± 0.25"]] * 3
+    assert [row[0] for row in rows] == [arm["name"] for arm in build()["arms"][1:]]
+    assert "1.25 ± 0.25" in Page(render_html(build())).text
+    report = build()
+    for arm in report["arms"]:
+        arm["diversity"] = {}
+    for shown in (Page(render_html(report)).text, render_markdown(report)):
+        assert "Diversity" not in shown
 
 
 def test_one_seed_is_said_to_have_no_spread():

@@ -319,3 +319,10 @@ def test_the_crf_in_training_stays_where_it_is(tiny_model, monkeypatch) -> None:
     monkeypatch.setattr(torch.nn.Module, "cpu", lambda self: moved.append(self) or self)
     small(tiny_model, steps=2).fit(GOLD, GOLD)
     assert not moved
+
+
+def test_whoever_may_read_the_description_may_read_the_weights(tiny_model: str, tmp_path: Path) -> None:
+    tagger = TransformerTagger(model=tiny_model, steps=1, precision="fp32")
+    tagger.fit([Sentence(("Ada", "won"), (Entity(0, 1, "PER"),))])
+    tagger.save(tmp_path / "tagger")
+    assert len({path.stat().st_mode for path in (tmp_path / "tagger").iterdir()}) == 1

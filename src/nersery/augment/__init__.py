@@ -1,4 +1,18 @@
 """Methods that make new labelled sentences, one a file."""
 
-HELPERS = ("linearization", "masking", "pools", "thesaurus", "word_replacement", "wordlists")
+HELPERS = (
+    "denoising",
+    "infilling",
+    "linearization",
+    "masking",
+    "mixner",
+    "parsing",
+    "pools",
+    "stop_words",
+    "taggers",
+    "templates",
+    "thesaurus",
+    "word_replacement",
+    "wordlists",
+)
 """Modules in this folder that are no methods."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
@@ -19,6 +20,7 @@ from nersery.rng import item_rng
 
 if TYPE_CHECKING:
     from nersery.lm.masked import Guess
+    from nersery.tagger.base import Tagger
 
 UNCHANGED = "unchanged"
 Task = tuple[Sentence, int]
@@ -35,12 +37,14 @@ class Training:
         progress: Where it shows its steps.
         folder: Where it keeps what it needs to go on after a kill; None keeps nothing. Whoever names the
             folder removes it, and names it for no other sentences or settings.
+        tagger: Gives a tagger trained on gold alone, where there is one.
     """
 
     dev: Sequence[Sentence] = ()
     seed: int = 0
     progress: Progress | None = None
     folder: Path | None = None
+    tagger: Callable[[], Tagger] | None = None
 
 
 NO_TRAINING = Training()
@@ -71,6 +75,8 @@ class Augmenter:
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """One new sentence, or the reason why not.
+
+        The loop gives it its id and origin. A draft made of other sentences too names them all in an origin of its own.
 
         Args:
             rng: The item's own generator; the only source of chance a method may use.
@@ -118,6 +124,19 @@ def check_rate(rate: float, name: str = "rate") -> None:
     """
     if not (isinstance(rate, int | float) and 0 <= rate <= 1):
         raise SettingsError(f"{name} is {rate!r}, expected a probability from 0 to 1")
+
+
+def check_positive(settings: object, *names: str) -> None:
+    """Refuse what is no number above 0; a setting that is None is left alone.
+
+    Raises:
+        SettingsError: Naming the first.
+    """
+    for name in names:
+        value = getattr(settings, name)
+        if value is not None and not 0 < value < math.inf:
+            expected = "a finite number" if value == math.inf else "a number above 0"
+            raise SettingsError(f"{name} is {value}, expected {expected}")
 
 
 def unfitted(method: Augmenter) -> NerseryError:
@@ -192,10 +211,16 @@ def _finished(task: Task, draft: Sentence | Reject, name: str) -> Outcome:
         _unscored(content.entities),
         id=child_id(parent.id, name, copy),
         language=content.language,
-        origin=Origin(name, (parent.id,), copy),
+        origin=Origin(name, _parents(content, parent), copy),
         columns=content.columns,
     )
     return finished if reason is None else Reject(reason, finished)
+
+
+def _parents(draft: Sentence, parent: Sentence) -> tuple[str, ...]:
+    """The ids of what a draft was made of; an origin that it shares with its parent is the parent's."""
+    named = () if draft.origin is None or draft.origin is parent.origin else draft.origin.parents
+    return tuple(dict.fromkeys((parent.id, *named)))
 
 
 def _unscored(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:

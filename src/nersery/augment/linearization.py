@@ -23,11 +23,12 @@ class Linearized:
     places: tuple[int, ...]
 
 
-def linearize(sentence: Sentence, languages: Mapping[Entity, str] | None = None) -> Linearized:
+def linearize(sentence: Sentence, languages: Mapping[Entity, str] | None = None, *, closed: bool = True) -> Linearized:
     """The sentence with the tag token of each word of an entity before and behind it.
 
     Args:
         languages: The language of each entity, whose marker then stands before the entity; None sets no markers.
+        closed: Set the token behind the word too; otherwise it stands before it alone.
 
     >>> sentence = Sentence(("Jo", "Li", "won"), (Entity(0, 2, "PER"),))
     >>> " ".join(linearize(sentence).words).replace(OWN, "")
@@ -46,7 +47,7 @@ def linearize(sentence: Sentence, languages: Mapping[Entity, str] | None = None)
             words.append(language_token(languages[entity]))
         words += [tag] if entity else []
         places.append(len(words))
-        words += [word, tag] if entity else [word]
+        words += [word, tag] if entity and closed else [word]
     return Linearized(tuple(words), tuple(places))
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-from nersery.augment.base import Training
+from nersery.augment.base import Training, check_positive
 from nersery.data import Entity, Sentence
 from nersery.errors import MissingResourceError, SettingsError
 from nersery.lm.cloze import Cloze, Drawing, is_replaceable
@@ -18,6 +17,7 @@ from nersery.rng import item_seed
 if TYPE_CHECKING:
     from nersery.lm.load import ModelSource
     from nersery.lm.masked import Guess, MaskedLM
+    from nersery.lm.training import TrainingPlan
 
 MOST_REDRAWS = 1000
 OTHER_HEADS = ("Classification", "QuestionAnswering", "MultipleChoice", "BertModel", "RobertaModel", "ElectraModel")
@@ -37,6 +37,11 @@ class Pretrained(Protocol):
     trust_remote_code: bool
     device: str
     precision: Literal["auto", "bf16", "fp32"]
+
+
+class Adapted(Pretrained, Protocol):
+    """Settings of a pretrained model that learns from raw text first."""
+
     adapt: str
     adapt_epochs: int
 
@@ -48,7 +53,7 @@ def source_of(settings: Pretrained) -> ModelSource:
     return ModelSource(settings.model, settings.revision, settings.trust_remote_code)
 
 
-def check_model(settings: Pretrained) -> None:
+def check_model(settings: Adapted) -> None:
     """Look for the model, the device and the text to adapt to; see `Augmenter.check`."""
     from nersery.lm.adaptation import check_text
     from nersery.lm.load import pick_device
@@ -72,7 +77,7 @@ def _has_other_head(architectures: Sequence[str]) -> bool:
     return bool(architectures) and all(name.endswith(OTHER_HEADS) for name in architectures)
 
 
-def open_model(settings: Pretrained, sentences: Sequence[Sentence], training: Training) -> MaskedLM:
+def open_model(settings: Adapted, sentences: Sequence[Sentence], training: Training) -> MaskedLM:
     """The model, adapted to raw text where that is asked for; says when it does not suit the sentences."""
     from nersery.lm.adaptation import adapt
     from nersery.lm.masked import MaskedLM
@@ -116,11 +121,7 @@ def check_fine_tuning(settings: FineTuned) -> None:
     Raises:
         SettingsError: Naming them.
     """
-    for name in ("epochs", "batch_size", "learning_rate", "patience"):
-        value = getattr(settings, name)
-        if value is not None and not 0 < value < math.inf:
-            expected = "a finite number" if value == math.inf else "a number above 0"
-            raise SettingsError(f"{name} is {value}, expected {expected}")
+    check_positive(settings, "epochs", "batch_size", "learning_rate", "patience")
 
 
 def fine_tune(
@@ -136,6 +137,18 @@ def fine_tune(
 
     See `nersery.lm.masked.MaskedLM.fine_tune`.
     """
+    gold, plan, keeping = fine_tuning(settings, gold, training)
+    model.fine_tune(gold, cloze, plan, rate=rate, **keeping)
+
+
+def fine_tuning(
+    settings: FineTuned, gold: Sequence[Sentence], training: Training, **told: Any
+) -> tuple[list[Sentence], TrainingPlan, dict[str, Any]]:
+    """Gold in an order of its own, the plan of a fine-tuning on it, and what `fine_tune` of a model takes besides.
+
+    Args:
+        told: What the training depends on, apart from gold, dev and settings, as JSON values.
+    """
     from nersery.lm.masked import fine_tuning_plan
     from nersery.tagger.base import training_record
 
@@ -145,19 +158,19 @@ def fine_tune(
     record = training_record(
         {setting.name: getattr(settings, setting.name) for setting in fields(settings) if setting.init}, gold, dev
     )
-    told = [(sentence.language, sentence.origin is None) for sentence in (*gold, *dev)]
-    if len({language for language, _ in told}) > 1:  # then some methods show the model which
-        record["languages"] = f"{item_seed(*told):x}"
-    model.fine_tune(
+    languages = [(sentence.language, sentence.origin is None) for sentence in (*gold, *dev)]
+    if len({language for language, _ in languages}) > 1:  # then some methods show the model which
+        record["languages"] = f"{item_seed(*languages):x}"
+    return (
         gold,
-        cloze,
         fine_tuning_plan(settings.epochs, settings.batch_size, learning_rate, settings.precision, settings.patience),
-        rate=rate,
-        dev=dev,
-        seed=training.seed,
-        progress=training.progress,
-        folder=training.folder / "fine-tune" if training.folder else None,
-        fingerprint=record,
+        {
+            "dev": dev,
+            "seed": training.seed,
+            "progress": training.progress,
+            "folder": training.folder / "fine-tune" if training.folder else None,
+            "fingerprint": record | told,
+        },
     )
 
 
@@ -212,10 +225,19 @@ def hidden_in_mentions(sentence: Sentence, mean_rate: float, rng: random.Random)
     mentions = [words for entity in sentence.entities if (words := _replaceable(sentence, entity))]
     hidden = []
     for words in mentions:
-        hidden += rng.sample(words, round(_share(len(words), mean_rate, rng) * len(words)))
+        hidden += rng.sample(words, round(random_share(len(words), mean_rate, rng) * len(words)))
     if not hidden and mentions:
         hidden = [rng.choice(rng.choice(mentions))]
     return sorted(hidden)
+
+
+def random_share(count: int, mean: float, rng: random.Random) -> float:
+    """A share from a normal distribution around a mean, with deviation 1/count, redrawn until it lies in [0, 1]."""
+    for _ in range(MOST_REDRAWS):
+        share = rng.gauss(mean, 1 / count)
+        if 0 <= share <= 1:
+            return share
+    return mean
 
 
 def fill(
@@ -242,11 +264,3 @@ def with_words(sentence: Sentence, places: Sequence[int], words: Sequence[str]) 
 
 def _replaceable(sentence: Sentence, entity: Entity) -> list[int]:
     return [word for word in range(entity.start, entity.end) if is_replaceable(sentence.words[word])]
-
-
-def _share(words: int, mean: float, rng: random.Random) -> float:
-    for _ in range(MOST_REDRAWS):
-        share = rng.gauss(mean, 1 / words)
-        if 0 <= share <= 1:
-            return share
-    return mean

@@ -13,7 +13,7 @@ from unicodedata import bidirectional
 from nersery.errors import printable
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
     from rich.table import Table
     from rich.text import Text
 
@@ -37,6 +37,11 @@ def joined(parts: Iterable[Text | str | tuple[str, str]]) -> Text:
     from rich.text import Text
 
     return Text.assemble(*parts)
+
+
+def marked(content: str, style: str, mark: str) -> Text:
+    """A user's text in a style, or between two marks where no style is shown."""
+    return text(f"{mark}{content}{mark}") if _console().color_system is None else text(content, style)
 
 
 def sign(holds: bool) -> str:
@@ -74,9 +79,7 @@ def grid() -> Table:
 
 def show(*parts: RenderableType) -> None:
     """Print to standard output, which a closed pipe may cut short, as everywhere."""
-    from rich.console import Console
-
-    console = Console(markup=False, emoji=False, highlight=False)
+    console = _console()
     if not console.is_terminal:
         console.width = WIDEST
     with console.capture() as capture:
@@ -84,3 +87,9 @@ def show(*parts: RenderableType) -> None:
             console.print(part)
     lines = capture.get().rstrip("\n").split("\n")
     print("\n".join(lines if console.is_terminal else (line.rstrip() for line in lines)))
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(markup=False, emoji=False, highlight=False)

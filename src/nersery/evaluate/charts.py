@@ -111,7 +111,7 @@ def _row(arm: Arm, scale: Scale, top: int, is_reference: bool, seeds: Sequence[i
         '<text class="name" x="0" y="{0}">{1}<title>{2}</title></text>'
         '<text class="value" x="100%" y="{0}">{3}</text>'
         '<line class="track" x1="0" x2="100%" y1="{4}" y2="{4}"/>'
-    ).format(top + 19, _shortened(label(arm)), label(arm), spread(arm["f1"]), middle)
+    ).format(top + 19, shortened(label(arm)), label(arm), spread(arm["f1"]), middle)
     kind = "arm baseline" if is_reference else "arm"
     return Markup('<g class="{}">{}{}</g>').format(kind, texts, _marks(arm["f1"], scale, middle, seeds))
 
@@ -137,10 +137,10 @@ def _jitter(number: int) -> int:
     return (0, -3, 3, -6, 6)[number % 5]
 
 
-def _shortened(name: str) -> str:
+def shortened(name: str, most: int = NAME_LENGTH) -> str:
     """The name, cut where it would run into its value on a narrow screen; wide characters count twice."""
     widths = accumulate(2 if east_asian_width(character) in "WF" else 1 for character in name)
-    fitting = sum(width <= NAME_LENGTH for width in widths)
+    fitting = sum(width <= most for width in widths)
     return name if fitting == len(name) else name[: fitting - 1] + "…"
 
 

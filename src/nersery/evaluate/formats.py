@@ -39,6 +39,18 @@ def spread(measure: Mapping[str, Any] | None) -> str:
     return percent(measure.get("mean")) + (f" ± {percent(deviation)}" if deviation is not None else "")
 
 
+def words(measure: Mapping[str, Any] | None) -> str:
+    """Mean and standard deviation of a number of words, as `spread`.
+
+    >>> words({"mean": 5.671, "std": 0.02}), words({"mean": 0.0, "std": None}), words(None)
+    ('5.67 ± 0.02', '0.00', '–')
+    """
+    if not measure or measure.get("mean") is None:
+        return MISSING
+    deviation = measure.get("std")
+    return f"{measure['mean']:.2f}" + (f" ± {deviation:.2f}" if deviation is not None else "")
+
+
 def interval(comparison: Mapping[str, Any] | None) -> str:
     """The interval of a difference, in percent points.
 

@@ -26,8 +26,8 @@ _REPORT: Mapping[str, Any] = {
 }  # fmt: skip
 _ARM: Mapping[str, Any] = {
     "name": "", "method": None, "select": (), "settings": {}, "precision": None, "recall": None, "f1": None,
-    "per_type": {}, "per_language": {}, "train_sentences": (), "new_entities": (), "training": (), "generation": None,
-    "selection": (), "against_gold": None, "examples": (), "reject_examples": (),
+    "per_type": {}, "per_language": {}, "train_sentences": (), "new_entities": (), "diversity": {},
+    "training": (), "generation": None, "selection": (), "against_gold": None, "examples": (), "reject_examples": (),
 }  # fmt: skip
 _STAGE: Mapping[str, Any] = {"method": "", "read": 0, "written": 0, "rejected": 0, "reasons": {}}
 _SPLIT: Mapping[str, Any] = {
@@ -73,6 +73,7 @@ def _context(report: Mapping[str, Any]) -> dict[str, Any]:
         "report": full,
         "arms": arms,
         "reference": baseline(arms),
+        "diverse": [arm for arm in arms if any(arm["diversity"].values())],
         "verdict": verdict(arms, len(full["seeds"])),
         "types": types,
         "scored_types": [name for name in types if any(name in arm["per_type"] for arm in arms)],

@@ -96,7 +96,9 @@ def _environment(**options: Any) -> Environment:
         lstrip_blocks=True,
         **options,
     )
-    for function in (formats.percent, formats.signed, formats.spread, formats.interval, formats.p_value):
+    for function in (
+        formats.percent, formats.signed, formats.spread, formats.words, formats.interval, formats.p_value,
+    ):  # fmt: skip
         environment.filters[function.__name__] = function
     environment.filters |= {"number": formats.count, "numbers": formats.counts, "plural": formats.plural}
     environment.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False, indent=2)

@@ -10,6 +10,9 @@ from nersery.errors import SettingsError
 OWN = "\t"
 """Begins a word that stands for ids of our own, such as tag tokens; no word of a corpus can hold it."""
 
+GAP = OWN + "gap"
+"""Stands for words to be written, in the source of a sequence-to-sequence model."""
+
 
 @dataclass(frozen=True, slots=True)
 class Cloze:
@@ -35,6 +38,7 @@ class Drawing:
         weighted: By their probability; otherwise each with the same chance.
         by_piece: Give a gap as many pieces as its word had, each drawn by itself; otherwise one piece that is a
             whole word.
+        signs: Punctuation may be drawn too, where a whole word may.
 
     Raises:
         SettingsError: When ``top_k`` is below 1.
@@ -43,6 +47,7 @@ class Drawing:
     top_k: int = 5
     weighted: bool = False
     by_piece: bool = False
+    signs: bool = False
 
     def __post_init__(self) -> None:
         if self.top_k < 1:

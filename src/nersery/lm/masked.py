@@ -5,7 +5,6 @@ Gaps are given in words. What becomes of them in pieces, windows, batches and pr
 
 from __future__ import annotations
 
-import contextlib
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,11 +18,12 @@ from torch import Tensor, nn
 from nersery.errors import MissingResourceError, SettingsError
 from nersery.lm import bundled
 from nersery.lm.cloze import Cloze, Drawing
+from nersery.lm.embeddings import add_rows, output_at
 from nersery.lm.gaps import GapEncoder, Place, Row
 from nersery.lm.load import ModelSource, Precision, autocast, pick_device, positions, refuse_nan, warn
 from nersery.lm.pieces import PieceEncoder, collate
 from nersery.lm.training import History, TrainingPlan, seeded, train
-from nersery.lm.vocabulary import BEHIND_BORDER, INSIDE, OPENING, Vocabulary, check_decoder
+from nersery.lm.vocabulary import BEHIND_BORDER, OPENING, PLACES, WORD_OR_SIGN, Vocabulary, check_decoder
 from nersery.progress import Progress
 from nersery.rng import item_rng
 
@@ -107,26 +107,9 @@ class MaskedLM:
         Raises:
             SettingsError: When the model cannot grow.
         """
-        new = [token for token in descriptions if token not in self.encoder.own]
-        first = self.network.get_input_embeddings().num_embeddings
-        if not new:
-            return
-        output = self.network.get_output_embeddings()
-        if output is None or len(output.weight) != first:
-            raise SettingsError(
-                f'the model "{self.source.name}" cannot be given new tokens. Name another, e.g. {WITH_A_MASK}'
-            )
-        self.__dict__.pop("_allowed", None)
-        with seeded(0):  # new rows are drawn from the global chance, and then written over
-            self.network.resize_token_embeddings(first + len(new), mean_resizing=False)
-        vectors = [e.weight for e in (self.network.get_input_embeddings(), self.network.get_output_embeddings())]
-        with torch.no_grad():
-            for number, token in enumerate(new, start=first):
-                self.encoder.own[token] = (number,)
-                described = self.encoder.pieces(descriptions[token].split() or ["type"])
-                pieces = [piece for word in described for piece in word]
-                for weight in vectors:
-                    weight[number] = weight[pieces].mean(0)
+        instead = f'"{self.source.name}" cannot be given new tokens. Name another, e.g. {WITH_A_MASK}'
+        if add_rows(self.network, self.encoder, descriptions, instead=instead):
+            self.__dict__.pop("_allowed", None)
 
     # --- fine-tuning ------------------------------------------------------------------------------------------------
 
@@ -196,7 +179,7 @@ class MaskedLM:
         batch = collate(windows, self.encoder.pad, multiple=multiple, longest=self.encoder.max_pieces).to(device)
         rows = torch.tensor([number for number, row in enumerate(texts) for _ in row.positions], device=device)
         places = torch.tensor([position for row in texts for position in row.positions], device=device)
-        with _output_at(self.network, rows, places):
+        with output_at(self.network, rows, places):
             logits: Tensor = self.network(input_ids=batch.input_ids, attention_mask=batch.attention_mask).logits
         return logits if logits.ndim == 2 else logits[rows, places]
 
@@ -235,12 +218,12 @@ class MaskedLM:
             words.append(tuple(self._word(cloze, gap, drawn[gap]) for gap in cloze.gaps))
         return words
 
-    def guesses(self, clozes: Sequence[Cloze], top_k: int) -> list[list[list[Guess]]]:
+    def guesses(self, clozes: Sequence[Cloze], top_k: int, *, signs: bool = False) -> list[list[list[Guess]]]:
         """The most probable whole words for each gap of each text, the best first; all gaps are empty at once.
 
-        The probabilities are those among all whole words of one piece.
+        The probabilities are those among all whole words of one piece, and punctuation where ``signs`` lets it in.
         """
-        options = self._options(clozes, Drawing(top_k))
+        options = self._options(clozes, Drawing(top_k, signs=signs))
         return [
             [
                 [(self._word(cloze, gap, [piece]), chance) for piece, chance in zip(*at[gap, 0], strict=True)]
@@ -296,15 +279,16 @@ class MaskedLM:
         pieces = self.encoder.pieces([word])[0]
         places = self.vocabulary.places(pieces)[: self.encoder.max_pieces // 4]
         if not drawing.by_piece:
-            places = [BEHIND_BORDER if places[0] == BEHIND_BORDER else OPENING]
+            behind = places[0] == BEHIND_BORDER
+            places = [WORD_OR_SIGN if drawing.signs else BEHIND_BORDER if behind else OPENING]
         border = pieces[: self.vocabulary.border(pieces)] if places[0] == BEHIND_BORDER else ()
         return (*border, *[self.mask] * len(places)), places
 
     @cached_property
     def _allowed(self) -> Tensor:
-        """0 for pieces that may stand at a place, else minus infinity. Shape: (3, pieces)."""
-        table = torch.full((3, self.network.get_input_embeddings().num_embeddings), -torch.inf)
-        for place in (INSIDE, OPENING, BEHIND_BORDER):
+        """0 for pieces that may stand at a place, else minus infinity. Shape: (places, pieces)."""
+        table = torch.full((len(PLACES), self.network.get_input_embeddings().num_embeddings), -torch.inf)
+        for place in PLACES:
             table[place, self.vocabulary.allowed(place)] = 0.0
         return table.to(self.network.device)
 
@@ -379,20 +363,3 @@ def _possible(pieces: list[int], chances: list[float]) -> tuple[list[int], list[
     """The pieces that are possible at all; a small vocabulary may have fewer than were asked for."""
     count = max(1, sum(chance > 0 for chance in chances))
     return pieces[:count], chances[:count]
-
-
-@contextlib.contextmanager
-def _output_at(network: Any, rows: Tensor, places: Tensor) -> Iterator[None]:
-    """Within it the output layer sees the wanted positions only: it is the most costly layer of small models."""
-
-    def choose(module: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
-        states, *others = inputs
-        return (states[rows, places], *others) if states.ndim == 3 else inputs
-
-    output = network.get_output_embeddings()
-    handle = output.register_forward_pre_hook(choose) if output is not None else None
-    try:
-        yield
-    finally:
-        if handle is not None:
-            handle.remove()

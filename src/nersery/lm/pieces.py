@@ -7,7 +7,7 @@ to the model as its unknown token.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,7 +60,7 @@ class PieceEncoder:
         self.tokenizer = tokenizer
         longest = min(MAX_PIECES, tokenizer.model_max_length)
         self.max_pieces = min(max_pieces or longest, longest)
-        self.prefix, self.suffix = _special_tokens(tokenizer)
+        self.prefix, self.suffix = frame(tokenizer)
         if self.max_pieces <= len(self.prefix) + len(self.suffix):
             raise SettingsError(f"a window of {self.max_pieces} pieces has no room for a word. Use a larger max_pieces")
         self._lead = " " if _is_byte_level(tokenizer) else ""
@@ -176,10 +176,10 @@ def _spans(lengths: Sequence[int], room: int, overlap: int) -> list[tuple[int, i
         start = following
 
 
-def _special_tokens(tokenizer: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What the tokenizer puts in front of a text and behind it."""
-    inner = tokenizer("a", add_special_tokens=False)["input_ids"]
-    whole = tokenizer("a")["input_ids"]
+def frame(encode: Callable[..., Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """What a tokenizer puts in front of a text and behind it."""
+    inner = encode("a", add_special_tokens=False)["input_ids"]
+    whole = encode("a")["input_ids"]
     for start in range(len(whole) - len(inner) + 1):
         if whole[start : start + len(inner)] == inner:
             return tuple(whole[:start]), tuple(whole[start + len(inner) :])

@@ -171,7 +171,10 @@ class _Training:
     @property
     def note(self) -> str:
         """What the progress shows."""
-        return f"dev {self.best.score:.3f}" if self.best else ""
+        score = self.best.score if self.best else None
+        if score is None:
+            return ""
+        return f"dev {score:.3f}" if score >= 0 else f"dev loss {-score:.3f}"
 
     @property
     def total(self) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from nersery.errors import MissingResourceError
@@ -17,8 +17,11 @@ PLACEHOLDER = re.compile(r"[\[<(]?(unused|extra_id_|madeupword|reserved|placehol
 WORD_BORDER = "▁"
 """SentencePiece's mark where it stands alone."""
 
-INSIDE, OPENING, BEHIND_BORDER = range(3)
-"""Where a piece stands: in a word, at its beginning, or at its beginning behind a border that is a piece of its own."""
+INSIDE, OPENING, BEHIND_BORDER, WORD_OR_SIGN = PLACES = range(4)
+"""Where a piece stands: in a word, at its beginning, at its beginning behind a border that is a piece of its own, or
+where a word begins or a sign stands."""
+LONGEST_SIGN = 3
+"""In characters, as in "..."; what is longer is decoration."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +34,13 @@ class Vocabulary:
         begins: Whether a piece opens a word, and may be a whole one.
         marks: Pieces that write nothing but the border of a word; in SentencePiece vocabularies one stands before most
             words of scripts without spaces.
+        signs: Pieces that are punctuation and may stand by themselves, with what they write.
     """
 
     texts: tuple[str, ...]
     begins: tuple[bool, ...]
     marks: frozenset[int] = frozenset()
+    signs: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, encoder: PieceEncoder) -> Vocabulary:
@@ -67,11 +72,21 @@ class Vocabulary:
                 "gaps with words. Name another masked language model, e.g. bert-base-multilingual-cased"
             )
         marks = frozenset(piece for piece in ids if tokenizer.convert_ids_to_tokens(piece) == WORD_BORDER)
-        return cls(texts, begins, marks)
+        sign_texts = {piece: tail.strip() for piece, tail in enumerate(tails) if _is_sign(tail.strip())}
+        whole = encoder.pieces(list(sign_texts.values()))  # decoders may leave out the space before a sign
+        signs = {
+            piece: text
+            for (piece, text), pieces in zip(sign_texts.items(), whole, strict=True)
+            if pieces == (piece,) and piece not in special
+        }
+        return cls(texts, begins, marks, signs)
 
     def allowed(self, place: int) -> list[int]:
         """The pieces that may stand at a place."""
-        fit = [piece for piece, text in enumerate(self.texts) if text and self.begins[piece] == (place == OPENING)]
+        opens = place in (OPENING, WORD_OR_SIGN)
+        fit = [piece for piece, text in enumerate(self.texts) if text and self.begins[piece] == opens]
+        if place == WORD_OR_SIGN:
+            return sorted({*fit, *self.signs})
         if place != BEHIND_BORDER:
             return fit
         return [piece for piece in fit if unicodedata.category(self.texts[piece][0])[0] != "M"]
@@ -93,7 +108,7 @@ class Vocabulary:
 
     def word(self, pieces: Sequence[int]) -> str:
         """The word that pieces make up."""
-        return "".join(self.texts[piece] for piece in pieces)
+        return "".join(self.texts[piece] or self.signs.get(piece, "") for piece in pieces)
 
 
 def check_decoder(tokenizer: Any) -> None:
@@ -112,6 +127,11 @@ def check_decoder(tokenizer: Any) -> None:
 
 def _decode(tokenizer: Any, rows: list[list[int]]) -> list[str]:
     return list(tokenizer.batch_decode(rows, skip_special_tokens=False, clean_up_tokenization_spaces=False))
+
+
+def _is_sign(text: str) -> bool:
+    """Whether a text is punctuation alone, as it stands between words."""
+    return 0 < len(text) <= LONGEST_SIGN and all(unicodedata.category(character)[0] == "P" for character in text)
 
 
 def _is_clean(text: str, opens: bool) -> bool:

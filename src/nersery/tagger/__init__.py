@@ -1,3 +1,3 @@
 """Taggers, one a file."""
 
-HELPERS = ("crf", "tagset")
+HELPERS = ("attention", "crf", "tagset")

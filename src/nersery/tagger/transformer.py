@@ -198,7 +198,7 @@ class TransformerTagger(Tagger):
         return self.history
 
     def _warn_of_misfit(self, gold: Sequence[Sentence]) -> None:
-        _, encoder = self._ready
+        _, encoder = self.parts
         if misfit := encoder.misfit([word for sentence in gold for word in sentence.words]):
             warn(
                 f'the model "{self.model}" was made for other languages than this text: {misfit}. Name a model of its '
@@ -243,13 +243,14 @@ class TransformerTagger(Tagger):
         self._encoder = PieceEncoder(tokenizer, min(limits) if limits else None)
 
     @property
-    def _ready(self) -> tuple[Any, PieceEncoder]:
+    def parts(self) -> tuple[Any, PieceEncoder]:
+        """The network, and what cuts words into its pieces; an error before it is trained."""
         if self._encoder is None:
             raise SettingsError("this tagger is not trained yet; call fit, or load a saved one")
         return self._network, self._encoder
 
     def _examples(self, sentence: Sentence) -> list[Example]:
-        _, encoder = self._ready
+        _, encoder = self.parts
         tags = self._tags.indices(sentence.entities, len(sentence))
         examples = []
         for window in encoder.windows(sentence.words):
@@ -262,7 +263,7 @@ class TransformerTagger(Tagger):
 
         Shape: (windows, words, tags) and (windows, words).
         """
-        network, encoder = self._ready
+        network, encoder = self.parts
         batch = collate(windows, encoder.pad, longest=encoder.max_pieces, **shape).to(network.device)
         logits = network(input_ids=batch.input_ids, attention_mask=batch.attention_mask).logits
         rows = torch.arange(len(logits), device=logits.device).unsqueeze(1)
@@ -281,7 +282,7 @@ class TransformerTagger(Tagger):
     @torch.inference_mode()
     def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
         """Label sentences; see `Tagger.predict`. An entity's score is the mean probability of its words' tags."""
-        network, encoder = self._ready
+        network, encoder = self.parts
         network.eval()
         windows = [(number, w) for number, s in enumerate(sentences) for w in encoder.windows(s.words)]
         windows.sort(key=lambda pair: len(pair[1].pieces))
@@ -325,17 +326,19 @@ class TransformerTagger(Tagger):
 
     def save(self, folder: Path) -> None:
         """Write a Hugging Face folder, the CRF beside it in a file of its own, and our description."""
-        network, encoder = self._ready
+        network, encoder = self.parts
         folder.mkdir(parents=True, exist_ok=True)
         with os_errors(), quiet_transformers():
             network.save_pretrained(folder)
             encoder.tokenizer.save_pretrained(folder)
+            (folder / CRF_FILE).unlink(missing_ok=True)
             if self._crf is not None:
                 save_file(self._crf.state_dict(), folder / CRF_FILE)
-            else:
-                (folder / CRF_FILE).unlink(missing_ok=True)
         settings = {**self._settings, "head": "linear" if self._crf is None else "crf"}
-        (folder / DESCRIPTION).write_text(describe(self, settings, self.history), "utf-8")
+        description = folder / DESCRIPTION
+        description.write_text(describe(self, settings, self.history), "utf-8")
+        for weights in folder.glob("*.safetensors"):  # safetensors lets nobody but the owner read them
+            weights.chmod(description.stat().st_mode & 0o777)
 
     @classmethod
     def load(cls, folder: str | Path, *, trust_remote_code: bool = False) -> Self:

@@ -1,0 +1,90 @@
+"""Speed of attention between words: batches against one sentence at a time, with the bundled encoder.
+
+    .venv/bin/python benchmarks/attention.py [CORPUS]
+
+CORPUS is a labelled file; without one the shipped example is used. One at a time is measured twice: by this library,
+and by hand, as the paper's code does it and as fast as it gets: transformers' tokenizer and model on one sentence
+without padding, in fp32, for autocast would cast all weights anew each time. The tagger is hardly trained.
+"""
+
+from __future__ import annotations
+
+import copy
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from nersery import io
+from nersery.data import Sentence
+from nersery.recipe import shipped
+from nersery.tagger.attention import word_attention
+from nersery.tagger.transformer import TransformerTagger
+
+MANY = 500
+FEW = 40
+"""Sentences in batches, and by themselves."""
+REPEATS = 3
+LAYERS = 4
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+@torch.inference_mode()
+def by_hand(tokenizer: Any, model: Any, sentences: Sequence[Sentence]) -> list[NDArray[np.float32]]:
+    """All attentions out, heads and layers summed, pieces added up to words."""
+    found = []
+    for sentence in sentences:
+        encoded = tokenizer(list(sentence.words), is_split_into_words=True, return_tensors="pt", truncation=True)
+        attentions = model(**encoded, output_attentions=True).attentions
+        between = torch.stack(attentions[-LAYERS:]).sum((0, 1, 2)).numpy()
+        words = np.array([-1 if word is None else word for word in encoded.word_ids()])
+        places = [np.flatnonzero(words == word) for word in range(len(sentence))]
+        to_words = np.stack([between[:, place].sum(1) for place in places], axis=1)
+        found.append(np.stack([to_words[place].mean(0) for place in places]))
+    return found
+
+
+def one_at_a_time(tagger: TransformerTagger, sentences: Sequence[Sentence]) -> list[NDArray[np.float32]]:
+    return [word_attention(tagger, [sentence], LAYERS)[0] for sentence in sentences]
+
+
+def main() -> None:
+    """Print sentences a second each way, and the ratios, in the same run."""
+    corpus = io.read(sys.argv[1] if len(sys.argv) > 1 else shipped("examples") / "test.conll")
+    many = (list(corpus) * (-(-MANY // len(corpus))))[:MANY]
+    few = many[:FEW]
+    tagger = TransformerTagger(steps=1, head="linear")
+    tagger.fit(few)
+    network, encoder = tagger.parts
+    model = copy.deepcopy(network).eval()
+    model.set_attn_implementation("eager")
+    ways: dict[str, tuple[Callable[[], object], int]] = {
+        "batches": (partial(word_attention, tagger, many, LAYERS), len(many)),
+        "one at a time": (partial(one_at_a_time, tagger, few), len(few)),
+        "by hand": (partial(by_hand, encoder.tokenizer, model, few), len(few)),
+    }
+    speeds: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(REPEATS):
+        for name, (work, count) in ways.items():
+            speeds[name].append(count / seconds(work))
+    print(f"{torch.get_num_threads()} threads; sentences a second, median of {REPEATS}:")
+    best = statistics.median(speeds["batches"])
+    for name, values in speeds.items():
+        median = statistics.median(values)
+        spread = f"{min(values):.0f} to {max(values):.0f}"
+        print(f"  {name:14} {median:6.0f} ({spread}); batches are {best / median:.1f} times as fast")
+
+
+if __name__ == "__main__":
+    main()

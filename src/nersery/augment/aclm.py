@@ -1,0 +1,269 @@
+"""ACLM: keeps the entities of a sentence and the words they attend to, and has a language model write the rest anew."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_rate, unfitted
+from nersery.augment.denoising import denoise, pair, that_fit
+from nersery.augment.infilling import GapLengths, infill, partly_hidden
+from nersery.augment.linearization import token_descriptions
+from nersery.augment.masking import check_fine_tuning, check_model, fine_tuning, open_model, source_of, tell_of_unused
+from nersery.augment.mixner import Partners, is_mixed
+from nersery.augment.parsing import check_new, check_similarity
+from nersery.augment.stop_words import stop_words
+from nersery.augment.taggers import gold_tagger
+from nersery.augment.templates import NO_TEMPLATE, Template, attention_keywords, random_keywords
+from nersery.data import Origin, Sentence
+from nersery.definitions import check_texts
+from nersery.errors import DataError, SettingsError
+from nersery.lm.texts import Sampling
+from nersery.loop import Reject
+from nersery.rng import item_rng
+
+NO_GAP = "no word to rewrite"
+
+
+@dataclass
+class ACLM(Augmenter):
+    """Keeps entities and keywords, and has a language model write the rest of the sentence anew.
+
+    Keywords are the words that a tagger trained on gold attends to from the entities. Any encoder-decoder with a mask
+    token writes the sentence from the template at once, as in the paper; a masked language model, which more languages
+    and domains have, fills the template's gaps word by word. Filter the result by `agreement`, as the paper's code
+    does.
+
+    Args:
+        model: ``bundled``, or any encoder-decoder or masked language model by name or folder.
+        keywords: ``attention``; ``random`` and ``none`` are the paper's ablations.
+        keyword_rate: Share of a sentence's words outside entities that become keywords of each entity, in [0, 1] (p).
+        layers: Attention is summed over so many of the tagger's last layers; 0 takes all.
+        tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run the baseline's of the same
+            seed, elsewhere one that is trained first.
+        stop_words: File of words that are no keywords, one a line. Empty: the language's list.
+        mixner: Join the template with that of a similar sentence in two rounds of five.
+        neighbours: The similar sentence is drawn from so many of the most similar ones.
+        sentence_encoder: Which model says what is similar: ``bundled``, or any encoder by name or folder.
+        top_k: Each word is drawn from so many of the most probable ones, by their probability.
+        candidates: Texts that are drawn for a template, of which the most probable is kept.
+        passes: A masked language model fills a text in so many passes, the most certain words first.
+        max_pieces: Longest text of an encoder-decoder; a longer one is rejected.
+        similarity: From which share of common words on, in (0, 1], a sentence is rejected as a near-copy of its parent.
+        epochs: Passes over the gold sentences in fine-tuning; the one with the lowest loss on dev is kept.
+        patience: Stop after so many passes without a lower loss on dev; None makes them all.
+        batch_size: Sentences in a step.
+        learning_rate: Of Adam. None: 1e-5 as in the paper; for the bundled model, 1e-4.
+        descriptions: What a type stands for in a few words; the embedding of its tag tokens starts there. Types
+            without one take the default (`nersery list types`), or their own name.
+        language: Of sentences that do not say theirs, for models with language codes such as mBART.
+        adapt: File of raw text, one sentence a line, that a masked language model learns from first. Empty: none.
+        adapt_epochs: Passes over that text.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
+        precision: ``auto`` computes in bf16 where the processor has it.
+        revision: Branch, tag or commit of a model on the hub.
+        trust_remote_code: Run code that comes with the model.
+
+    Reference:
+        Sreyan Ghosh, Utkarsh Tyagi, Manan Suri, Sonal Kumar, S. Ramaneswaran and Dinesh Manocha (2023). ACLM: A
+        Selective-Denoising based Generative Data Augmentation Approach for Low-Resource Complex NER. ACL.
+
+    Departures:
+        - The paper has encoder-decoders alone. Here a masked language model is told how many words a gap gets, as
+          many as a gap of the training data held, and learns from the same templates with any share of the words in
+          their gaps hidden. Its new words are whole words or signs of its vocabulary.
+        - The paper calls 1/K the variance of dynamic masking, its code takes it for the deviation; so do we.
+        - mixner's deviation is not given; ours mixes two rounds in five, which is the share in the code.
+        - The five rounds of the paper are the number of copies, which belongs to the loop: ``copies = 5``.
+        - The code keeps the entities alone when anything goes wrong with the attention; here that is an error. It has
+          one list of stop words for ten languages; here each language has its own.
+    """
+
+    model: str = "bundled"
+    keywords: Literal["attention", "random", "none"] = "attention"
+    keyword_rate: float = 0.3
+    layers: int = 4
+    tagger: str | None = None
+    stop_words: str = ""
+    mixner: bool = False
+    neighbours: int = 2
+    sentence_encoder: str = "bundled"
+    top_k: int = 10
+    candidates: int = 5
+    passes: int = 10
+    max_pieces: int = 100
+    similarity: float = 0.9
+    epochs: int = 10
+    patience: int | None = None
+    batch_size: int = 32
+    learning_rate: float | None = None
+    descriptions: dict[str, str] = field(default_factory=dict)
+    language: str = ""
+    adapt: str = ""
+    adapt_epochs: int = 3
+    device: str = "auto"
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    revision: str | None = None
+    trust_remote_code: bool = False
+    _lm: Any = field(default=None, init=False, repr=False, compare=False)
+    _tagger: Any = field(default=None, init=False, repr=False, compare=False)
+    _partners: Any = field(default=None, init=False, repr=False, compare=False)
+    _lengths: Any = field(default=None, init=False, repr=False, compare=False)
+    _types: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
+    _stop_words: Mapping[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_rate(self.keyword_rate, "keyword_rate")
+        check_similarity(self.similarity)
+        check_texts(self.descriptions, "descriptions")
+        check_fine_tuning(self)
+        Sampling(self.top_k, self.candidates, self.max_pieces)
+        for name, least in (("layers", 0), ("neighbours", 1), ("passes", 1)):
+            if getattr(self, name) < least:
+                raise SettingsError(f"{name} is {getattr(self, name)}, expected {least} or more")
+
+    def check(self) -> None:
+        """Look for the model; see `Augmenter.check`."""
+        if not self._denoises():
+            check_model(self)
+            return
+        from nersery.lm.load import pick_device
+        from nersery.lm.seq2seq import check
+
+        if self.adapt:
+            raise SettingsError(f'adapt is for masked language models, and "{self.model}" is an encoder-decoder')
+        check(source_of(self), [self.language] if self.language else [])
+        pick_device(self.device)
+
+    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+        """Choose the keywords of gold, and fine-tune the model on its templates.
+
+        Raises:
+            DataError: When no sentence has an entity.
+        """
+        everything = sorted(sentences, key=lambda sentence: sentence.id)
+        gold = [sentence for sentence in everything if sentence.entities]
+        if not gold:
+            raise DataError(
+                "no training sentence has an entity, and aclm has nothing to learn from",
+                fix="name a file with entities; nersery stats shows what is read from one",
+            )
+        tell_of_unused(self.descriptions, "descriptions", gold)
+        self._stop_words = {} if self.keywords == "none" else stop_words(gold, self.stop_words)
+        self._tagger = gold_tagger(self.tagger, everything, training) if self.keywords == "attention" else None
+        dev = [sentence for sentence in training.dev if sentence.entities]
+        rngs = [item_rng(training.seed, "aclm templates", sentence.id) for sentence in (*gold, *dev)]
+        templates = dict(zip((*gold, *dev), self._templates([*gold, *dev], rngs), strict=True))
+        self._lengths = GapLengths(templates[sentence] for sentence in gold)
+        self._lm = self._learned(gold, replace(training, dev=dev), templates)
+        if self.mixner:
+            self._partners = Partners(self._sentence_encoder(), gold, self.neighbours)
+
+    def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
+        """The sentences with their contexts written anew."""
+        if self._lm is None:
+            raise unfitted(self)
+        made: list[Sentence | Reject] = [Reject(NO_TEMPLATE if not s.entities else NO_GAP) for s in sentences]
+        mixed = self._mixed(sentences, rngs)
+        templates = [template.thinned(rng) for (template, _), rng in zip(mixed, rngs, strict=True)]
+        due = [n for n, template in enumerate(templates) if template.sentence.entities and template.gaps()]
+        drafts = self._write([templates[n] for n in due], [rngs[n] for n in due])
+        for number, draft in zip(due, drafts, strict=True):
+            made[number] = self._checked(draft, sentences[number], mixed[number][1])
+        return made
+
+    # --- templates ----------------------------------------------------------------------------------------------------
+
+    def _templates(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Template]:
+        """Each sentence with its keywords; one without entities has none."""
+        chosen: Iterable[tuple[int, ...]] = [()] * len(sentences)
+        stopped = [self._stop_words.get(sentence.language, frozenset()) for sentence in sentences]
+        if self.keywords == "attention":
+            from nersery.tagger.attention import word_attention
+
+            attentions = word_attention(self._tagger, sentences, self.layers)
+            chosen = (
+                attention_keywords(sentence, attention, self.keyword_rate, words)
+                for sentence, attention, words in zip(sentences, attentions, stopped, strict=True)
+            )
+        elif self.keywords == "random":
+            chosen = (
+                random_keywords(sentence, self.keyword_rate, words, rng)
+                for sentence, words, rng in zip(sentences, stopped, rngs, strict=True)
+            )
+        return [Template(sentence, places) for sentence, places in zip(sentences, chosen, strict=True)]
+
+    def _mixed(
+        self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]
+    ) -> list[tuple[Template, tuple[Sentence, ...]]]:
+        """The template of each sentence, perhaps joined with that of another, and of which sentences it is made."""
+        templates = self._templates(sentences, rngs)
+        mixed: list[tuple[Template, tuple[Sentence, ...]]] = [(t, (t.sentence,)) for t in templates]
+        chosen = [n for n, rng in enumerate(rngs) if self.mixner and is_mixed(rng) and sentences[n].entities]
+        partners = self._partners.of([sentences[n] for n in chosen]) if chosen else []
+        drawn = {n: rngs[n].choice(others) for n, others in zip(chosen, partners, strict=True) if others}
+        theirs = self._templates(list(drawn.values()), [rngs[n] for n in drawn])
+        for number, partner in zip(drawn, theirs, strict=True):
+            mixed[number] = (templates[number].joined(partner), (sentences[number], partner.sentence))
+        return mixed
+
+    def _sentence_encoder(self) -> Any:
+        from nersery.lm.encoder import TextEncoder
+        from nersery.lm.load import ModelSource
+
+        source = ModelSource(self.sentence_encoder, trust_remote_code=self.trust_remote_code)
+        return TextEncoder(source, device=self.device, precision=self.precision)
+
+    # --- the language model -------------------------------------------------------------------------------------------
+
+    def _denoises(self) -> bool:
+        """Whether the model is an encoder-decoder."""
+        return self.model != "bundled" and bool(source_of(self).config().is_encoder_decoder)
+
+    def _learned(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> Any:
+        """The model, fine-tuned on templates that lose other keywords in every epoch."""
+        keywords = {sentence.id: template.keywords for sentence, template in templates.items()}
+        examples, plan, keeping = fine_tuning(self, gold, training, keywords=keywords)
+        self._types = frozenset(entity.type for sentence in templates for entity in sentence.entities)
+        tokens = token_descriptions(self._types, (), self.descriptions)
+        if self._denoises():
+            from nersery.lm.seq2seq import Seq2Seq
+
+            denoiser = Seq2Seq(source_of(self), self.device, self.precision, self.language)
+            denoiser.add_tokens(tokens)
+            keeping["dev"] = that_fit(denoiser, keeping["dev"], templates)
+            fit = that_fit(denoiser, examples, templates)
+            denoiser.fine_tune(fit, lambda s, rng: pair(templates[s].thinned(rng)), plan, **keeping)
+            return denoiser
+        model = open_model(self, gold, training)
+        model.add_tokens(tokens)
+        model.fine_tune(
+            examples, lambda s, rng: partly_hidden(templates[s].thinned(rng), rng), plan, rate=1.0, **keeping
+        )
+        return model
+
+    def _write(self, templates: Sequence[Template], rngs: Sequence[random.Random]) -> Sequence[Sentence | Reject]:
+        """A sentence for each template."""
+        self._add_types(templates)
+        if self._denoises():
+            sampling = Sampling(self.top_k, self.candidates, self.max_pieces)
+            return denoise(self._lm, templates, rngs, sampling, self._types)
+        drawing = {"top_k": self.top_k, "candidates": self.candidates, "passes": self.passes}
+        return infill(self._lm, templates, rngs, self._lengths, **drawing)
+
+    def _add_types(self, templates: Sequence[Template]) -> None:
+        """Types that gold does not have are still told by their descriptions."""
+        types = {entity.type for template in templates for entity in template.sentence.entities}
+        if new := types - self._types:
+            self._lm.add_tokens(token_descriptions(new, (), self.descriptions))
+            self._types |= new
+
+    def _checked(self, draft: Sentence | Reject, parent: Sentence, sources: tuple[Sentence, ...]) -> Sentence | Reject:
+        """The draft with its origin, unless it says what one of its sources said."""
+        if isinstance(draft, Reject):
+            return draft
+        draft = replace(draft, origin=Origin("aclm", tuple(source.id for source in sources), 1))
+        near = check_new(draft, sources, self.similarity)
+        return draft if near is None else Reject(near, draft)

@@ -1,0 +1,166 @@
+"""DAGA: a small recurrent language model of sentences with their tags writes new ones from nothing."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_positive, unfitted
+from nersery.augment.linearization import language_token, linearize
+from nersery.augment.parsing import child_of, parse
+from nersery.data import Sentence
+from nersery.errors import DataError, SettingsError
+from nersery.lm.cloze import OWN
+from nersery.lm.texts import UNKNOWN
+from nersery.loop import Reject
+
+UNFINISHED = "longer than max_words"
+NO_ENTITIES = "no entities"
+
+
+@dataclass
+class DAGA(Augmenter):
+    """Writes new sentences with their tags, word by word, by a language model trained on gold alone.
+
+    The model is an LSTM over gold sentences in which the tag of each word of an entity stands before it as a word of
+    its own. What it writes has nothing to do with the sentence that it is asked for, except for its language. Filter
+    the result by `duplicates`.
+
+    Args:
+        min_count: Words that gold has less often are one to the model. Where it writes that one, a word takes its place
+            that is drawn from those that stand under the same tag.
+        embedding_size: Numbers for a word.
+        hidden_size: Numbers in the state of the LSTM.
+        dropout: Share of the numbers that training leaves out, in [0, 1).
+        temperature: Above 0; below 1 words that are probable become more so.
+        max_words: Longest text, tags included; a longer one is rejected.
+        epochs: Passes over the gold sentences; the one with the lowest loss on dev is kept.
+        patience: Stop after so many passes without a lower loss on dev; None makes them all.
+        batch_size: Sentences in a step.
+        learning_rate: Of the first step of gradient descent; it falls to zero.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
+
+    Reference:
+        Bosheng Ding, Linlin Liu, Lidong Bing, Canasai Kruengkrai, Thien Hai Nguyen, Shafiq Joty, Luo Si and Chunyan
+        Miao (2020). DAGA: Data Augmentation with a Generation Approach for Low-resource Tagging Tasks. EMNLP.
+
+    Departures:
+        - The paper's code leaves ``<unk>``, which stands for words seen once, in what it writes. With 100 sentences of
+          gold nearly all new ones have it, so that rejecting them would leave none, and forbidding it puts a tag or a
+          frequent word where a rare one belongs. Here it becomes one of the words that it stands for, of the same tag.
+        - The code makes one number of all numbers; here they stay.
+        - The code cuts what is longer than its limit; here it is rejected.
+        - The code halves the learning rate after each pass without a lower loss on dev, and then stops after two; here
+          it falls from step to step.
+        - With several languages, each sentence begins with a token of its language, as in MulDA.
+        - The paper's models that learn from raw text or a knowledge base too are not there.
+    """
+
+    min_count: int = 2
+    embedding_size: int = 300
+    hidden_size: int = 512
+    dropout: float = 0.5
+    temperature: float = 1.0
+    max_words: int = 100
+    epochs: int = 30
+    patience: int | None = None
+    batch_size: int = 32
+    learning_rate: float = 1.0
+    device: str = "auto"
+    _lm: Any = field(default=None, init=False, repr=False, compare=False)
+    _types: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
+    _rare: Mapping[tuple[str, ...], Sequence[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _speaks: bool = field(default=False, init=False, repr=False, compare=False)
+    """Whether texts begin with their language."""
+
+    def __post_init__(self) -> None:
+        check_positive(self, "min_count", "embedding_size", "hidden_size", "temperature", "max_words")
+        check_positive(self, "epochs", "patience", "batch_size", "learning_rate")
+        if not 0 <= self.dropout < 1:
+            raise SettingsError(f"dropout is {self.dropout}, expected a number in [0, 1)")
+
+    def check(self) -> None:
+        """Look for the device; see `Augmenter.check`."""
+        from nersery.lm.load import pick_device
+
+        pick_device(self.device)
+
+    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+        """Train the model on gold sentences with their tags.
+
+        Raises:
+            DataError: When no sentence has an entity.
+        """
+        from nersery.lm.lstm import LSTMLanguageModel, Shape, frequent, training_plan
+        from nersery.tagger.base import training_record
+
+        gold, dev = (sorted(part, key=lambda sentence: sentence.id) for part in (sentences, training.dev))
+        self._types = frozenset(entity.type for sentence in gold for entity in sentence.entities)
+        if not self._types:
+            raise DataError(
+                "no training sentence has an entity, and daga has nothing to learn from",
+                fix="name a file with entities; nersery stats shows what is read from one",
+            )
+        self._speaks = len({sentence.language for sentence in gold}) > 1
+        texts, dev_texts = ([self._text(sentence) for sentence in part] for part in (gold, dev))
+        words = frequent(texts, self.min_count)
+        self._rare = self._rare_words(gold, frozenset(words))
+        shape = Shape(self.embedding_size, self.hidden_size, self.dropout)
+        self._lm = LSTMLanguageModel(words, shape, seed=training.seed, device=self.device)
+        settings = {setting.name: getattr(self, setting.name) for setting in fields(self) if setting.init}
+        languages = [sentence.language for sentence in (*gold, *dev)] if self._speaks else []
+        self._lm.fit(
+            texts,
+            training_plan(self.epochs, self.batch_size, self.learning_rate, self.patience),
+            dev=dev_texts,
+            seed=training.seed,
+            progress=training.progress,
+            folder=training.folder,
+            fingerprint=training_record(settings, gold, dev) | {"languages": languages},
+        )
+
+    def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
+        """A new sentence for each, in its language."""
+        if self._lm is None:
+            raise unfitted(self)
+        starts = [self._start(sentence) for sentence in sentences]
+        texts = self._lm.sample(rngs, most_words=self.max_words, temperature=self.temperature, starts=starts)
+        return [self._read(*each) for each in zip(texts, sentences, rngs, strict=True)]
+
+    def _text(self, sentence: Sentence) -> tuple[str, ...]:
+        return (*self._start(sentence), *linearize(sentence, closed=False).words)
+
+    def _start(self, sentence: Sentence) -> tuple[str, ...]:
+        return (language_token(sentence.language),) if self._speaks else ()
+
+    def _rare_words(self, gold: Iterable[Sentence], known: Collection[str]) -> dict[tuple[str, ...], list[str]]:
+        """For each language and tag token, or none, the words behind it that the model does not know."""
+        rare: dict[tuple[str, ...], list[str]] = {}
+        for sentence in gold:
+            words = linearize(sentence, closed=False).words
+            for place, word in enumerate(words):
+                if word not in known:
+                    rare.setdefault((*self._start(sentence), _tag_before(words, place)), []).append(word)
+        return rare
+
+    def _read(self, text: Sequence[str] | None, parent: Sentence, rng: random.Random) -> Sentence | Reject:
+        """The sentence that a text writes, or why it writes none."""
+        if text is None:
+            return Reject(UNFINISHED)
+        start = self._start(parent)
+        words = list(text[len(start) :])
+        for place, word in enumerate(words):
+            if word == UNKNOWN and (rare := self._rare.get((*start, _tag_before(words, place)))):
+                words[place] = rng.choice(rare)
+        sentence = parse(words, self._types, closed=False)
+        if isinstance(sentence, Reject):
+            return sentence
+        sentence = child_of(parent, sentence)
+        return sentence if sentence.entities else Reject(NO_ENTITIES, sentence)
+
+
+def _tag_before(words: Sequence[str], place: int) -> str:
+    """The tag token before a word, or nothing."""
+    return words[place - 1] if place and words[place - 1].startswith(OWN) else ""

@@ -1,0 +1,99 @@
+"""ACLM on an encoder-decoder: it turns a template into a whole sentence with its tags, which is read back."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from nersery.augment.linearization import linearize
+from nersery.augment.parsing import check_kept, child_of, parse
+from nersery.augment.templates import Template
+from nersery.data import Sentence
+from nersery.errors import DataError
+from nersery.lm.cloze import GAP
+from nersery.lm.texts import Pair, Sampling
+from nersery.loop import Reject
+
+if TYPE_CHECKING:
+    from nersery.lm.seq2seq import Seq2Seq
+
+TOO_LONG = "template longer than the model"
+UNFINISHED = "longer than max_pieces"
+
+
+def source_of_pair(template: Template) -> tuple[str, ...]:
+    """The linearized sentence with one mask for each run of words that is taken out."""
+    shown = linearize(template.sentence)
+    taken = {shown.places[word] for start, end in template.gaps() for word in range(start, end)}
+    source: list[str] = []
+    for place, word in enumerate(shown.words):
+        if place not in taken:
+            source.append(word)
+        elif source[-1:] != [GAP]:
+            source.append(GAP)
+    return tuple(source)
+
+
+def pair(template: Template) -> Pair:
+    """What the model learns of a template: to write the sentence."""
+    return Pair(source_of_pair(template), linearize(template.sentence).words, template.sentence.language)
+
+
+def that_fit(model: Seq2Seq, gold: Sequence[Sentence], templates: Mapping[Sentence, Template]) -> list[Sentence]:
+    """The sentences that the model can learn from; says how many it cannot, as they are longer than it reads.
+
+    Raises:
+        DataError: When it can learn from none.
+    """
+    from nersery.lm.load import warn
+
+    fit = [sentence for sentence in gold if model.fits(pair(templates[sentence]))]
+    if gold and not fit:
+        raise DataError(
+            f'all {len(gold)} sentences are longer than the model "{model.source.name}" reads',
+            fix="cut the text into sentences, or name a model that reads longer texts",
+        )
+    if len(fit) < len(gold):
+        warn(
+            f'{len(gold) - len(fit)} of {len(gold)} sentences are longer than "{model.source.name}" reads. It does '
+            "not learn from them, and they are rejected when it is to write"
+        )
+    return fit
+
+
+def denoise(
+    model: Seq2Seq,
+    templates: Sequence[Template],
+    rngs: Sequence[random.Random],
+    sampling: Sampling,
+    types: Collection[str],
+) -> list[Sentence | Reject]:
+    """A new sentence for each template, or why the model wrote none.
+
+    Args:
+        types: Those whose tag tokens the model knows.
+    """
+    pairs = [pair(template) for template in templates]
+    due = [number for number, each in enumerate(pairs) if model.fits(each)]
+    generated = model.generate(
+        [pairs[number].source for number in due],
+        [rngs[number] for number in due],
+        sampling,
+        [pairs[number].language for number in due],
+    )
+    made: list[Sentence | Reject] = [Reject(TOO_LONG)] * len(templates)
+    for number, text in zip(due, generated, strict=True):
+        made[number] = _read(model, templates[number], text.words, types) if text.finished else Reject(UNFINISHED)
+    return made
+
+
+def _read(model: Seq2Seq, template: Template, words: Sequence[str], types: Collection[str]) -> Sentence | Reject:
+    """What a model wrote as a sentence that has the template's entities and no other."""
+    sentence = parse(words, types)
+    if isinstance(sentence, Reject):
+        return sentence
+    given = template.sentence
+    wanted = [(model.written(given.mention(entity)), entity.type) for entity in given.entities]
+    lost = check_kept(sentence, wanted)
+    return child_of(given, sentence) if lost is None else Reject(lost, sentence)

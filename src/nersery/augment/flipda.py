@@ -1,0 +1,224 @@
+"""FlipDA: entities get other types and other words, and a tagger chooses among the candidates."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal
+
+from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_positive, check_rate, unfitted
+from nersery.augment.linearization import linearize, token_descriptions
+from nersery.augment.masking import (
+    check_fine_tuning,
+    check_model,
+    fill,
+    fine_tune,
+    open_model,
+    tell_of_unused,
+)
+from nersery.augment.taggers import gold_tagger
+from nersery.data import Entity, Sentence
+from nersery.definitions import check_texts
+from nersery.errors import DataError
+from nersery.lm.cloze import Cloze, Drawing, is_replaceable
+from nersery.loop import Reject
+
+if TYPE_CHECKING:
+    from nersery.lm.masked import MaskedLM
+
+NO_WORD = "no word to replace"
+NO_AGREEMENT = "no candidate with its labels"
+
+
+@dataclass
+class FlipDA(Augmenter):
+    """Gives entities other types and other words; of several candidates a tagger keeps the surest.
+
+    Each entity, with probability ``flip_rate``, gets another type of gold and all of its words anew; of all other words
+    a share is written anew under the labels that they have. The words come from a masked language model that was
+    fine-tuned on gold under its labels. A tagger trained on gold reads the candidates: of those on which it sees
+    exactly the labels that they shall have, the one is kept whose entities are the most probable to it.
+
+    Args:
+        model: ``bundled``, or any masked language model by name or folder.
+        tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run the baseline's of the same
+            seed, elsewhere one that is trained first.
+        flip_rate: Probability in [0, 1] with which an entity gets another type; 0 keeps all labels.
+        mask_rate: Probability in [0, 1] with which any other word is written anew. In fine-tuning, with which a piece
+            is hidden.
+        candidates: So many are written for a sentence.
+        top_k: Each word is drawn from so many of the most probable ones, by their probability.
+        in_turn: Write the words of a sentence one after the other, each in sight of the new ones before it, instead of
+            all at once; takes as many times longer.
+        epochs: Passes over the gold sentences in fine-tuning; the one with the lowest loss on dev is kept.
+        patience: Stop after so many passes without a lower loss on dev; None makes them all.
+        batch_size: Sentences in a step.
+        learning_rate: Of Adam. None: 1e-5; for the bundled model, a tenth of the size, 1e-4.
+        descriptions: What a type stands for in a few words; the embedding of its tag tokens starts there. Types
+            without one take the default (`nersery list types`), or their own name.
+        adapt: File of raw text, one sentence a line, that the model learns from first. Empty: none.
+        adapt_epochs: Passes over that text.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
+        precision: ``auto`` computes in bf16 where the processor has it.
+        revision: Branch, tag or commit of a model on the hub.
+        trust_remote_code: Run code that comes with the model.
+
+    Reference:
+        Jing Zhou, Yanan Zheng, Jie Tang, Jian Li and Zhilin Yang (2022). FlipDA: Effective and Robust Data Augmentation
+        for Few-Shot Learning. ACL.
+
+    Departures:
+        - The paper classifies whole texts. Here the label of a text is the types of its entities: each may flip by
+          itself, and the classifier has to find all of them, no more and no less.
+        - The paper says the label to T5 in a sentence of its own and does not fine-tune it. Here tag tokens around the
+          words of entities say it to a masked language model, which has to learn them. So an entity keeps its number of
+          words.
+        - The paper keeps for each label the candidate of the highest probability; the tagger tells probabilities only
+          of the entities that it sees, so candidates on which it sees others are out first. The paper's code does that
+          too.
+        - A flipped entity whose words came back as they were is none; the paper leaves that to the classifier.
+    """
+
+    model: str = "bundled"
+    tagger: str | None = None
+    flip_rate: float = 0.5
+    mask_rate: float = 0.3
+    candidates: int = 10
+    top_k: int = 15
+    in_turn: bool = True
+    epochs: int = 20
+    patience: int | None = None
+    batch_size: int = 30
+    learning_rate: float | None = None
+    descriptions: dict[str, str] = field(default_factory=dict)
+    adapt: str = ""
+    adapt_epochs: int = 3
+    device: str = "auto"
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    revision: str | None = None
+    trust_remote_code: bool = False
+    _lm: Any = field(default=None, init=False, repr=False, compare=False)
+    _tagger: Any = field(default=None, init=False, repr=False, compare=False)
+    _types: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_rate(self.flip_rate, "flip_rate")
+        check_rate(self.mask_rate, "mask_rate")
+        check_positive(self, "candidates")
+        check_texts(self.descriptions, "descriptions")
+        check_fine_tuning(self)
+        Drawing(self.top_k)
+
+    def check(self) -> None:
+        """Look for the model; see `Augmenter.check`."""
+        check_model(self)
+
+    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+        """Have a tagger, and fine-tune the model on words under their labels.
+
+        Raises:
+            DataError: When no sentence has an entity.
+        """
+        gold = sorted(sentences, key=lambda sentence: sentence.id)
+        self._types = tuple(sorted({entity.type for sentence in gold for entity in sentence.entities}))
+        if not self._types:
+            raise DataError(
+                "no training sentence has an entity, and flipda has nothing to learn from",
+                fix="name a file with entities; nersery stats shows what is read from one",
+            )
+        tell_of_unused(self.descriptions, "descriptions", gold)
+        self._tagger = gold_tagger(self.tagger, gold, training)
+        model = open_model(self, gold, training)
+        self._add_tokens(model, [*gold, *training.dev])
+        fine_tune(model, self, gold, lambda s, rng: _cloze(s, _replaceable(s)), training, rate=self.mask_rate)
+        self._lm = model
+
+    def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
+        """For each sentence the candidate that convinces the tagger most."""
+        if self._lm is None:
+            raise unfitted(self)
+        self._add_tokens(self._lm, sentences)
+        due = [number for number, sentence in enumerate(sentences) if _replaceable(sentence)]
+        targets = {number: self._target(sentences[number], rngs[number]) for number in due}
+        drafts = [
+            (number, self._hidden(sentences[number], targets[number], rngs[number]))
+            for number in due
+            for _ in range(self.candidates)
+        ]
+        clozes = [_cloze(targets[number], places) for number, places in drafts]
+        drawing = Drawing(self.top_k, weighted=True)
+        filled = fill(self._lm, clozes, [rngs[number] for number, _ in drafts], drawing, in_turn=self.in_turn)
+        written = [
+            (number, _with_words(targets[number], places, words))
+            for (number, places), words in zip(drafts, filled, strict=True)
+        ]
+        return self._best(sentences, written)
+
+    def _add_tokens(self, model: MaskedLM, sentences: Sequence[Sentence]) -> None:
+        """Tokens for types; those that gold does not have are still told by their descriptions."""
+        types = {entity.type for sentence in sentences for entity in sentence.entities}
+        model.add_tokens(token_descriptions(types.union(self._types), (), self.descriptions))
+
+    def _target(self, sentence: Sentence, rng: random.Random) -> Sentence:
+        """The sentence with the types that its entities shall have.
+
+        One whose type gold does not have keeps it, for the tagger does not know it; so does one of signs alone.
+        """
+        entities = []
+        for entity in sentence.entities:
+            others = [type_ for type_ in self._types if type_ != entity.type]
+            may_flip = others and entity.type in self._types and any(map(is_replaceable, sentence.mention(entity)))
+            flips = may_flip and rng.random() < self.flip_rate
+            entities.append(replace(entity, type=rng.choice(others)) if flips else entity)
+        return sentence.with_entities(entities)
+
+    def _hidden(self, sentence: Sentence, target: Sentence, rng: random.Random) -> list[int]:
+        """The words to write anew, by position: those of flipped entities, and of all others a share; one at least."""
+        flipped = {place for entity in _flipped(sentence, target) for place in range(entity.start, entity.end)}
+        places = _replaceable(sentence)
+        hidden = [place for place in places if place in flipped or rng.random() < self.mask_rate]
+        return hidden or [rng.choice(places)]
+
+    def _best(self, sentences: Sequence[Sentence], written: Sequence[tuple[int, Sentence]]) -> list[Sentence | Reject]:
+        """Of the candidates for each sentence, by its number, the one that the tagger is surest of."""
+        made: list[Sentence | Reject] = [Reject(NO_WORD)] * len(sentences)
+        highest: dict[int, float] = {}
+        read = self._tagger.predict([candidate for _, candidate in written])
+        for (number, candidate), seen in zip(written, read, strict=True):
+            certainty = _certainty(seen) if seen.labels == candidate.labels else -1.0
+            if certainty > highest.get(number, -1.0) and _is_new(candidate, sentences[number]):
+                highest[number], made[number] = certainty, candidate
+            elif number not in highest:
+                made[number] = Reject(NO_AGREEMENT, candidate)
+        return made
+
+
+def _cloze(sentence: Sentence, places: Sequence[int]) -> Cloze:
+    shown = linearize(sentence)
+    return Cloze(shown.words, tuple(shown.places[place] for place in places))
+
+
+def _replaceable(sentence: Sentence) -> list[int]:
+    return [place for place, word in enumerate(sentence.words) if is_replaceable(word)]
+
+
+def _with_words(sentence: Sentence, places: Sequence[int], words: Sequence[str]) -> Sentence:
+    return sentence.replace_spans([(place, place + 1, (word,)) for place, word in zip(places, words, strict=True)])
+
+
+def _flipped(sentence: Sentence, target: Sentence) -> list[Entity]:
+    """The entities that have another type in the target."""
+    return [old for old, new in zip(sentence.entities, target.entities, strict=True) if old.type != new.type]
+
+
+def _is_new(candidate: Sentence, parent: Sentence) -> bool:
+    """Whether it has other words, and in particular in each flipped entity."""
+    kept = (parent.mention(entity) == candidate.mention(entity) for entity in _flipped(parent, candidate))
+    return candidate.words != parent.words and not any(kept)
+
+
+def _certainty(seen: Sentence) -> float:
+    """The probability of all entities that a tagger saw, as if each were seen by itself."""
+    return math.prod(1.0 if entity.score is None else entity.score for entity in seen.entities)

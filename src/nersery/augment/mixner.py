@@ -1,0 +1,51 @@
+"""ACLM's mixner: the template of a sentence goes together with that of one that is like it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nersery.data import Sentence
+
+if TYPE_CHECKING:
+    from nersery.lm.encoder import TextEncoder
+
+MIXED_ABOVE = 0.7
+MEAN, DEVIATION = 0.5, 0.79
+"""Of the number that is drawn for each sentence and round. The paper does not give the deviation; with this one two
+rounds in five are mixed, which is the share in its code."""
+
+
+def is_mixed(rng: random.Random) -> bool:
+    """Whether a round of a sentence is one with a partner."""
+    return rng.gauss(MEAN, DEVIATION) > MIXED_ABOVE
+
+
+class Partners:
+    """The gold sentences that are most like a sentence, by the cosine of sentence embeddings.
+
+    Args:
+        gold: From which partners are taken; those without entities are none.
+        neighbours: From how many of the most similar ones a partner is drawn.
+    """
+
+    def __init__(self, encoder: TextEncoder, gold: Sequence[Sentence], neighbours: int) -> None:
+        self._encoder, self._neighbours = encoder, neighbours
+        self._gold = [sentence for sentence in gold if sentence.entities]
+        self._numbers = {sentence.id: number for number, sentence in enumerate(self._gold)}
+        self._vectors = encoder.sentences([sentence.words for sentence in self._gold])
+
+    def of(self, sentences: Sequence[Sentence]) -> list[list[Sentence]]:
+        """For each sentence the gold sentences to draw a partner from, the most similar first; never itself."""
+        import numpy as np
+
+        from nersery.lm.neighbours import nearest
+
+        own = np.array([self._numbers.get(sentence.id, -1) for sentence in sentences], dtype=np.int64)
+        vectors = self._encoder.sentences([sentence.words for sentence in sentences])
+        found = nearest(vectors, self._vectors, self._neighbours, own)
+        return [
+            [self._gold[number] for number in row if number != itself]
+            for row, itself in zip(found.tolist(), own.tolist(), strict=True)
+        ]

@@ -1,0 +1,165 @@
+"""MulDA: an encoder-decoder fine-tuned on sentences with their tags continues the beginnings of gold sentences."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_rate, unfitted
+from nersery.augment.linearization import linearize, token_descriptions
+from nersery.augment.masking import check_fine_tuning, fine_tuning, source_of, tell_of_unused
+from nersery.augment.parsing import check_new, check_similarity, child_of, parse
+from nersery.data import Sentence
+from nersery.definitions import check_texts
+from nersery.errors import DataError
+from nersery.lm.cloze import GAP
+from nersery.lm.texts import Generated, Pair, Sampling
+from nersery.loop import Reject
+
+TOO_LONG = "beginning longer than the model"
+UNFINISHED = "longer than max_pieces"
+NO_ENTITIES = "no entities"
+
+
+@dataclass
+class MulDA(Augmenter):
+    """Continues the beginnings of gold sentences, entities and all, by a fine-tuned encoder-decoder.
+
+    In fine-tuning the model sees the beginning of a sentence, in which the tag of each word of an entity stands before
+    it as a token, and writes the whole; where the sentence breaks off is drawn anew in every epoch. One model learns
+    all languages of gold. Filter the result by `duplicates` and `agreement`.
+
+    Args:
+        model: Any encoder-decoder with a mask token or sentinels, by name or folder.
+        shown_rate: Largest share of a sentence's words, in [0, 1], that a new one begins with; how many is drawn.
+        top_k: Each piece is drawn from so many of the most probable ones, by their probability.
+        candidates: Texts that are drawn for a beginning, of which the most probable is kept.
+        max_pieces: Longest text; a longer one is rejected.
+        similarity: From which share of common words on, in (0, 1], a sentence is rejected as a near-copy of its parent.
+        epochs: Passes over the gold sentences in fine-tuning; the one with the lowest loss on dev is kept.
+        patience: Stop after so many passes without a lower loss on dev; None makes them all.
+        batch_size: Sentences in a step.
+        learning_rate: Of Adam. None: 1e-5.
+        descriptions: What a type stands for in a few words; the embedding of its tag tokens starts there. Types
+            without one take the default (`nersery list types`), or their own name.
+        language: Of sentences that do not say theirs, for models with language codes such as mBART.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
+        precision: ``auto`` computes in bf16 where the processor has it.
+        revision: Branch, tag or commit of a model on the hub.
+        trust_remote_code: Run code that comes with the model.
+
+    Reference:
+        Linlin Liu, Bosheng Ding, Lidong Bing, Shafiq Joty, Luo Si and Chunyan Miao (2021). MulDA: A Multilingual Data
+        Augmentation Framework for Low-Resource Cross-Lingual NER. ACL.
+
+    Departures:
+        - The paper also translates gold sentences into other languages first; here gold has the languages that it has.
+        - The paper has mBART; we take mBART-50, as ACLM does where it compares with MulDA, and any other.
+        - How much of a sentence a new one begins with is our choice, and so are the rates of fine-tuning and sampling,
+          which are ACLM's.
+    """
+
+    model: str = "facebook/mbart-large-50"
+    shown_rate: float = 0.5
+    top_k: int = 10
+    candidates: int = 1
+    max_pieces: int = 100
+    similarity: float = 0.9
+    epochs: int = 10
+    patience: int | None = None
+    batch_size: int = 32
+    learning_rate: float | None = None
+    descriptions: dict[str, str] = field(default_factory=dict)
+    language: str = ""
+    device: str = "auto"
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    revision: str | None = None
+    trust_remote_code: bool = False
+    _lm: Any = field(default=None, init=False, repr=False, compare=False)
+    _types: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_rate(self.shown_rate, "shown_rate")
+        check_similarity(self.similarity)
+        check_texts(self.descriptions, "descriptions")
+        check_fine_tuning(self)
+        Sampling(self.top_k, self.candidates, self.max_pieces)
+
+    def check(self) -> None:
+        """Look for the model; see `Augmenter.check`."""
+        from nersery.lm.load import pick_device
+        from nersery.lm.seq2seq import check
+
+        check(source_of(self), [self.language] if self.language else [])
+        pick_device(self.device)
+
+    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+        """Fine-tune the model on gold sentences with their tags.
+
+        Raises:
+            DataError: When no sentence has an entity, or one does not fit the model.
+        """
+        from nersery.lm.seq2seq import Seq2Seq
+
+        gold = list(sentences)
+        if not any(sentence.entities for sentence in gold):
+            raise DataError(
+                "no training sentence has an entity, and mulda has nothing to learn from",
+                fix="name a file with entities; nersery stats shows what is read from one",
+            )
+        tell_of_unused(self.descriptions, "descriptions", gold)
+        examples, plan, keeping = fine_tuning(self, gold, training)
+        model = Seq2Seq(source_of(self), self.device, self.precision, self.language)
+        self._types = frozenset()
+        self._add_types(model, [*gold, *training.dev])
+        model.fine_tune(examples, lambda s, rng: _pair(s, rng.randrange(len(s))), plan, **keeping)
+        self._lm = model
+
+    def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
+        """For each sentence a new one that begins like it."""
+        if self._lm is None:
+            raise unfitted(self)
+        self._add_types(self._lm, sentences)
+        pairs = [_pair(s, self._shown(s, rng)) for s, rng in zip(sentences, rngs, strict=True)]
+        due = [number for number, pair in enumerate(pairs) if self._lm.fits(Pair(pair.source, (), pair.language))]
+        texts = self._lm.generate(
+            [pairs[number].source for number in due],
+            [rngs[number] for number in due],
+            Sampling(self.top_k, self.candidates, self.max_pieces),
+            [pairs[number].language for number in due],
+        )
+        made: list[Sentence | Reject] = [Reject(TOO_LONG)] * len(sentences)
+        for number, text in zip(due, texts, strict=True):
+            made[number] = self._read(text, sentences[number])
+        return made
+
+    def _add_types(self, model: Any, sentences: Sequence[Sentence]) -> None:
+        """Tokens for types; those that gold does not have are still told by their descriptions."""
+        types = {entity.type for sentence in sentences for entity in sentence.entities}
+        if new := types - self._types:
+            model.add_tokens(token_descriptions(new, (), self.descriptions))
+            self._types |= new
+
+    def _shown(self, sentence: Sentence, rng: random.Random) -> int:
+        """A number of words, from none to the largest share."""
+        return rng.randint(0, int(self.shown_rate * len(sentence)))
+
+    def _read(self, text: Generated, parent: Sentence) -> Sentence | Reject:
+        """The sentence that a text writes, or why it writes none."""
+        if not text.finished:
+            return Reject(UNFINISHED)
+        sentence = parse(text.words, self._types, closed=False)
+        if isinstance(sentence, Reject):
+            return sentence
+        sentence = child_of(parent, sentence)
+        reason = check_new(sentence, [parent], self.similarity) if sentence.entities else NO_ENTITIES
+        return sentence if reason is None else Reject(reason, sentence)
+
+
+def _pair(sentence: Sentence, shown: int) -> Pair:
+    """What the model sees of a sentence of which so many words are shown, and what it has to write."""
+    text = linearize(sentence, closed=False)
+    end = text.places[shown - 1] + 1 if shown else 0
+    return Pair((*text.words[:end], GAP), text.words, sentence.language)

@@ -1,0 +1,98 @@
+"""Stop words: the words of a language that say nothing of the entities beside them."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from nersery.augment.wordlists import read_words
+from nersery.data import Sentence
+
+COMMON = 1 / 1000
+"""A listed word is a stop word where it makes up this share of the text."""
+FREQUENT = 1 / 200
+"""Without a list, each word that makes up this share of the text is one."""
+LEAST_COUNT = 5
+"""But in a text so short that a few words are a large share, none that stands in it less often."""
+
+
+def stop_words(gold: Sequence[Sentence], file: str | Path = "") -> Mapping[str, frozenset[str]]:
+    """The stop words of each language of gold, as `bare` writes words.
+
+    A language's list is that of the package stopwordsiso. Such lists gather whatever anybody ever left out, so of a
+    list only those words count that are common in gold: the English one has 1,298 words, among them *system*, *group*,
+    *states* and *test*, and would leave so few words that nearly all of them became keywords. In a language without a
+    list the most frequent words are taken, which is said.
+
+    Args:
+        gold: Sentences that know their languages; what is common is counted outside entities.
+        file: The user's words for all languages, one on each line, in place of all this; empty for none.
+
+    Raises:
+        DataError: When the file is none of words.
+        MissingResourceError: When it is not there.
+    """
+    languages = sorted({sentence.language for sentence in gold})
+    if file:
+        return dict.fromkeys(languages, frozenset(map(bare, read_words(file))))
+    return {language: _common(gold, language) for language in languages}
+
+
+@cache
+def bare(word: str) -> str:
+    """A word without its case and the punctuation around it; empty when it is punctuation.
+
+    Punctuation is whatever Unicode has in its categories P and S.
+
+    >>> bare("«Der»"), bare("है।"), bare("C++"), bare("...")
+    ('der', 'है', 'c', '')
+    """
+    start, end = 0, len(word)
+    while start < end and _is_sign(word[start]):
+        start += 1
+    while start < end and _is_sign(word[end - 1]):
+        end -= 1
+    return word[start:end].casefold()
+
+
+def _is_sign(character: str) -> bool:
+    return unicodedata.category(character)[0] in "PS"
+
+
+def _common(gold: Iterable[Sentence], language: str) -> frozenset[str]:
+    spoken = (sentence for sentence in gold if sentence.language == language)
+    counts = Counter(bare(word) for sentence in spoken for word in _words_outside(sentence))
+    total = counts.total()
+    del counts[""]
+    listed = _listed(language)
+    if listed:
+        return frozenset(word for word in listed & counts.keys() if counts[word] >= COMMON * total)
+    _tell_of_missing(language)
+    return frozenset(word for word, count in counts.items() if count >= max(LEAST_COUNT, FREQUENT * total))
+
+
+def _words_outside(sentence: Sentence) -> Iterator[str]:
+    inside = {place for entity in sentence.entities for place in range(entity.start, entity.end)}
+    return (word for place, word in enumerate(sentence.words) if place not in inside)
+
+
+def _listed(language: str) -> frozenset[str]:
+    """The list of a language such as ``en`` or ``en-GB``; empty when there is none."""
+    from stopwordsiso import stopwords
+
+    code = language.replace("_", "-").split("-")[0]
+    return frozenset(bare(word) for word in stopwords(code)) - {""}
+
+
+def _tell_of_missing(language: str) -> None:
+    from nersery.lm.load import warn
+
+    whose = f'the language "{language}"' if language else "sentences that do not say their language"
+    advice = "" if language else ", and their language by --language or, in a recipe, data.language"
+    warn(
+        f"there is no list of stop words for {whose}, so the most frequent words are taken for them. Name a file of "
+        f"them by stop_words{advice}"
+    )

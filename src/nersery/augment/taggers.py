@@ -1,0 +1,31 @@
+"""The tagger trained on gold that a method asks for its opinion."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from nersery.augment.base import Training
+from nersery.data import Sentence
+from nersery.registry import create
+
+if TYPE_CHECKING:
+    from nersery.tagger.base import Tagger
+
+
+def gold_tagger(folder: str | None, gold: Sequence[Sentence], training: Training) -> Tagger:
+    """The tagger in a folder; or else the one that the caller has; or else a new one of the default kind.
+
+    Args:
+        folder: Or a Hugging Face name.
+    """
+    from nersery.tagger.base import load_tagger
+
+    if folder is not None:
+        return load_tagger(folder)
+    if training.tagger is not None:
+        return training.tagger()
+    trained: Tagger = create("tagger", "transformer")
+    state = training.folder / "tagger" if training.folder else None
+    trained.fit(gold, training.dev, seed=training.seed, progress=training.progress, folder=state)
+    return trained

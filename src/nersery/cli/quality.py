@@ -1,0 +1,137 @@
+"""The command that measures generated text: quality."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nersery import io
+from nersery.cli import app, tables
+from nersery.cli.options import AsJson, Quiet, open_corpus, print_json, reads_corpora, report_repairs
+from nersery.data import Sentence
+from nersery.errors import printable
+
+if TYPE_CHECKING:
+    from nersery.lm.causal import Likelihood
+
+NONE = "-"
+Row = dict[str, Any]
+"""What a file is called, and its figures."""
+
+
+@app.command(
+    epilog="Examples:\n\n  nersery quality more.jsonl kept.jsonl --gold train.conll --model gpt2\n\n"
+    "  nersery quality more.jsonl --gold train.conll --no-perplexity --json"
+)
+@reads_corpora
+def quality(
+    files: Annotated[
+        list[str],
+        typer.Argument(help="Generated sentences, in JSONL as `nersery augment` writes it.", metavar="GENERATED..."),
+    ],
+    gold: Annotated[str, typer.Option(help="The labelled sentences that the new ones were made from.")],
+    model: Annotated[
+        str, typer.Option(help="A causal or masked language model to measure perplexity by: a name or folder.")
+    ] = "bundled",
+    perplexity: Annotated[
+        bool, typer.Option("--perplexity/--no-perplexity", help="Measure perplexity, which takes a model and time.")
+    ] = True,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    *,
+    reading: io.ReadOptions,
+) -> None:
+    """Measure generated sentences: how far they go from their parents, which entities are new, how fluent they are."""
+    source, *sources = (open_corpus(name, reading, quiet=quiet) for name in (gold, *files))
+    known = list(source)
+    rows = [_row(name, generated, known) for name, generated in zip(files, sources, strict=True)]
+    report_repairs(source, *sources, quiet=quiet)
+    for row in () if quiet else rows:
+        _tell_of_orphans(row, gold)
+    kind = None
+    if perplexity:
+        rows = [{"file": gold, "sentences": len(known)}, *rows]
+        kind, found = _likelihoods(model, known, {gold: known, **dict(zip(files, sources, strict=True))}, quiet=quiet)
+        for row in rows:
+            row |= {"perplexity": _finite(found[row["file"]].perplexity), "pieces": found[row["file"]].pieces}
+    if json:
+        measured = {"model": model if perplexity else None, "kind": kind}
+        print_json({"gold": gold, **measured, "files": rows})
+    else:
+        _print(rows, kind, model, quiet=quiet)
+
+
+def _row(name: str, generated: Iterable[Sentence], gold: Sequence[Sentence]) -> Row:
+    """What needs no model."""
+    from nersery.evaluate.diversity import diversity
+    from nersery.evaluate.novelty import novelty
+
+    found = diversity(generated, gold).as_dict()
+    compared, orphans = found.pop("sentences"), found.pop("orphans")
+    new = novelty(generated, gold).total.new
+    return {"file": name, "sentences": compared + orphans, "orphans": orphans, "diversity": found, "new_entities": new}
+
+
+def _likelihoods(
+    name: str, gold: Sequence[Sentence], corpora: Mapping[str, Iterable[Sentence]], *, quiet: bool
+) -> tuple[str, dict[str, Likelihood]]:
+    """What the model's figures are called, and how probable each corpus is to it; says when it does not suit gold."""
+    from nersery.lm.load import ModelSource
+    from nersery.lm.perplexity import likelihood, open_scorer, warn_of_misfit
+    from nersery.progress import Progress
+
+    source = ModelSource(name)
+    model = open_scorer(source)
+    warn_of_misfit(model, source, gold)
+    found = {}
+    for file, sentences in corpora.items():
+        with Progress(f"{model.kind} of {printable(file)}", quiet=quiet) as progress:
+            found[file] = likelihood(model, sentences, progress)
+    return model.kind, found
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def _print(rows: Sequence[Row], kind: str | None, model: str, *, quiet: bool) -> None:
+    orphans = any(row.get("orphans") for row in rows)
+    head = ["file", "sentences", *(["without parent"] if orphans else []), "Diversity-E", "Diversity-N", "Diversity-L"]
+    shown = tables.table(*head, "new entities", *([kind] if kind else []), figures_from=1)
+    for row in rows:
+        figures = [_count(row["sentences"]), *([_count(row.get("orphans"))] if orphans else [])]
+        found = row.get("diversity", {})
+        figures += [_share(found.get("entity")), _share(found.get("non_entity")), _figure(found.get("length"), 2)]
+        figures += [_count(row.get("new_entities")), *([_figure(row["perplexity"], 1)] if kind else [])]
+        shown.add_row(tables.text(row["file"]), *figures)
+    tables.show(shown)
+    if not quiet:
+        legend = "Diversity-E, -N: words in entities, and outside, that no parent has there; -L: difference in words"
+        print(f"{legend}{f'; {kind}: by the model {printable(model)}' if kind else ''}", file=sys.stderr)
+
+
+def _tell_of_orphans(row: Row, gold: str) -> None:
+    """Say that sentences could not be compared with their parents, and what would help."""
+    if row["orphans"]:
+        print(
+            f"note: {row['orphans']:,} of {row['sentences']:,} sentences of {printable(row['file'])} name no "
+            f"parent, or one that is not in {printable(gold)}, so they do not count for diversity. Expected JSONL as "
+            "`nersery augment` writes it, and the file that it was given",
+            file=sys.stderr,
+        )
+
+
+def _count(value: int | None) -> str:
+    return NONE if value is None else f"{value:,}"
+
+
+def _share(value: float | None) -> str:
+    return NONE if value is None else f"{100 * value:.1f} %"
+
+
+def _figure(value: float | None, digits: int) -> str:
+    return NONE if value is None else f"{value:,.{digits}f}"

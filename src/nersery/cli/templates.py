@@ -1,0 +1,220 @@
+"""The command that shows ACLM's templates, and the attention that they come from."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
+
+import typer
+
+from nersery import io
+from nersery.cli import app, tables
+from nersery.cli.options import (
+    AsJson,
+    Force,
+    Quiet,
+    Seed,
+    Source,
+    open_corpus,
+    print_json,
+    reads_corpora,
+    refuse_existing,
+    refuse_same_file,
+    report_repairs,
+)
+from nersery.data import Corpus, Entity, Sentence
+from nersery.errors import DataError, SettingsError, printable
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from nersery.augment.templates import Attention, Template
+
+Keywords = Literal["attention", "random", "none"]
+MASK = "___"
+"""Stands for the words of a gap."""
+
+
+@app.command(
+    epilog="Examples:\n\n  nersery templates train.conll --tagger my-tagger --language en\n\n"
+    "  nersery templates train.conll --tagger my-tagger --sentence train:7 --picture attention.svg"
+)
+@reads_corpora
+def templates(
+    source: Source,
+    tagger: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="Whose attention to look at: a trained folder; else one is trained on the input."),
+    ] = None,
+    keywords: Annotated[Keywords, typer.Option(help="By what keywords are chosen.")] = "attention",
+    rate: Annotated[
+        float, typer.Option(min=0, max=1, help="Share of the words outside entities that each entity keeps.")
+    ] = 0.3,
+    layers: Annotated[int, typer.Option(min=0, help="How many of the tagger's last layers to add up; 0: all.")] = 4,
+    stop_words: Annotated[
+        str, typer.Option(metavar="FILE", help="Words that are no keywords, one a line; else the language's list.")
+    ] = "",
+    seed: Seed = 0,
+    limit: Annotated[Optional[int], typer.Option(min=1, help="Show so many sentences, the first.")] = None,  # noqa: UP045
+    sentence: Annotated[Optional[str], typer.Option(metavar="ID", help="Show this sentence alone.")] = None,  # noqa: UP045
+    picture: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="FILE.svg", help="Draw the attention between the words of a sentence."),
+    ] = None,
+    force: Force = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    *,
+    reading: io.ReadOptions,
+) -> None:
+    """Show what ACLM keeps of each sentence: its entities and keywords."""
+    if picture is not None:
+        refuse_same_file(picture, source)
+        refuse_existing(picture, force=force)
+    opened = open_corpus(source, reading, quiet=quiet)
+    corpus = Corpus(opened)
+    report_repairs(opened, quiet=quiet)
+    shown = _chosen(corpus, sentence, limit, source)
+    drawn = _drawn(shown) if picture is not None else []
+    looked_at = shown if keywords == "attention" else drawn
+    attentions = _attentions(tagger, corpus, looked_at, layers, seed, quiet=quiet)
+    made = _templates(shown, keywords, rate, _stop_words(corpus, keywords, stop_words), seed, attentions)
+    if picture is not None:
+        from nersery.evaluate.attention_map import attention_map
+
+        (one,) = drawn
+        image = attention_map(one, attentions[one.id], made[one.id].keywords)
+        picture.write_text(image, "utf-8")
+    if json:
+        print_json({"file": source, "keywords": keywords, "rate": rate, "sentences": _as_json(shown, made)})
+    else:
+        _print(shown, made, quiet=quiet)
+    if picture is not None and not quiet:
+        print(f"{picture}: the attention between the words of {printable(drawn[0].id)}", file=sys.stderr)
+
+
+def _chosen(corpus: Corpus, sentence: str | None, limit: int | None, source: str) -> Sequence[Sentence]:
+    """The sentences to show."""
+    if sentence is None:
+        return corpus.sentences[:limit]
+    if sentence not in corpus.by_id:
+        raise SettingsError(
+            f'{source} has no sentence "{sentence}". nersery templates {source} --limit 3 --keywords none shows ids'
+        )
+    return [corpus.by_id[sentence]]
+
+
+def _drawn(shown: Sequence[Sentence]) -> Sequence[Sentence]:
+    """The first sentence that has a template."""
+    with_entities = [sentence for sentence in shown if sentence.entities]
+    if not with_entities:
+        raise DataError("no sentence that is shown has an entity whose attention could be drawn", fix="name another")
+    return with_entities[:1]
+
+
+def _attentions(
+    tagger: str | None, corpus: Corpus, sentences: Sequence[Sentence], layers: int, seed: int, *, quiet: bool
+) -> Mapping[str, Attention]:
+    """The attention between the words of some sentences, by their ids."""
+    due = [sentence for sentence in sentences if sentence.entities]
+    if not due:
+        return {}
+    if tagger is None and not quiet:
+        print("note: no --tagger is named, so one is trained on all the sentences first", file=sys.stderr)
+    from nersery.augment.base import Training
+    from nersery.augment.taggers import gold_tagger
+    from nersery.progress import Progress
+    from nersery.tagger.attention import word_attention
+
+    with Progress("train" if tagger is None else "tagger", quiet=quiet) as progress:
+        looked_into = gold_tagger(tagger, corpus, Training(seed=seed, progress=progress))
+    found = word_attention(looked_into, due, layers)
+    return {sentence.id: attention for sentence, attention in zip(due, found, strict=True)}
+
+
+def _stop_words(corpus: Corpus, keywords: Keywords, file: str) -> Mapping[str, frozenset[str]]:
+    from nersery.augment.stop_words import stop_words
+
+    return {} if keywords == "none" else stop_words([one for one in corpus if one.entities], file)
+
+
+def _templates(
+    shown: Sequence[Sentence],
+    keywords: Keywords,
+    rate: float,
+    stop_words: Mapping[str, frozenset[str]],
+    seed: int,
+    attentions: Mapping[str, Attention],
+) -> dict[str, Template]:
+    """The templates of the sentences that have one, by their ids."""
+    from nersery.augment.templates import Template, attention_keywords, random_keywords
+    from nersery.rng import item_rng
+
+    made = {}
+    for sentence in shown:
+        if not sentence.entities:
+            continue
+        places: tuple[int, ...] = ()
+        if keywords == "attention":
+            places = attention_keywords(sentence, attentions[sentence.id], rate, stop_words[sentence.language])
+        elif keywords == "random":
+            rng: random.Random = item_rng(seed, "templates", sentence.id)
+            places = random_keywords(sentence, rate, stop_words[sentence.language], rng)
+        made[sentence.id] = Template(sentence, places)
+    return made
+
+
+def _as_json(shown: Sequence[Sentence], made: Mapping[str, Template]) -> list[dict[str, Any]]:
+    from nersery.augment.templates import NO_TEMPLATE
+
+    rows = []
+    for sentence in shown:
+        row: dict[str, Any] = {"id": sentence.id, "words": sentence.words}
+        row["entities"] = [{"start": e.start, "end": e.end, "type": e.type} for e in sentence.entities]
+        template = made.get(sentence.id)
+        found = {"keywords": template.keywords, "gaps": template.gaps()} if template else {"no_template": NO_TEMPLATE}
+        rows.append(row | found)
+    return rows
+
+
+def _print(shown: Sequence[Sentence], made: Mapping[str, Template], *, quiet: bool) -> None:
+    from nersery.augment.templates import NO_TEMPLATE, outside
+
+    parts: list[Any] = []
+    for sentence in shown:
+        template = made.get(sentence.id)
+        line = _marked(template) if template else tables.text(f"no template: {NO_TEMPLATE}", "dim")
+        parts += [tables.text(sentence.id, "bold"), line, ""]
+    tables.show(*parts)
+    if not quiet:
+        kept = sum(len(template.keywords) for template in made.values())
+        words = sum(len(outside(template.sentence)) for template in made.values())
+        print(
+            f"{len(made):,} templates keep {kept:,} of {words:,} words outside entities; "
+            f"{len(shown) - len(made):,} sentences have none",
+            file=sys.stderr,
+        )
+
+
+def _marked(template: Template) -> Text:
+    """The template: entities in brackets with their types, keywords in asterisks, a sign for each gap."""
+    gaps = {start: MASK for start, _ in template.gaps()}
+    entities = {entity.start: entity for entity in template.sentence.entities}
+    parts: list[Text | str | tuple[str, str]] = []
+    for place in sorted({*gaps, *entities, *template.keywords}):
+        if place in entities:
+            parts += _entity(template.sentence, entities[place])
+        elif place in gaps:
+            parts.append((MASK, "dim"))
+        else:
+            parts.append(tables.marked(template.sentence.words[place], "green underline", "*"))
+        parts.append(" ")
+    return tables.joined(parts[:-1])
+
+
+def _entity(sentence: Sentence, entity: Entity) -> list[Text | str | tuple[str, str]]:
+    words = tables.text(" ".join(sentence.mention(entity)), "bold")
+    return ["[", words, " ", tables.text(entity.type, "cyan"), "]"]

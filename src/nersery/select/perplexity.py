@@ -1,0 +1,81 @@
+"""Keep sentences that a language model finds fluent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from nersery.data import Sentence
+from nersery.errors import NerseryError, SettingsError
+from nersery.select.base import Selector
+
+if TYPE_CHECKING:
+    from nersery.tagger.base import Tagger
+
+
+@dataclass
+class Perplexity(Selector):
+    """Score: minus the perplexity of a sentence under a language model, so that -20 is better than -200.
+
+    Under a causal model it is the perplexity, under a masked one the pseudo-perplexity. Their figures depend on the
+    model and its pieces: look at that of gold (``nersery quality``) before choosing a threshold. A model finds what
+    it wrote itself more fluent than what people wrote.
+
+    Args:
+        threshold: The lowest score to keep, below 0. Under the bundled model the default keeps 87 % of MultiCoNER's
+            English sample of 100, and 36 % of what label-wise token replacement makes of it.
+        model: ``bundled``, or any causal or masked language model by name or folder.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
+        precision: ``auto`` computes in bf16 where the processor has it.
+        revision: Branch, tag or commit of a model on the hub.
+        trust_remote_code: Run code that comes with the model.
+
+    Reference:
+        Perplexity as a measure of generated sentences: Ghosh et al. (2023). ACLM: A Selective-Denoising based
+        Generative Data Augmentation Approach for Low-Resource Complex NER. ACL, section 5.1. Pseudo-perplexity:
+        Salazar et al. (2020). Masked Language Model Scoring. ACL.
+
+    Departures:
+        The paper measures by it, and does not select.
+    """
+
+    threshold: float = -500.0
+    model: str = "bundled"
+    device: str = "auto"
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    revision: str | None = None
+    trust_remote_code: bool = False
+    _scorer: Any = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not self.threshold < 0:
+            raise SettingsError(
+                f"threshold is {self.threshold:g}, expected a number below 0: minus the highest perplexity to keep"
+            )
+
+    def fit(
+        self,
+        gold: Sequence[Sentence],
+        *,
+        held_out: Iterable[Sentence] = (),
+        tagger: Callable[[], Tagger] | None = None,
+    ) -> None:
+        """Open the model; says when it does not suit the gold sentences."""
+        from nersery.lm.load import ModelSource
+        from nersery.lm.perplexity import open_scorer, warn_of_misfit
+
+        source = ModelSource(self.model, self.revision, self.trust_remote_code)
+        self._scorer = open_scorer(source, device=self.device, precision=self.precision)
+        warn_of_misfit(self._scorer, source, gold)
+
+    def score(self, sentences: Sequence[Sentence]) -> list[float]:
+        """Minus each sentence's perplexity; NaN, which is rejected, where the model cuts it into nothing.
+
+        Raises:
+            NerseryError: When there was no fit.
+        """
+        if self._scorer is None:
+            raise NerseryError("perplexity was asked for scores before fit")
+        likelihoods = self._scorer.likelihoods([sentence.words for sentence in sentences])
+        return [-likelihood.perplexity for likelihood in likelihoods]

@@ -1,0 +1,219 @@
+from __future__ import annotations
+
+import dataclasses
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence
+from nersery.augment import aclm, mixner
+from nersery.augment.aclm import ACLM, NO_GAP
+from nersery.augment.base import Training, augment
+from nersery.augment.parsing import NEAR_COPY
+from nersery.augment.templates import NO_TEMPLATE, Template
+from nersery.errors import DataError, SettingsError
+from nersery.loop import Reject
+from nersery.tagger.transformer import TransformerTagger
+
+QUICK: dict[str, Any] = {"epochs": 1, "batch_size": 4, "precision": "fp32", "candidates": 2, "passes": 2, "top_k": 3}
+GOLD = Corpus(
+    [
+        Sentence(tuple(text.split()), tuple(Entity(*entity) for entity in entities))
+        for text, entities in (
+            ("Ada Lovelace wrote the first program in London .", [(0, 2, "PER"), (7, 8, "LOC")]),
+            ("Grace spoke about compilers in Boston and Oslo .", [(0, 1, "PER"), (5, 6, "LOC")]),
+            ("we saw Linus there today .", [(2, 3, "PER")]),
+            ("nobody came .", []),
+            ("Ada Lovelace", [(0, 2, "PER")]),
+        )
+    ]
+)
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> list[Template]:
+    """The templates that the language model is given."""
+    seen: list[Template] = []
+    infill = aclm.infill
+
+    def watched(model: Any, templates: Sequence[Template], *others: Any, **settings: Any) -> Any:
+        seen.extend(templates)
+        return infill(model, templates, *others, **settings)
+
+    monkeypatch.setattr(aclm, "infill", watched)
+    return seen
+
+
+@pytest.fixture(scope="module")
+def tagger(tiny_model: str) -> TransformerTagger:
+    tagger = TransformerTagger(model=tiny_model, steps=2, precision="fp32")
+    tagger.fit(list(GOLD))
+    return tagger
+
+
+def fitted(model: str, tagger: TransformerTagger | None = None, **settings: Any) -> ACLM:
+    method = ACLM(model, **{**QUICK, **settings})
+    method.fit(GOLD, Training(tagger=(lambda: tagger) if tagger else None))
+    return method
+
+
+def generated(method: ACLM, count: int = 20) -> list[Sentence | Reject]:
+    return [method.generate(GOLD[number % 3], random.Random(number)) for number in range(count)]
+
+
+def test_entities_and_keywords_of_attention_are_given(
+    tiny_masked_lm: str, tagger: TransformerTagger, written: list[Template]
+) -> None:
+    from nersery.augment.templates import attention_keywords
+    from nersery.tagger.attention import word_attention
+
+    method = fitted(tiny_masked_lm, tagger, keyword_rate=0.4)
+    made = method.generate(GOLD[0], random.Random(0))
+    assert isinstance(made, Sentence)
+    assert [" ".join(made.mention(entity)) for entity in made.entities] == ["Ada Lovelace", "London"]
+    stopped = method._stop_words[""]
+    (attention,) = word_attention(tagger, [GOLD[0]], 4)
+    assert set(written[0].keywords) < set(attention_keywords(GOLD[0], attention, 0.4, stopped))
+
+
+def test_at_a_rate_of_one_every_word_is_a_keyword(
+    tiny_masked_lm: str, tagger: TransformerTagger, written: list[Template], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Template, "thinned", lambda template, rng: template)
+    generated(fitted(tiny_masked_lm, tagger, keyword_rate=1.0, stop_words=""), 3)
+    assert [len(template.keywords) for template in written][-2:] == [6, 4], "all but the full stop"
+
+
+def test_random_keywords_differ_from_round_to_round(tiny_masked_lm: str, written: list[Template]) -> None:
+    generated(fitted(tiny_masked_lm, keywords="random"), 60)
+    assert len({template.keywords for template in written if template.sentence.id == GOLD[0].id}) > 3
+
+
+def test_without_keywords_only_the_entities_are_given(tiny_masked_lm: str, written: list[Template]) -> None:
+    generated(fitted(tiny_masked_lm, keywords="none"))
+    assert {template.keywords for template in written} == {()}
+
+
+def test_what_cannot_be_rewritten_says_why(tiny_masked_lm: str) -> None:
+    method = fitted(tiny_masked_lm, keywords="none")
+    outcomes = method.generate_batch(GOLD[3:], [random.Random(0), random.Random(1)])
+    assert [outcome.reason for outcome in outcomes if isinstance(outcome, Reject)] == [NO_TEMPLATE, NO_GAP]
+
+
+def test_a_near_copy_is_rejected(tiny_masked_lm: str) -> None:
+    outcomes = generated(fitted(tiny_masked_lm, keywords="none", similarity=0.1))
+    assert {outcome.reason for outcome in outcomes if isinstance(outcome, Reject)} == {NEAR_COPY}
+    assert all(isinstance(outcome, Reject) and outcome.sentence is not None for outcome in outcomes)
+
+
+def test_mixner_joins_two_sentences_and_names_both(
+    tiny_masked_lm: str, tiny_model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aclm, "is_mixed", lambda rng: True)
+    method = ACLM(tiny_masked_lm, keywords="none", mixner=True, sentence_encoder=tiny_model, neighbours=4, **QUICK)
+    result = augment(GOLD[:3], method, copies=4)
+    assert result.tally.written
+    partners = set()
+    for sentence in result.corpus:
+        assert sentence.origin is not None
+        first, second = sentence.origin.parents
+        partners.add((first, second))
+        mentions = [GOLD.by_id[id].mention(entity) for id in (first, second) for entity in GOLD.by_id[id].entities]
+        assert [sentence.mention(entity) for entity in sentence.entities] == mentions
+    assert all(first != second for first, second in partners)
+    assert len(partners) > 4
+
+
+def test_two_rounds_in_five_are_mixed() -> None:
+    rounds = [mixner.is_mixed(random.Random(seed)) for seed in range(4000)]
+    assert sum(rounds) / len(rounds) == pytest.approx(0.4, abs=0.025)
+
+
+def test_the_order_of_gold_does_not_matter(tiny_masked_lm: str) -> None:
+    texts = []
+    for gold in (list(GOLD), list(GOLD)[::-1]):
+        method = ACLM(tiny_masked_lm, keywords="random", **QUICK)
+        method.fit(gold)
+        texts.append([repr(outcome) for outcome in generated(method, 6)])
+    assert texts[0] == texts[1]
+
+
+def test_types_that_gold_does_not_have_are_told_too(tiny_masked_lm: str) -> None:
+    method = fitted(tiny_masked_lm, keywords="none")
+    sentence = Sentence(tuple("the मुख्य शहर <b-PER> is near".split()), (Entity(1, 4, "a <type>: नया"),), id="new")
+    made = method.generate(sentence, random.Random(0))
+    assert isinstance(made, Sentence)
+    assert made.mention(made.entities[0]) == ("मुख्य", "शहर", "<b-PER>")
+
+
+def test_entities_longer_than_the_model_are_kept(tiny_masked_lm: str) -> None:
+    words = tuple(f"w{number}" for number in range(120))
+    made = fitted(tiny_masked_lm, keywords="none", similarity=1.0).generate(
+        Sentence(("we", *words, "today"), (Entity(1, 121, "PER"),), id="long"), random.Random(0)
+    )
+    assert isinstance(made, Sentence)
+    assert made.mention(made.entities[0]) == words
+
+
+def test_it_learns_what_stands_in_gaps(tiny_masked_lm: str) -> None:
+    gold = [
+        Sentence(("Ada", word, "Oslo"), (Entity(0, 1, "PER"), Entity(2, 3, "LOC")), id=word) for word in ("won", "saw")
+    ]
+    method = ACLM(tiny_masked_lm, keywords="none", **{**QUICK, "epochs": 150, "learning_rate": 2e-3, "top_k": 2})
+    method.fit(gold)
+    made = [method.generate(replaced, random.Random(n)) for n, replaced in enumerate(gold * 5)]
+    words = {sentence.words[1] for sentence in made if isinstance(sentence, Sentence)}
+    assert words <= {"won", "saw"}
+    assert words
+
+
+def test_nothing_to_learn_from(tiny_masked_lm: str) -> None:
+    with pytest.raises(DataError, match="no training sentence has an entity, and aclm"):
+        ACLM(tiny_masked_lm, keywords="none").fit([GOLD[3]])
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"keyword_rate": 1.2}, {"layers": -1}, {"neighbours": 0}, {"passes": 0}, {"similarity": 0.0}, {"candidates": 0}],
+)
+def test_settings_out_of_range_are_named(settings: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match=next(iter(settings))):
+        ACLM(**settings)
+
+
+def test_a_tagger_without_attention_is_named(tiny_masked_lm: str) -> None:
+    from tests.standins import Memory
+
+    method = ACLM(tiny_masked_lm, **QUICK)
+    with pytest.raises(SettingsError, match="no attention between words"):
+        method.fit(GOLD, Training(tagger=lambda: Memory()))
+
+
+def test_defaults_are_the_papers() -> None:
+    settings = {field.name: field.default for field in dataclasses.fields(ACLM)}
+    assert (settings["keyword_rate"], settings["layers"], settings["top_k"], settings["candidates"]) == (0.3, 4, 10, 5)
+    assert (settings["epochs"], settings["batch_size"], settings["neighbours"]) == (10, 32, 2)
+
+
+@pytest.mark.parametrize("kind", ["bart", "mbart", "t5"])
+def test_an_encoder_decoder_that_has_learnt_the_templates_writes_the_sentences(
+    kind: str, tiny_seq2seqs: dict[str, Path]
+) -> None:
+    """The whole path of the paper; a model without pretraining can only learn its few sentences by heart."""
+    settings = {"epochs": 200, "batch_size": 3, "learning_rate": 3e-3, "top_k": 1, "candidates": 1, "precision": "fp32"}
+    method = ACLM(str(tiny_seq2seqs[kind]), keywords="none", similarity=1.0, language="en", **settings)
+    method.fit(GOLD[:3])
+    outcomes = [method.generate(sentence, random.Random(0)) for sentence in GOLD[:3]]
+    written = [outcome.sentence if isinstance(outcome, Reject) else outcome for outcome in outcomes]
+    assert [(s.words, s.labels) for s in written if s] == [(s.words, s.labels) for s in GOLD[:3]]
+    assert {outcome.reason for outcome in outcomes if isinstance(outcome, Reject)} == {NEAR_COPY}
+
+
+def test_what_an_untrained_encoder_decoder_writes_is_rejected_with_reasons(tiny_seq2seq: str) -> None:
+    result = augment(GOLD, ACLM(tiny_seq2seq, keywords="none", **{**QUICK, "candidates": 1}), copies=2)
+    assert result.tally.read == len(result.corpus) + len(result.rejects) == 2 * len(GOLD)
+    assert len(result.rejects) > 5
+    assert all(reject.reason for reject in result.rejects)

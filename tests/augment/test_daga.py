@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence
+from nersery.augment.base import Training, augment
+from nersery.augment.daga import DAGA, NO_ENTITIES, UNFINISHED
+from nersery.augment.linearization import language_token, tag_token
+from nersery.augment.parsing import EMPTY_WORD, ILLEGAL, LEFT_OVER
+from nersery.errors import DataError, SettingsError
+from nersery.lm.texts import UNKNOWN
+from nersery.loop import Reject
+
+GOLD = Corpus(
+    [
+        Sentence(("Ada", "Lo", "won", "."), (Entity(0, 2, "PER"),), id="a"),
+        Sentence(("we", "saw", "Oslo", "."), (Entity(2, 3, "LOC"),), id="b"),
+        Sentence(("we", "won", "again", "."), id="c"),
+    ]
+)
+TINY = DAGA(embedding_size=8, hidden_size=16, dropout=0.0, epochs=2, device="cpu")
+B_PER, I_PER, B_LOC = tag_token("PER", begins=True), tag_token("PER", begins=False), tag_token("LOC", begins=True)
+
+
+class Wrote:
+    """Stands in for a model that writes the same for all."""
+
+    def __init__(self, *text: str) -> None:
+        self.text, self.asked = text, {}
+
+    def sample(self, rngs: list[random.Random], **asked: Any) -> list[tuple[str, ...] | None]:
+        self.asked = asked
+        return [self.text or None for _ in rngs]
+
+
+def fitted(*text: str, gold: Corpus = GOLD) -> DAGA:
+    """A method whose model writes a text."""
+    method: Any = replace(TINY)
+    method.fit(gold)
+    method._lm = Wrote(*text)
+    return method
+
+
+def made(*text: str, parent: Sentence = GOLD[0]) -> Sentence | Reject:
+    return fitted(*text).generate(parent, random.Random(0))
+
+
+def test_what_the_model_writes_becomes_a_sentence() -> None:
+    sentence = made("we", "saw", B_PER, "we", I_PER, "won", ".")
+    assert isinstance(sentence, Sentence)
+    assert sentence.text == "we saw we won ."
+    assert sentence.labels == ((2, 4, "PER"),)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ((), UNFINISHED),
+        (("we", "won"), NO_ENTITIES),
+        ((B_PER, B_LOC, "won"), EMPTY_WORD),
+        ((I_PER, "won"), ILLEGAL),
+        ((I_PER, UNKNOWN, tag_token("LOC", begins=False), UNKNOWN), LEFT_OVER),
+    ],
+)
+def test_what_is_no_sentence_has_its_reason(text: tuple[str, ...], reason: str) -> None:
+    outcome = made(*text)
+    assert isinstance(outcome, Reject)
+    assert outcome.reason == reason
+
+
+def test_rare_words_come_back_under_their_own_tags() -> None:
+    """Each of gold's words is there once but we, won and the full stop."""
+    method = fitted(B_PER, UNKNOWN, I_PER, UNKNOWN, UNKNOWN, B_LOC, UNKNOWN)
+    texts = {method.generate(GOLD[0], random.Random(seed)) for seed in range(30)}
+    assert all(isinstance(text, Sentence) for text in texts)
+    assert {text.words for text in texts if isinstance(text, Sentence)} == {
+        ("Ada", "Lo", "saw", "Oslo"),
+        ("Ada", "Lo", "again", "Oslo"),
+    }
+
+
+def test_the_model_knows_words_by_how_often_gold_has_them() -> None:
+    for least, known in ((1, {"Ada", "Lo", "Oslo", "saw", "again", "we", "won", "."}), (2, {"we", "won", "."})):
+        method: Any = replace(TINY, min_count=least)
+        method.fit(GOLD)
+        assert {word for word in method._lm.words if not word.startswith("\t")} == known
+        assert {B_PER, I_PER, B_LOC} <= set(method._lm.words)
+
+
+def test_of_several_languages_a_text_begins_with_its_own() -> None:
+    gold = Corpus(replace(sentence, language=language) for sentence, language in zip(GOLD, "xyx", strict=True))
+    method: Any = fitted(language_token("x"), B_PER, UNKNOWN, "won", gold=gold)
+    sentence = method.generate(gold[0], random.Random(0))
+    assert (sentence.text, sentence.language) == ("Ada won", "x")
+    assert method._lm.asked["starts"] == [(language_token("x"),)]
+    assert method.generate(gold[1], random.Random(0)).reason == LEFT_OVER, "y has no rare word of PER"
+    assert fitted("we", gold=GOLD).generate(GOLD[0], random.Random(0)).reason == NO_ENTITIES
+    assert fitted("we")._speaks is False
+
+
+def test_extra_columns_are_filled() -> None:
+    parent = replace(GOLD[0], columns=(("x",) * 4,))
+    sentence = made(B_PER, "we", parent=parent)
+    assert isinstance(sentence, Sentence)
+    assert sentence.columns == (("_",),)
+
+
+def test_limits_reach_the_model() -> None:
+    method: Any = fitted("we")
+    method.max_words, method.temperature = 7, 0.5
+    method.generate(GOLD[0], random.Random(0))
+    assert method._lm.asked == {"most_words": 7, "temperature": 0.5, "starts": [()]}
+
+
+def test_a_tiny_model_goes_the_whole_way() -> None:
+    gold = Corpus(
+        [*(replace(GOLD[0], id=f"a{n}") for n in range(6)), *(replace(GOLD[1], id=f"b{n}") for n in range(6))]
+    )
+    method = replace(TINY, epochs=40, learning_rate=0.3, min_count=1)
+    results = [augment(gold, method, copies=5, seed=1, batch_size=size) for size in (7, 60)]
+    assert [repr(result.corpus.sentences) for result in results[:1]] == [repr(results[1].corpus.sentences)]
+    assert results[0].tally.written > 10
+    assert UNKNOWN not in {word for sentence in results[0].corpus for word in sentence.words}
+
+
+def test_a_training_is_kept_and_known_by_what_it_depends_on(tmp_path: Path) -> None:
+    method: Any = replace(TINY)
+    method.fit(GOLD, Training(folder=tmp_path / "state"))
+    again: Any = replace(TINY)
+    again.fit(Corpus(reversed(list(GOLD))), Training(folder=tmp_path / "state"))
+    assert again._lm.network.output.weight.equal(method._lm.network.output.weight)
+    for other in (replace(TINY, temperature=2.0), replace(TINY, epochs=3)):
+        with pytest.raises(SettingsError):
+            other.fit(GOLD, Training(folder=tmp_path / "state"))
+
+
+def test_gold_without_entities_is_refused() -> None:
+    with pytest.raises(DataError, match="entity"):
+        replace(TINY).fit([GOLD[2]])
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"min_count": 0}, {"dropout": 1.0}, {"temperature": 0.0}, {"max_words": 0}, {"epochs": 0}, {"patience": 0}],
+)
+def test_settings_are_checked(wrong: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match=next(iter(wrong))):
+        DAGA(**wrong)

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from nersery import Entity, Sentence
+from nersery.augment.denoising import TOO_LONG, UNFINISHED, denoise, pair, that_fit
+from nersery.augment.linearization import tag_token
+from nersery.augment.parsing import LEFT_OVER, LOST, UNBALANCED
+from nersery.augment.templates import Template
+from nersery.errors import DataError
+from nersery.lm.cloze import GAP
+from nersery.lm.texts import Generated, Pair, Sampling
+from nersery.loop import Reject
+
+SENTENCE = Sentence(
+    tuple("the poet Jo Li was born .".split()), (Entity(2, 4, "PER"),), id="a", language="en", columns=(("x",) * 7,)
+)
+TEMPLATE = Template(SENTENCE, (1, 5))
+B, I = tag_token("PER", begins=True), tag_token("PER", begins=False)  # noqa: E741
+NAME = (B, "Jo", B, I, "Li", I)
+
+
+class Writer:
+    """Writes what it is told to, whatever the source."""
+
+    def __init__(self, *words: str, finished: bool = True, longest: int = 100) -> None:
+        self.words, self.finished, self.longest = words, finished, longest
+        self.source = SimpleNamespace(name="writer")
+        self.asked: list[tuple[tuple[str, ...], str]] = []
+
+    def fits(self, pair: Pair) -> bool:
+        return len(pair.source) <= self.longest
+
+    def written(self, words: Sequence[str]) -> tuple[str, ...]:
+        return tuple(words)
+
+    def generate(
+        self, sources: Sequence[tuple[str, ...]], rngs: Sequence[Any], sampling: Sampling, languages: Sequence[str]
+    ) -> list[Generated]:
+        assert len(sources) == len(rngs) == len(languages)
+        self.asked += zip(sources, languages, strict=True)
+        return [Generated(self.words, -1.0, self.finished)] * len(sources)
+
+
+def read(writer: Writer, template: Template = TEMPLATE) -> Sentence | Reject:
+    (made,) = denoise(cast(Any, writer), [template], [random.Random(0)], Sampling(), {"PER", "LOC"})
+    return made
+
+
+def test_each_run_of_words_that_are_taken_out_is_one_mask() -> None:
+    learnt = pair(TEMPLATE)
+    assert learnt.source == (GAP, "poet", *NAME, GAP, "born", GAP)
+    assert learnt.target == ("the", "poet", *NAME, "was", "born", ".")
+    assert learnt.language == "en"
+    assert pair(Template(SENTENCE)).source == (GAP, *NAME, GAP)
+
+
+def test_what_is_written_becomes_a_sentence_of_its_parent_s_language() -> None:
+    writer = Writer("a", "young", "poet", *NAME, "sang")
+    made = read(writer)
+    assert isinstance(made, Sentence)
+    assert (made.text, made.labels, made.language) == ("a young poet Jo Li sang", ((3, 5, "PER"),), "en")
+    assert made.columns == (("_",) * 6,)
+    assert writer.asked == [(pair(TEMPLATE).source, "en")]
+
+
+def test_rejects_name_their_reasons() -> None:
+    def reason(made: Sentence | Reject) -> str:
+        assert isinstance(made, Reject)
+        return made.reason
+
+    assert reason(read(Writer("poet", *NAME, finished=False))) == UNFINISHED
+    assert reason(read(Writer("poet", longest=3))) == TOO_LONG
+    assert reason(read(Writer("poet", B, "Jo", "sang"))) == UNBALANCED
+    assert reason(read(Writer("poet", GAP, *NAME))) == LEFT_OVER
+    assert reason(read(Writer("poet", B, "Jo", B, "sang"))) == LOST
+    other = tag_token("LOC", begins=True)
+    assert reason(read(Writer("poet", other, "Jo", other, "sang"))) == LOST
+
+
+def test_what_fits_is_written_beside_what_does_not() -> None:
+    long = Template(SENTENCE.replace_span(0, 1, ("very",) * 9), tuple(range(9)))
+    writer = Writer(*NAME, longest=12)
+    rngs = [random.Random(n) for n in range(3)]
+    first, second, third = denoise(cast(Any, writer), [TEMPLATE, long, TEMPLATE], rngs, Sampling(), {"PER"})
+    assert isinstance(first, Sentence)
+    assert isinstance(third, Sentence)
+    assert isinstance(second, Reject)
+    assert second.reason == TOO_LONG
+
+
+def test_what_is_too_long_to_learn_from_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    long = SENTENCE.replace_span(0, 1, ("very",) * 9)
+    templates = {SENTENCE: TEMPLATE, long: Template(long, tuple(range(9)))}
+    assert that_fit(cast(Any, Writer(longest=12)), [SENTENCE, long], templates) == [SENTENCE]
+    assert "1 of 2 sentences" in capsys.readouterr().err
+    with pytest.raises(DataError, match="all 2 sentences are longer"):
+        that_fit(cast(Any, Writer(longest=1)), [SENTENCE, long], templates)

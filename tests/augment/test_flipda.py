@@ -1,0 +1,209 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence
+from nersery.augment.base import Training, augment
+from nersery.augment.flipda import NO_AGREEMENT, NO_WORD, FlipDA
+from nersery.augment.linearization import tag_token
+from nersery.errors import DataError, SettingsError
+from nersery.lm.cloze import Cloze, Drawing
+from nersery.loop import Reject
+
+PARENT = Sentence(
+    ("we", "saw", "Ada", "Lo", "in", "Oslo", "."),
+    (Entity(2, 4, "PER"), Entity(5, 6, "LOC")),
+    id="a",
+    columns=(tuple("abcdefg"),),
+)
+GOLD = Corpus([PARENT, Sentence(("we", "won"), id="b")])
+WORDS = (0, 1, 2, 3, 4, 5)
+"""Those of the parent that are more than signs."""
+Score = Callable[[Sentence], float | None]
+
+
+class Writer:
+    """Stands in for the language model: writes words that tell when they were written."""
+
+    def __init__(self, words: Sequence[str] = ()) -> None:
+        self.words, self.clozes, self.drawings = words, [], []
+        self.tokens: set[str] = set()
+
+    def add_tokens(self, descriptions: dict[str, str]) -> None:
+        self.tokens |= set(descriptions)
+
+    def fill(self, clozes: Sequence[Cloze], rngs: Any, drawing: Drawing) -> list[tuple[str, ...]]:
+        self.drawings.append(drawing)
+        made = []
+        for cloze in clozes:
+            self.clozes.append(cloze)
+            made.append(tuple(self.words or [f"w{len(self.clozes)}"])[:1] * len(cloze.gaps))
+        return made
+
+
+class Reader:
+    """Stands in for the tagger: sees the labels that are there with a score, or none where that is None."""
+
+    def __init__(self, score: Score = lambda sentence: 0.5) -> None:
+        self.score, self.read = score, []
+
+    def predict(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        self.read += sentences
+        seen = []
+        for sentence in sentences:
+            score = self.score(sentence)
+            entities = () if score is None else tuple(replace(e, score=score) for e in sentence.entities)
+            seen.append(sentence.with_entities(entities))
+        return seen
+
+
+def fitted(writer: Any = None, reader: Any = None, types: tuple[str, ...] = ("LOC", "PER"), **settings: Any) -> Any:
+    method: Any = FlipDA(**{"in_turn": False, "candidates": 4, **settings})
+    method._lm, method._tagger, method._types = writer or Writer(), reader or Reader(), types
+    return method
+
+
+def test_every_flipped_entity_gets_another_type_and_all_of_its_words_anew() -> None:
+    writer = Writer()
+    sentence = fitted(writer, flip_rate=1.0, mask_rate=0.0).generate(PARENT, random.Random(0))
+    assert sentence.words[:2] == ("we", "saw")
+    assert sentence.labels == ((2, 4, "LOC"), (5, 6, "PER"))
+    assert not set(sentence.words) & {"Ada", "Lo", "Oslo"}
+    begins, inside = (tag_token("LOC", begins=begins) for begins in (True, False))
+    assert writer.clozes[0].words[2:8] == (begins, "Ada", begins, inside, "Lo", inside)
+    assert writer.clozes[0].gaps == (3, 6, 10)
+    assert sentence.columns == (("a", "b", "_", "_", "e", "_", "g"),)
+
+
+def test_at_rate_0_labels_stay_and_a_share_of_the_words_is_new() -> None:
+    reader = Reader()
+    method = fitted(reader=reader, flip_rate=0.0, mask_rate=0.5, candidates=200)
+    assert method.generate(PARENT, random.Random(0)).labels == PARENT.labels
+    assert {sentence.labels for sentence in reader.read} == {PARENT.labels}
+    changed = [tuple(p for p in range(7) if s.words[p] != PARENT.words[p]) for s in reader.read]
+    assert all(changed)
+    assert {place for places in changed for place in places} == set(WORDS), "signs stay"
+    assert 2.5 < sum(map(len, changed)) / 200 < 3.5
+
+
+def test_one_word_is_new_at_the_least() -> None:
+    reader = Reader()
+    fitted(reader=reader, flip_rate=0.0, mask_rate=0.0, candidates=50).generate(PARENT, random.Random(0))
+    assert {sum(a != b for a, b in zip(s.words, PARENT.words, strict=True)) for s in reader.read} == {1}
+
+
+def test_types_are_drawn_evenly_from_the_others() -> None:
+    method = fitted(types=("GRP", "LOC", "PER"), flip_rate=1.0)
+    seen = [method.generate(PARENT, random.Random(seed)).labels for seed in range(60)]
+    assert {labels[0][2] for labels in seen} == {"LOC", "GRP"}
+    assert {labels[1][2] for labels in seen} == {"PER", "GRP"}
+    assert len(set(seen)) == 4
+
+
+@pytest.mark.parametrize(
+    "entity",
+    [Entity(2, 4, "NEW"), Entity(6, 7, "PER")],
+    ids=["a type that gold does not have", "signs alone"],
+)
+def test_what_cannot_flip_stays(entity: Entity) -> None:
+    sentence = PARENT.with_entities([entity])
+    made = [fitted(flip_rate=1.0).generate(sentence, random.Random(seed)) for seed in range(5)]
+    assert {outcome.labels for outcome in made} == {sentence.labels}
+
+
+def test_with_one_type_nothing_flips() -> None:
+    sentence = PARENT.with_entities(PARENT.entities[:1])
+    assert fitted(types=("PER",), flip_rate=1.0).generate(sentence, random.Random(0)).labels == sentence.labels
+
+
+def test_the_candidate_that_the_tagger_is_surest_of_is_kept() -> None:
+    def score(sentence: Sentence) -> float:
+        return {"w3": 0.9}.get(sentence.words[2], 0.4)
+
+    sentence = fitted(reader=Reader(score), flip_rate=1.0).generate(PARENT, random.Random(0))
+    assert sentence.words[2] == "w3"
+
+
+def test_candidates_on_which_the_tagger_sees_other_labels_are_out() -> None:
+    reader = Reader(lambda sentence: 0.1 if sentence.words[2] == "w2" else None)
+    assert fitted(reader=reader, flip_rate=1.0).generate(PARENT, random.Random(0)).words[2] == "w2"
+    rejected = fitted(reader=Reader(lambda sentence: None)).generate(PARENT, random.Random(0))
+    assert isinstance(rejected, Reject)
+    assert rejected.reason == NO_AGREEMENT
+    assert rejected.sentence is not None
+
+
+def test_old_words_under_new_labels_are_no_flip() -> None:
+    method = fitted(Writer(["Oslo"]), flip_rate=1.0, mask_rate=0.0)
+    rejected = method.generate(PARENT, random.Random(0))
+    assert isinstance(rejected, Reject)
+    assert rejected.reason == NO_AGREEMENT
+
+
+def test_what_the_parent_says_is_no_candidate() -> None:
+    parent = Sentence(("we", "we"), id="a")
+    rejected = fitted(Writer(["we"])).generate(parent, random.Random(0))
+    assert isinstance(rejected, Reject)
+    assert rejected.reason == NO_AGREEMENT
+
+
+def test_signs_alone_cannot_be_rewritten_and_leave_the_others_in_their_places() -> None:
+    signs = Sentence(("...", "!"), id="c")
+    made = fitted().generate_batch([signs, PARENT, signs], [random.Random(n) for n in range(3)])
+    assert [outcome.reason for outcome in made[::2]] == [NO_WORD, NO_WORD]
+    assert isinstance(made[1], Sentence)
+
+
+def test_words_are_drawn_by_their_probability() -> None:
+    writer = Writer()
+    fitted(writer, top_k=15).generate(PARENT, random.Random(0))
+    assert writer.drawings == [Drawing(15, weighted=True)]
+
+
+def test_all_words_are_learnt_under_their_labels(monkeypatch) -> None:
+    learnt: list[Cloze] = []
+
+    class Learns(Writer):
+        def __init__(self, *anything: Any) -> None:
+            super().__init__()
+
+        def warn_of_misfit(self, *anything: Any) -> None: ...
+
+        def fine_tune(self, examples: Any, cloze: Any, plan: Any, *, rate: float, **keeping: Any) -> None:
+            assert (rate, keeping["seed"]) == (0.4, 3)
+            learnt.extend(cloze(example, random.Random(0)) for example in examples)
+
+    monkeypatch.setattr("nersery.lm.masked.MaskedLM", Learns)
+    FlipDA(mask_rate=0.4).fit(GOLD, Training(seed=3, tagger=Reader))  # type: ignore[arg-type]
+    begins, inside = (tag_token("PER", begins=begins) for begins in (True, False))
+    place = tag_token("LOC", begins=True)
+    words = ("we", "saw", begins, "Ada", begins, inside, "Lo", inside, "in", place, "Oslo", place, ".")
+    assert learnt == [Cloze(words, (0, 1, 3, 6, 8, 10)), Cloze(("we", "won"), (0, 1))]
+
+
+def test_a_tiny_model_goes_the_whole_way(tiny_masked_lm: str) -> None:
+    method: Any = FlipDA(model=tiny_masked_lm, epochs=1, candidates=3, device="cpu")
+    method.fit(GOLD, Training(tagger=Reader))  # type: ignore[arg-type]
+    rngs = [random.Random(n) for n in range(6)]
+    together = method.generate_batch([PARENT] * 6, rngs)
+    alone = [method.generate(PARENT, random.Random(n)) for n in range(6)]
+    assert together == alone
+    assert any(isinstance(outcome, Sentence) and outcome.labels != PARENT.labels for outcome in together)
+
+
+def test_gold_without_entities_is_refused() -> None:
+    with pytest.raises(DataError, match="entity"):
+        augment(Corpus([GOLD[1]]), FlipDA())
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"flip_rate": 2.0}, {"mask_rate": -0.1}, {"candidates": 0}, {"top_k": 0}, {"epochs": 0}]
+)
+def test_settings_are_checked(wrong: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match=next(iter(wrong))):
+        FlipDA(**wrong)

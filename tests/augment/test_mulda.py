@@ -1,0 +1,147 @@
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence
+from nersery.augment.base import Training, step, tasks
+from nersery.augment.linearization import tag_token
+from nersery.augment.mulda import NO_ENTITIES, TOO_LONG, UNFINISHED, MulDA
+from nersery.augment.parsing import NEAR_COPY, UNBALANCED
+from nersery.errors import DataError, MissingResourceError, SettingsError
+from nersery.lm.cloze import GAP
+from nersery.lm.texts import Generated, Pair, Sampling
+from nersery.loop import Reject, collect, run
+
+B_PER, I_PER, B_LOC = tag_token("PER", begins=True), tag_token("PER", begins=False), tag_token("LOC", begins=True)
+PARENT = Sentence(("we", "saw", "Ada", "Lo", "there", "today"), (Entity(2, 4, "PER"),), id="a", language="en")
+GOLD = Corpus([PARENT, Sentence(("Linus", "won"), (Entity(0, 1, "PER"),), id="b", language="en")])
+FULL = ("we", "saw", B_PER, "Ada", I_PER, "Lo", "there", "today")
+
+
+class Wrote:
+    """Stands in for a model that writes the same for all."""
+
+    def __init__(self, *text: str, finished: bool = True, reads: bool = True) -> None:
+        self.text, self.finished, self.reads = text, finished, reads
+        self.sources: list[tuple[str, ...]] = []
+        self.tokens: set[str] = set()
+
+    def fits(self, pair: Pair) -> bool:
+        return self.reads
+
+    def add_tokens(self, descriptions: dict[str, str]) -> None:
+        self.tokens |= set(descriptions)
+
+    def generate(self, sources: Any, rngs: Any, sampling: Sampling, languages: Any) -> list[Generated]:
+        self.sources += sources
+        self.sampling, self.languages = sampling, languages
+        return [Generated(self.text, -1.0, self.finished) for _ in sources]
+
+
+def fitted(model: Wrote, **settings: Any) -> MulDA:
+    method: Any = MulDA(**settings)
+    method._lm, method._types = model, frozenset({"PER"})
+    return method
+
+
+def outcome(model: Wrote, parent: Sentence = PARENT) -> Sentence | Reject:
+    return fitted(model).generate(parent, random.Random(0))
+
+
+def test_a_new_sentence_has_the_entities_that_were_written_and_its_parent_s_language() -> None:
+    sentence = outcome(Wrote("we", "met", B_PER, "Jo", "again"), replace(PARENT, columns=(("x",) * 6,)))
+    assert sentence == Sentence(
+        ("we", "met", "Jo", "again"), (Entity(2, 3, "PER"),), language="en", columns=(("_",) * 4,)
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (Wrote(B_PER, "Jo", finished=False), UNFINISHED),
+        (Wrote(B_PER, "Jo", reads=False), TOO_LONG),
+        (Wrote("Jo", B_PER), UNBALANCED),
+        (Wrote("we", "won"), NO_ENTITIES),
+        (Wrote(*FULL), NEAR_COPY),
+    ],
+)
+def test_reasons(model: Wrote, reason: str) -> None:
+    rejected = outcome(model)
+    assert isinstance(rejected, Reject)
+    assert rejected.reason == reason
+
+
+def test_one_too_long_leaves_the_others_in_their_places() -> None:
+    model: Any = Wrote(B_PER, "Jo", "won")
+    model.fits = lambda pair: len(pair.source) < 5
+    made = fitted(model, shown_rate=1.0).generate_batch([PARENT, GOLD[1]] * 9, [random.Random(n) for n in range(18)])
+    assert all(isinstance(one, Sentence) for one in made[1::2])
+    assert {one.reason for one in made if isinstance(one, Reject)} == {TOO_LONG}
+    assert any(isinstance(one, Sentence) for one in made[::2])
+
+
+def test_beginnings_are_shown_up_to_the_largest_share_and_never_end_behind_a_tag() -> None:
+    starts = {(*FULL[:end], GAP) for end in (0, 1, 2, 4, 6, 7, 8)}
+    for rate, expected in ((1.0, starts), (0.5, {s for s in starts if len(s) <= 5}), (0.0, {(GAP,)})):
+        model = Wrote(B_PER, "Jo")
+        fitted(model, shown_rate=rate).generate_batch([PARENT] * 60, [random.Random(n) for n in range(60)])
+        assert set(model.sources) == expected
+        assert model.languages == ["en"] * 60
+
+
+def test_types_that_gold_does_not_have_get_tokens() -> None:
+    model = Wrote(B_LOC, "Oslo")
+    parent = replace(PARENT, entities=(Entity(2, 4, "LOC"),))
+    sentence = outcome(model, parent)
+    assert isinstance(sentence, Sentence)
+    assert B_LOC in model.tokens
+
+
+def test_in_fine_tuning_every_beginning_is_shown_and_the_whole_is_written(monkeypatch) -> None:
+    pairs: list[Pair] = []
+
+    class Learns(Wrote):
+        def __init__(self, *anything: Any) -> None:
+            super().__init__()
+
+        def fine_tune(self, items: Any, pair: Any, plan: Any, **keeping: Any) -> None:
+            assert self.tokens >= {B_PER, I_PER, B_LOC}, "dev's types too"
+            assert keeping["seed"] == 7
+            pairs.extend(pair(item, random.Random(n)) for item in items for n in range(60))
+
+    monkeypatch.setattr("nersery.lm.seq2seq.Seq2Seq", Learns)
+    dev = [Sentence(("Oslo",), (Entity(0, 1, "LOC"),), id="d")]
+    MulDA().fit(GOLD, Training(dev, seed=7))
+    assert {pair.source for pair in pairs if pair.target == FULL} == {(*FULL[:end], GAP) for end in (0, 1, 2, 4, 6, 7)}
+    assert {pair.language for pair in pairs} == {"en"}
+
+
+def test_a_tiny_model_learns_gold_and_writes_it_back_with_its_labels(tiny_seq2seq: str) -> None:
+    """From no word at all it writes one of the two, of which that of its parent is a near-copy."""
+    method = MulDA(model=tiny_seq2seq, shown_rate=0.0, top_k=3, epochs=40, learning_rate=1e-2, device="cpu")
+    method.check()
+    method.fit(GOLD)
+    results = [collect(run(tasks(GOLD, 8), step(method, 1), batch_size=size)) for size in (1, 16)]
+    assert repr(results[0].corpus.sentences) == repr(results[1].corpus.sentences)
+    assert (GOLD[1].words, GOLD[1].labels) in {(sentence.words, sentence.labels) for sentence in results[0].corpus}
+    assert NEAR_COPY in results[0].tally.reasons
+
+
+def test_a_model_that_is_no_encoder_decoder_is_refused(tiny_masked_lm: str) -> None:
+    with pytest.raises(MissingResourceError, match="encoder-decoder"):
+        MulDA(model=tiny_masked_lm).check()
+
+
+def test_gold_without_entities_is_refused() -> None:
+    with pytest.raises(DataError, match="entity"):
+        MulDA().fit([Sentence(("a",), id="1")])
+
+
+@pytest.mark.parametrize("wrong", [{"shown_rate": 2.0}, {"similarity": 0.0}, {"top_k": 0}, {"epochs": 0}])
+def test_settings_are_checked(wrong: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match=next(iter(wrong))):
+        MulDA(**wrong)

@@ -1,0 +1,166 @@
+"""What `nersery templates` shows, in files, in terminals and as a picture."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+from nersery import Entity, Sentence, io
+from nersery.augment.stop_words import stop_words
+from nersery.augment.templates import attention_keywords
+from nersery.tagger.attention import word_attention
+from nersery.tagger.transformer import TransformerTagger
+from tests.cli.test_cli import call
+
+GOLD = [
+    Sentence(
+        ("Ada", "Lovelace", "wrote", "the", "first", "program", "."), (Entity(0, 2, "PER"),), id="a", language="en"
+    ),
+    Sentence(("Halden", "in", "Oslo"), (Entity(0, 1, "ORG"), Entity(2, 3, "LOC")), id="b", language="en"),
+    Sentence(("nobody", "came"), id="c", language="en"),
+    Sentence(("New", "York"), (Entity(0, 2, "LOC"),), id="d", language="en"),
+    Sentence(("राम", "दिल्ली", "में", "रहता", "है।"), (Entity(1, 2, "जगह"),), id="e", language="hi"),
+]
+EVIL = Sentence(
+    ("[bold]Ada[/bold]", "\x1b[2J", "greeted", "*", "{xylo}", "\u202eabc"),
+    (Entity(0, 1, "[red]PER"),),
+    id="evil",
+    language="en",
+)
+
+
+@pytest.fixture(scope="session")
+def tagger_folder(tmp_path_factory: pytest.TempPathFactory, tiny_model: str) -> Path:
+    tagger = TransformerTagger(model=tiny_model, steps=1, precision="fp32")
+    tagger.fit(GOLD)
+    folder = tmp_path_factory.mktemp("attention") / "tagger"
+    tagger.save(folder)
+    return folder
+
+
+@pytest.fixture
+def with_tagger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tagger_folder: Path) -> Sequence[str]:
+    monkeypatch.chdir(tmp_path)
+    io.write(GOLD, Path("gold.jsonl"))
+    return ("templates", "gold.jsonl", "--tagger", str(tagger_folder))
+
+
+def shown(*args: str) -> Any:
+    result = call(*args, "--json")
+    assert result.code == 0, result.err
+    return json.loads(result.out)
+
+
+def test_json_says_what_the_library_says(with_tagger: Sequence[str], tagger_folder: Path) -> None:
+    result = shown(*with_tagger, "--rate", "0.4", "--layers", "1")
+    assert (result["file"], result["keywords"], result["rate"]) == ("gold.jsonl", "attention", 0.4)
+    tagger = TransformerTagger.load(tagger_folder)
+    listed = stop_words([sentence for sentence in GOLD if sentence.entities])
+    attentions = word_attention(tagger, GOLD, 1)
+    for sentence, attention, one in zip(GOLD, attentions, result["sentences"], strict=True):
+        assert (one["id"], one["words"]) == (sentence.id, list(sentence.words))
+        assert [(e["start"], e["end"], e["type"]) for e in one["entities"]] == list(sentence.labels)
+        if sentence.entities:
+            assert tuple(one["keywords"]) == attention_keywords(sentence, attention, 0.4, listed[sentence.language])
+        else:
+            assert one["no_template"] == "no entities"
+
+
+def test_plain_marks_in_a_file(with_tagger: Sequence[str]) -> None:
+    result = call(*with_tagger, "--rate", "1")
+    assert result.out == (
+        "a\n[Ada Lovelace PER] *wrote* ___ *program* ___\n\n"
+        "b\n[Halden ORG] ___ [Oslo LOC]\n\n"
+        "c\nno template: no entities\n\n"
+        "d\n[New York LOC]\n\n"
+        "e\n\u2068*राम*\u2069 [दिल्ली जगह] ___ *रहता* ___\n"
+    ).replace("\u2068", "").replace("\u2069", "")
+    assert "4 templates keep 4 of 10 words outside entities; 1 sentences have none" in result.err
+
+
+def test_styles_in_a_terminal(with_tagger: Sequence[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    out = call(*with_tagger, "--rate", "1", "--limit", "1", "-q").out
+    assert "*" not in out
+    assert re.search(r"\x1b\[[\d;]+mprogram\x1b", out)
+    assert re.sub(r"\x1b\[[\d;]*m", "", out) == "a\n[Ada Lovelace PER] wrote ___ program ___\n"
+
+
+def test_other_keywords_need_no_tagger(with_tagger: Sequence[str]) -> None:
+    command = with_tagger[:2]
+    assert [one.get("keywords") for one in shown(*command, "--keywords", "none")["sentences"]] == [[], [], None, [], []]
+    random = ("--keywords", "random", "--rate", "0.2", "-q")
+    seeds = {call(*command, *random, "--seed", str(seed)).out for seed in range(12)}
+    assert len(seeds) > 1
+    assert call(*command, *random).out == call(*command, *random).out
+
+
+def test_without_a_tagger_one_is_trained(
+    with_tagger: Sequence[str], tiny_model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    trained = []
+
+    def create(kind: str, name: str) -> TransformerTagger:
+        trained.append((kind, name))
+        return TransformerTagger(model=tiny_model, steps=1)
+
+    monkeypatch.setattr("nersery.augment.taggers.create", create)
+    result = call(*with_tagger[:2])
+    assert (result.code, trained) == (0, [("tagger", "transformer")])
+    assert "no --tagger is named" in result.err
+
+
+def test_stop_words_of_a_file(with_tagger: Sequence[str]) -> None:
+    Path("words.txt").write_text("Wrote\n")
+    out = call(*with_tagger, "--rate", "1", "--limit", "1", "--stop-words", "words.txt", "-q").out
+    assert out == "a\n[Ada Lovelace PER] ___ *the* *first* *program* ___\n"
+
+
+def test_one_sentence(with_tagger: Sequence[str]) -> None:
+    assert [one["id"] for one in shown(*with_tagger, "--sentence", "b")["sentences"]] == ["b"]
+    assert [one["id"] for one in shown(*with_tagger, "--limit", "2")["sentences"]] == ["a", "b"]
+    result = call(*with_tagger, "--sentence", "z")
+    assert (result.code, 'has no sentence "z"' in result.err) == (2, True)
+
+
+def test_a_picture(with_tagger: Sequence[str]) -> None:
+    for keywords in ("attention", "random", "none"):
+        result = call(*with_tagger, "--sentence", "e", "--picture", "e.svg", "--keywords", keywords, "--force")
+        assert result.code == 0, result.err
+        assert "e.svg: the attention between the words of e" in result.err
+        root = ElementTree.parse("e.svg").getroot()
+        labels = [one.text for one in root if one.tag.endswith("text")]
+        assert labels[:5] == ["राम", "दिल्ली जगह", "में", "रहता", "है।"]
+    assert call(*with_tagger, "--picture", "first.svg", "-q").code == 0
+    assert "Ada Lovelace PER" in Path("first.svg").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("args", "code", "told"),
+    [
+        (("--sentence", "c", "--picture", "c.svg"), 3, "has an entity"),
+        (("--picture", "gold.jsonl"), 2, "would be overwritten"),
+        (("--picture", "there.svg"), 2, "exists already"),
+        (("--rate", "1.5"), 2, "'--rate'"),
+        (("--keywords", "all"), 2, "all"),
+        (("--stop-words", "missing.txt"), 4, "missing.txt"),
+    ],
+)
+def test_what_cannot_be(with_tagger: Sequence[str], args: Sequence[str], code: int, told: str) -> None:
+    Path("there.svg").write_text("mine")
+    before = Path("gold.jsonl").read_bytes()
+    result = call(*with_tagger, *args)
+    assert (result.code, told in result.err) == (code, True), result.err
+    assert (Path("there.svg").read_text(), Path("gold.jsonl").read_bytes()) == ("mine", before)
+
+
+def test_hostile_text_is_shown_as_it_is(with_tagger: Sequence[str]) -> None:
+    io.write([EVIL], Path("evil.jsonl"))
+    out = call("templates", "evil.jsonl", "--keywords", "random", "--rate", "1", "-q").out
+    assert out == "evil\n[[bold]Ada[/bold] [red]PER] *\\x1b[2J* *greeted* ___ *{xylo}* *\\u202eabc*\n"

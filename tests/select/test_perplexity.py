@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from nersery import Corpus, Sentence
+from nersery.errors import MissingResourceError, NerseryError, SettingsError
+from nersery.lm.causal import Likelihood
+from nersery.registry import check, create
+from nersery.select.base import select
+from nersery.select.perplexity import Perplexity
+
+NEW = Corpus(Sentence(tuple(text.split()), id=text) for text in ("0 0", "1 3", "3 4 5", "1"))
+
+
+class Reader:
+    """A model that takes the words for minus their log probabilities; ``-`` is no piece to it."""
+
+    kind = "perplexity"
+
+    def likelihoods(self, texts: Sequence[Sequence[str]]) -> list[Likelihood]:
+        return [Likelihood(-sum(map(float, text)), len(text)) for text in ([w for w in t if w != "-"] for t in texts)]
+
+    def misfit(self, words: Sequence[str]) -> str:
+        return ""
+
+
+@pytest.fixture(autouse=True)
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What models were opened, and how."""
+    asked: list[Any] = []
+    monkeypatch.setattr(
+        "nersery.lm.perplexity.open_scorer", lambda *args, **named: asked.append((args, named)) or Reader()
+    )
+    return asked
+
+
+def test_the_score_is_minus_the_perplexity():
+    result = select(NEW, Perplexity(threshold=-(math.e**3)), [])
+    scores = {
+        s.id: s.scores["perplexity"] for s in [*result.corpus, *(r.sentence for r in result.rejects if r.sentence)]
+    }
+    expected = {"0 0": -1, "1 3": -(math.e**2), "3 4 5": -(math.e**4), "1": -math.e}
+    assert scores == pytest.approx(expected)
+    assert [s.id for s in result.corpus] == ["0 0", "1 3", "1"]
+    assert [reject.reason for reject in result.rejects] == ["perplexity < -20.0855"]
+
+
+def test_a_sentence_without_pieces_is_rejected():
+    (reject,) = select([Sentence(("-",), id="x")], Perplexity(), []).rejects
+    assert reject.reason == "perplexity is not a number"
+
+
+def test_the_model_is_opened_as_it_was_named(opened: list[Any]):
+    Perplexity(model="my-lm", revision="v2", device="cpu", precision="fp32", trust_remote_code=True).fit([])
+    (((source,), settings),) = opened
+    assert (source.name, source.revision, source.trust_remote_code) == ("my-lm", "v2", True)
+    assert settings == {"device": "cpu", "precision": "fp32"}
+
+
+@pytest.mark.parametrize("threshold", [0.0, 20.0, math.nan])
+def test_no_score_is_above_zero(threshold: float):
+    with pytest.raises(SettingsError, match="expected a number below 0"):
+        Perplexity(threshold=threshold)
+    assert "below 0" in check("select", "perplexity", {"threshold": threshold})[0]
+
+
+def test_the_registry_builds_it():
+    settings = {"threshold": -50, "model": "gpt2", "precision": "fp32"}
+    assert create("select", "perplexity", settings) == Perplexity(-50.0, "gpt2", precision="fp32")
+
+
+def test_it_needs_a_fit():
+    with pytest.raises(NerseryError, match="before fit"):
+        Perplexity().score(list(NEW))
+
+
+def test_a_model_that_is_not_there(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.undo()
+    with pytest.raises(MissingResourceError, match="no model folder"):
+        Perplexity(model="./none").fit([])
