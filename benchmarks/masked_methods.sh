@@ -8,7 +8,10 @@ data=../shared/data
 [ $# -gt 0 ] || set -- 100 ncbi 500
 for part in "$@"; do
   case $part in
-    100) .venv/bin/nersery run benchmarks/masked_methods.toml --out runs/masked-multiconer-en-100 ;;
+    100)
+      .venv/bin/nersery run benchmarks/masked_methods.toml --out runs/masked-multiconer-en-100
+      .venv/bin/nersery run benchmarks/masked_adapted.toml --out runs/adapted-multiconer-en-100
+      ;;
     500)
       .venv/bin/nersery run benchmarks/masked_methods.toml --out runs/masked-multiconer-en-500 \
         --set name=masked-multiconer-en-500 --set "seeds=[0, 1, 2]" \
