@@ -227,9 +227,9 @@ class Sampler:
 
     def _choices(self, logits: Tensor) -> tuple[Tensor, Tensor]:
         """Log probabilities of the best next pieces, and their ids. Shape of each: (rows, top_k)."""
-        scores = logits[:, -1].float().index_fill_(1, self._barred, -torch.inf)
-        best, ids = scores.topk(min(self._sampling.top_k, scores.shape[-1] - len(self._barred)))
-        return best - scores.logsumexp(-1, keepdim=True), ids
+        scores = logits[:, -1].float().index_fill_(1, self._barred, -torch.inf).log_softmax(-1)
+        values, ids = scores.topk(min(self._sampling.top_k, scores.shape[-1] - len(self._barred)))
+        return values, ids
 
     def _extend(self, drafts: Sequence[Draft], values: Tensor, ids: Tensor, noise: Tensor) -> None:
         """Draw the next piece of each text, and add it to those that have not ended."""
