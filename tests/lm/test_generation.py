@@ -113,7 +113,7 @@ class TestOthersBesideIt:
     def test_every_source_is_padded_or_none(self, bart: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without padding models leave out the mask, and compute otherwise."""
         calls = Calls(bart, monkeypatch)
-        for pieces in (15, 16, 63, 64):
+        for pieces in (31, 32, 63, 64):
             drafts(bart, 2, Sampling(max_pieces=1), ("saw",) * (pieces - 2))
             assert all((mask == 0).any(1).all() == (pieces < 64) for mask in calls.masks)
             calls.masks.clear()
@@ -175,11 +175,15 @@ class TestDrawing:
         )
         assert min(many) > sum(one) / len(one)
 
-    def test_a_finished_candidate_goes_before_a_more_probable_one(self, bart: Seq2Seq, raised_end: Any) -> None:
-        """Of two hundred candidates a few have ended, and are no more probable than the others."""
-        raised_end(0.5)
-        found = drafts(bart, 4, Sampling(top_k=500, candidates=200, max_pieces=6))
-        assert all(draft.finished for draft in found)
+    def test_a_finished_candidate_goes_before_a_more_probable_one(self) -> None:
+        finished, unfinished, worse = Draft(2), Draft(2), Draft(2)
+        for draft, pieces in ((finished, [5, 6, 2]), (unfinished, [5, 6, 7]), (worse, [5, 2])):
+            for piece in pieces:
+                draft.add(piece, -2.0 if draft is finished else -1.0 if draft is unfinished else -3.0)
+        assert finished.pieces == [5, 6]
+        assert finished.mean == -2.0
+        assert max((unfinished, worse, finished), key=lambda draft: draft.rank) is finished
+        assert max((unfinished, Draft(2, [5], -9.0)), key=lambda draft: draft.rank) is unfinished
 
     def test_a_text_at_the_limit_is_unfinished_and_says_so(self, bart: Seq2Seq, raised_end: Any) -> None:
         raised_end(3.0)

@@ -79,6 +79,11 @@ class Draft:
         """The log probability a piece."""
         return self.log_probability / max(1, len(self.pieces) + self.finished)
 
+    @property
+    def rank(self) -> tuple[bool, float]:
+        """By which the best of several is found; a finished one goes before any unfinished one."""
+        return self.finished, self.mean
+
 
 @dataclass(frozen=True, slots=True)
 class Pass:
@@ -132,7 +137,7 @@ class Sampler:
 
     @torch.no_grad()  # in inference mode autocast would cast all weights anew in every pass
     def draw(self, requests: Sequence[Request]) -> list[Draft]:
-        """A text for each; a finished one goes before any unfinished one."""
+        """The best text for each; see `Draft.rank`."""
         by_shape: dict[tuple[int, bool, int], list[int]] = defaultdict(list)
         for number, request in enumerate(requests):
             by_shape[*self._shape(request.source), len(request.lead)].append(number)
@@ -146,7 +151,7 @@ class Sampler:
                 drafts = self._drafts([requests[number] for number in part], length, rows)
                 for place, number in enumerate(part):
                     own = drafts[place * candidates : (place + 1) * candidates]
-                    best[number] = max(own, key=lambda draft: (draft.finished, draft.mean))
+                    best[number] = max(own, key=lambda draft: draft.rank)
         return [best[number] for number in range(len(requests))]
 
     def _shape(self, source: Sequence[int]) -> tuple[int, bool]:
