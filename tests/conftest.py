@@ -32,6 +32,16 @@ MASKED_TEXT = [
 """What the masked language models read: so much that these words are whole pieces, and others are not."""
 
 
+TINY: dict[str, Any] = {
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 64,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+}
+
+
 def wordpiece(text: Sequence[str], names: Sequence[str], tokenizer: Any) -> Any:
     """A vocabulary of whole words, their beginnings, ends and characters; its trainer gives another in each process."""
     from tokenizers import models
@@ -104,15 +114,7 @@ def tiny_models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         folder = tmp_path_factory.mktemp(kind)
         build_tokenizer(kind, folder)
         torch.manual_seed(0)
-        config = BertConfig(
-            vocab_size=500,
-            hidden_size=32,
-            num_hidden_layers=2,
-            num_attention_heads=2,
-            intermediate_size=64,
-            max_position_embeddings=64,
-            pad_token_id=0,
-        )
+        config = BertConfig(vocab_size=500, **TINY)
         BertModel(config).save_pretrained(folder)
         folders[kind] = folder
     return folders
@@ -129,17 +131,7 @@ def tiny_masked_lms(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]
         folder = tmp_path_factory.mktemp(f"masked-{kind}")
         build_tokenizer(kind, folder, MASKED_TEXT, 600)
         torch.manual_seed(0)
-        config = BertConfig(
-            vocab_size=600,
-            hidden_size=32,
-            num_hidden_layers=2,
-            num_attention_heads=2,
-            intermediate_size=64,
-            max_position_embeddings=64,
-            hidden_dropout_prob=0.0,
-            attention_probs_dropout_prob=0.0,
-            pad_token_id=0,
-        )
+        config = BertConfig(vocab_size=600, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, **TINY)
         BertForMaskedLM(config).save_pretrained(folder)
         folders[kind] = folder
     return folders

@@ -14,7 +14,7 @@ from nersery.augment.aclm import ACLM, NO_GAP
 from nersery.augment.base import Training, augment
 from nersery.augment.parsing import NEAR_COPY
 from nersery.augment.templates import NO_TEMPLATE, Template
-from nersery.errors import DataError, SettingsError
+from nersery.errors import DataError, MissingResourceError, SettingsError
 from nersery.loop import Reject
 from nersery.tagger.transformer import TransformerTagger
 
@@ -190,6 +190,12 @@ def test_a_tagger_without_attention_is_named(tiny_masked_lm: str) -> None:
     method = ACLM(tiny_masked_lm, **QUICK)
     with pytest.raises(SettingsError, match="no attention between words"):
         method.fit(GOLD, Training(tagger=lambda: Memory()))
+
+
+def test_a_sentence_encoder_that_is_not_there_is_named_before_any_training(tiny_masked_lm: str) -> None:
+    with pytest.raises(MissingResourceError, match="no model folder"):
+        ACLM(tiny_masked_lm, mixner=True, sentence_encoder="./nowhere").check()
+    ACLM(tiny_masked_lm, sentence_encoder="./nowhere").check()
 
 
 def test_defaults_are_the_papers() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_rate, unfitted
 from nersery.augment.denoising import denoise, pair, that_fit
@@ -23,6 +23,9 @@ from nersery.errors import DataError, SettingsError
 from nersery.lm.texts import Sampling
 from nersery.loop import Reject
 from nersery.rng import item_rng
+
+if TYPE_CHECKING:
+    from nersery.lm.load import ModelSource
 
 NO_GAP = "no word to rewrite"
 
@@ -125,7 +128,9 @@ class ACLM(Augmenter):
                 raise SettingsError(f"{name} is {getattr(self, name)}, expected {least} or more")
 
     def check(self) -> None:
-        """Look for the model; see `Augmenter.check`."""
+        """Look for the models; see `Augmenter.check`."""
+        if self.mixner:
+            self._encoder_source().config()
         if not self._denoises():
             check_model(self)
             return
@@ -171,7 +176,7 @@ class ACLM(Augmenter):
         due = [n for n, template in enumerate(templates) if template.sentence.entities and template.gaps()]
         drafts = self._write([templates[n] for n in due], [rngs[n] for n in due])
         for number, draft in zip(due, drafts, strict=True):
-            made[number] = self._checked(draft, sentences[number], mixed[number][1])
+            made[number] = self._checked(draft, mixed[number][1])
         return made
 
     # --- templates ----------------------------------------------------------------------------------------------------
@@ -211,10 +216,13 @@ class ACLM(Augmenter):
 
     def _sentence_encoder(self) -> Any:
         from nersery.lm.encoder import TextEncoder
+
+        return TextEncoder(self._encoder_source(), device=self.device, precision=self.precision)
+
+    def _encoder_source(self) -> ModelSource:
         from nersery.lm.load import ModelSource
 
-        source = ModelSource(self.sentence_encoder, trust_remote_code=self.trust_remote_code)
-        return TextEncoder(source, device=self.device, precision=self.precision)
+        return ModelSource(self.sentence_encoder, trust_remote_code=self.trust_remote_code)
 
     # --- the language model -------------------------------------------------------------------------------------------
 
@@ -260,7 +268,7 @@ class ACLM(Augmenter):
             self._lm.add_tokens(token_descriptions(new, (), self.descriptions))
             self._types |= new
 
-    def _checked(self, draft: Sentence | Reject, parent: Sentence, sources: tuple[Sentence, ...]) -> Sentence | Reject:
+    def _checked(self, draft: Sentence | Reject, sources: tuple[Sentence, ...]) -> Sentence | Reject:
         """The draft with its origin, unless it says what one of its sources said."""
         if isinstance(draft, Reject):
             return draft

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_positive, check_rate, unfitted
-from nersery.augment.linearization import linearize, token_descriptions
+from nersery.augment.linearization import linearized_cloze, token_descriptions
 from nersery.augment.masking import (
     check_fine_tuning,
     check_model,
@@ -22,7 +22,7 @@ from nersery.augment.taggers import gold_tagger
 from nersery.data import Entity, Sentence
 from nersery.definitions import check_texts
 from nersery.errors import DataError
-from nersery.lm.cloze import Cloze, Drawing, is_replaceable
+from nersery.lm.cloze import Drawing, is_replaceable
 from nersery.loop import Reject
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ class FlipDA(Augmenter):
         self._tagger = gold_tagger(self.tagger, gold, training)
         model = open_model(self, gold, training)
         self._add_tokens(model, [*gold, *training.dev])
-        fine_tune(model, self, gold, lambda s, rng: _cloze(s, _replaceable(s)), training, rate=self.mask_rate)
+        fine_tune(model, self, gold, lambda s, rng: linearized_cloze(s, _replaceable(s)), training, rate=self.mask_rate)
         self._lm = model
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
@@ -147,7 +147,7 @@ class FlipDA(Augmenter):
             for number in due
             for _ in range(self.candidates)
         ]
-        clozes = [_cloze(targets[number], places) for number, places in drafts]
+        clozes = [linearized_cloze(targets[number], places) for number, places in drafts]
         drawing = Drawing(self.top_k, weighted=True)
         filled = fill(self._lm, clozes, [rngs[number] for number, _ in drafts], drawing, in_turn=self.in_turn)
         written = [
@@ -193,11 +193,6 @@ class FlipDA(Augmenter):
             elif number not in highest:
                 made[number] = Reject(NO_AGREEMENT, candidate)
         return made
-
-
-def _cloze(sentence: Sentence, places: Sequence[int]) -> Cloze:
-    shown = linearize(sentence)
-    return Cloze(shown.words, tuple(shown.places[place] for place in places))
 
 
 def _replaceable(sentence: Sentence) -> list[int]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nersery.augment.linearization import linearize
+from nersery.augment.linearization import linearized_cloze
 from nersery.augment.templates import Span, Template
 from nersery.data import Sentence
 from nersery.lm.cloze import Cloze
@@ -47,7 +47,7 @@ def partly_hidden(template: Template, rng: random.Random) -> Cloze:
     """
     words = [word for start, end in template.gaps() for word in range(start, end)]
     count = rng.randint(1, len(words)) if words else 0
-    return _cloze(template.sentence, sorted(rng.sample(words, count)))
+    return linearized_cloze(template.sentence, sorted(rng.sample(words, count)))
 
 
 def infill(
@@ -75,7 +75,7 @@ def infill(
     ]
     for left in range(passes, 0, -1):
         due = [(draft, rng) for made, rng in zip(drafts, rngs, strict=True) for draft in made if draft.gaps]
-        clozes = [_cloze(draft.sentence, draft.gaps) for draft, _ in due]
+        clozes = [linearized_cloze(draft.sentence, draft.gaps) for draft, _ in due]
         for (draft, rng), guesses in zip(due, model.guesses(clozes, top_k, signs=True), strict=True):
             draft.write(guesses, -(-len(draft.gaps) // left), rng)
     return [max(made, key=lambda draft: draft.certainty).sentence for made in drafts]
@@ -114,8 +114,3 @@ def _draft(template: Template, lengths: GapLengths, rng: random.Random) -> _Draf
         gaps += range(start + grown, start + grown + len(empty))
         grown += len(empty) - (end - start)
     return _Draft(template.sentence.replace_spans(edits), gaps)
-
-
-def _cloze(sentence: Sentence, gaps: Sequence[int]) -> Cloze:
-    shown = linearize(sentence)
-    return Cloze(shown.words, tuple(shown.places[gap] for gap in gaps))

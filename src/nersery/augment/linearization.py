@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nersery.data import Entity, Sentence
 from nersery.definitions import description
-from nersery.lm.cloze import OWN
+from nersery.lm.cloze import OWN, Cloze
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,17 @@ def linearize(sentence: Sentence, languages: Mapping[Entity, str] | None = None,
         places.append(len(words))
         words += [word, tag] if entity and closed else [word]
     return Linearized(tuple(words), tuple(places))
+
+
+def linearized_cloze(sentence: Sentence, places: Iterable[int], languages: Mapping[Entity, str] | None = None) -> Cloze:
+    """The linearized sentence with words hidden.
+
+    Args:
+        places: Their positions in the sentence, in order.
+        languages: See `linearize`.
+    """
+    shown = linearize(sentence, languages)
+    return Cloze(shown.words, tuple(shown.places[place] for place in places))
 
 
 def tag_token(type: str, *, begins: bool) -> str:

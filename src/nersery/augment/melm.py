@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_rate, unfitted
-from nersery.augment.linearization import linearize, token_descriptions
+from nersery.augment.linearization import linearized_cloze, token_descriptions
 from nersery.augment.masking import (
     check_fine_tuning,
     check_model,
@@ -154,8 +154,7 @@ class MELM(Augmenter):
         """The sentence with gaps, its tags shown where that is asked for."""
         if not self.linearize:
             return Cloze(sentence.words, tuple(places))
-        shown = linearize(sentence, self._languages_in(sentence))
-        return Cloze(shown.words, tuple(shown.places[place] for place in places))
+        return linearized_cloze(sentence, places, self._languages_in(sentence))
 
     def _languages_in(self, sentence: Sentence) -> dict[Entity, str]:
         """The language of each entity: the sentence's own, unless only other languages have the mention."""
