@@ -22,7 +22,13 @@ from nersery.errors import MissingResourceError, SettingsError, did_you_mean
 
 _EXPECTED = {"dict_type": 'expected a table, e.g. { name = "text" }'}
 """By the type of a pydantic error, what says more to a user of TOML than its own message."""
-KINDS: Mapping[str, str] = {"augment": "Augmenter", "select": "Selector", "tagger": "Tagger"}
+KINDS: Mapping[str, str] = {
+    "augment": "Augmenter",
+    "annotate": "Annotator",
+    "align": "Aligner",
+    "select": "Selector",
+    "tagger": "Tagger",
+}
 """Each kind of plug-in: its folder, and the base class in that folder's ``base.py``."""
 
 

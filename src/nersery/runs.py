@@ -26,7 +26,7 @@ from typing import Any
 
 import nersery
 from nersery import io, registry
-from nersery.augment.base import Augmenter, Training, tasks
+from nersery.augment.base import Augmenter, tasks
 from nersery.augment.base import step as augment_step
 from nersery.data import Corpus, Sentence
 from nersery.disk import content_hash, differences, locked, paths_in, write_atomic
@@ -43,6 +43,7 @@ from nersery.sampling import id_list, sample, sample_languages
 from nersery.select.base import Selector
 from nersery.select.base import step as select_step
 from nersery.tagger.base import Tagger, load_tagger
+from nersery.training import Training
 
 BEGINNINGS = ("lock", "run.json.tmp")
 """What a run that was killed at once leaves in its folder."""

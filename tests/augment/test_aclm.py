@@ -11,12 +11,13 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.augment import aclm, mixner
 from nersery.augment.aclm import ACLM, NO_GAP
-from nersery.augment.base import Training, augment
+from nersery.augment.base import augment
 from nersery.augment.parsing import NEAR_COPY
 from nersery.augment.templates import NO_TEMPLATE, Template
 from nersery.errors import DataError, MissingResourceError, SettingsError
 from nersery.loop import Reject
 from nersery.tagger.transformer import TransformerTagger
+from nersery.training import Training
 
 QUICK: dict[str, Any] = {"epochs": 1, "batch_size": 4, "precision": "fp32", "candidates": 2, "passes": 2, "top_k": 3}
 GOLD = Corpus(

@@ -5,10 +5,10 @@ import random
 import torch
 
 from nersery import Entity, Sentence
-from nersery.augment.base import Training
 from nersery.augment.bda import BDA
 from nersery.lm.cloze import Drawing
 from nersery.lm.load import ModelSource
+from nersery.training import Training
 from tests.augment.learning import GOLD, Asked, assert_it_cannot_know_labels
 
 SENTENCE = Sentence(("Ada", "Lovelace", "saw", "Oslo", "."), (Entity(0, 2, "PER"), Entity(3, 4, "LOC")))

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from nersery import Entity, Sentence
-from nersery.augment.base import Training
 from nersery.augment.cbt import CBT
 from nersery.errors import DataError
 from nersery.lm import load
 from nersery.lm.cloze import Drawing
+from nersery.training import Training
 from tests.augment.learning import GOLD, LEARNING, Asked, assert_it_learns_what_labels_mean
 
 QUICK: dict[str, Any] = {"epochs": 1, "batch_size": 4, "precision": "fp32"}

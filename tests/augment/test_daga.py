@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.augment.base import Training, augment
+from nersery.augment.base import augment
 from nersery.augment.daga import DAGA, NO_ENTITIES, UNFINISHED
 from nersery.augment.linearization import language_token, tag_token
 from nersery.augment.parsing import EMPTY_WORD, ILLEGAL, LEFT_OVER
 from nersery.errors import DataError, SettingsError
 from nersery.lm.texts import UNKNOWN
 from nersery.loop import Reject
+from nersery.training import Training
 
 GOLD = Corpus(
     [

@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.augment.base import Training, augment
+from nersery.augment.base import augment
 from nersery.augment.flipda import NO_AGREEMENT, NO_WORD, FlipDA
 from nersery.augment.linearization import tag_token
 from nersery.errors import DataError, SettingsError
 from nersery.lm.cloze import Cloze, Drawing
 from nersery.loop import Reject
+from nersery.training import Training
 
 PARENT = Sentence(
     ("we", "saw", "Ada", "Lo", "in", "Oslo", "."),

@@ -6,13 +6,14 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.augment.base import Training, augment
+from nersery.augment.base import augment
 from nersery.augment.label_conditioned import LabelConditioned
 from nersery.errors import DataError, SettingsError
 from nersery.lm import load
 from nersery.lm.cloze import Cloze, Drawing
 from nersery.lm.masked import MaskedLM
 from nersery.progress import Progress
+from nersery.training import Training
 from tests.augment.learning import GOLD, LEARNING, NAMES, Asked, assert_it_learns_what_labels_mean, prefers
 
 QUICK: dict[str, Any] = {"epochs": 1, "batch_size": 4, "precision": "fp32"}

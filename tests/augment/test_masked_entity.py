@@ -5,11 +5,11 @@ import random
 import torch
 
 from nersery import Entity, Sentence
-from nersery.augment.base import Training
 from nersery.augment.masked_entity import MaskedEntity
 from nersery.lm.cloze import Drawing
 from nersery.lm.load import ModelSource
 from nersery.loop import Reject
+from nersery.training import Training
 from tests.augment.learning import GOLD, Asked, assert_it_cannot_know_labels
 
 SENTENCE = Sentence(("Ada", "&", "Grace", "saw", "Oslo", "."), (Entity(0, 3, "PER"), Entity(4, 5, "LOC")))

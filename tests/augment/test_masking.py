@@ -13,13 +13,14 @@ import pytest
 import torch
 
 from nersery import Corpus, Entity, Sentence, registry
-from nersery.augment.base import Augmenter, Training, augment
+from nersery.augment.base import Augmenter, augment
 from nersery.augment.masking import hidden_in_mentions, with_words
 from nersery.errors import MissingResourceError, NerseryError, SettingsError
 from nersery.lm.checkpoint import OtherTrainingError
 from nersery.lm.cloze import OWN
 from nersery.lm.masked import MaskedLM
 from nersery.loop import Reject, Result
+from nersery.training import Training
 
 FINE_TUNED = ("cbt", "label_conditioned", "melm")
 METHODS = ("bda", *FINE_TUNED, "masked_entity")

@@ -7,12 +7,13 @@ import pytest
 import torch
 
 from nersery import Corpus, Entity, Origin, Sentence
-from nersery.augment.base import Training, augment
+from nersery.augment.base import augment
 from nersery.augment.melm import MELM
 from nersery.errors import DataError
 from nersery.lm.cloze import OWN, Cloze, Drawing
 from nersery.lm.masked import MaskedLM
 from nersery.loop import Reject
+from nersery.training import Training
 from tests.augment.learning import (
     GOLD,
     LEARNING,

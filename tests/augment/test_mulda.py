@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.augment.base import Training, step, tasks
+from nersery.augment.base import step, tasks
 from nersery.augment.linearization import tag_token
 from nersery.augment.mulda import NO_ENTITIES, TOO_LONG, UNFINISHED, MulDA
 from nersery.augment.parsing import NEAR_COPY, UNBALANCED
@@ -15,6 +15,7 @@ from nersery.errors import DataError, MissingResourceError, SettingsError
 from nersery.lm.cloze import GAP
 from nersery.lm.texts import Generated, Pair, Sampling
 from nersery.loop import Reject, collect, run
+from nersery.training import Training
 
 B_PER, I_PER, B_LOC = tag_token("PER", begins=True), tag_token("PER", begins=False), tag_token("LOC", begins=True)
 PARENT = Sentence(("we", "saw", "Ada", "Lo", "there", "today"), (Entity(2, 4, "PER"),), id="a", language="en")

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from nersery import registry
-from nersery.augment.base import Training
 from nersery.augment.taggers import gold_tagger
 from nersery.tagger.base import Tagger
+from nersery.training import Training
 from tests.standins import Memory, sentences
 
 GOLD = sentences(8)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence, registry
-from nersery.augment.base import Suggester, Training
+from nersery.augment.base import Suggester
 from nersery.errors import DataError, NerseryError, SettingsError
 from nersery.evaluate.suggestions import (
     Suggestion,
@@ -18,6 +18,7 @@ from nersery.evaluate.suggestions import (
     suggesters,
     suggestions,
 )
+from nersery.training import Training
 from tests.evaluate.test_novelty import oracle_of, sentence
 from tests.standins import sentences
 

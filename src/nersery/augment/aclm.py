@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_rate, unfitted
+from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.augment.denoising import denoise, pair, that_fit
 from nersery.augment.infilling import GapLengths, infill, partly_hidden
 from nersery.augment.linearization import token_descriptions
@@ -23,6 +23,7 @@ from nersery.errors import DataError, SettingsError
 from nersery.lm.texts import Sampling
 from nersery.loop import Reject
 from nersery.rng import item_rng
+from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:
     from nersery.lm.load import ModelSource

@@ -5,49 +5,23 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from nersery import loop
 from nersery.data import Entity, Origin, Sentence
 from nersery.errors import DataError, NerseryError, SettingsError
 from nersery.loop import BATCH_SIZE, Outcome, Reject, Result
-from nersery.progress import Progress
 from nersery.registry import name_of
 from nersery.rng import item_rng
+from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:
     from nersery.lm.masked import Guess
-    from nersery.tagger.base import Tagger
 
 UNCHANGED = "unchanged"
 Task = tuple[Sentence, int]
 """A sentence and the number of the copy to make of it, from 1."""
-
-
-@dataclass(frozen=True)
-class Training:
-    """What a method that trains a model is given beside the gold sentences; the others leave it alone.
-
-    Args:
-        dev: Sentences to choose the best weights by; empty keeps the last ones.
-        seed: Of all chance in the training.
-        progress: Where it shows its steps.
-        folder: Where it keeps what it needs to go on after a kill; None keeps nothing. Whoever names the
-            folder removes it, and names it for no other sentences or settings.
-        tagger: Gives a tagger trained on gold alone, where there is one.
-    """
-
-    dev: Sequence[Sentence] = ()
-    seed: int = 0
-    progress: Progress | None = None
-    folder: Path | None = None
-    tagger: Callable[[], Tagger] | None = None
-
-
-NO_TRAINING = Training()
 
 
 class Augmenter:

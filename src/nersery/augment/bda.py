@@ -7,12 +7,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from nersery.augment.base import NO_TRAINING, Augmenter, Training, unfitted
+from nersery.augment.base import Augmenter, unfitted
 from nersery.augment.masking import check_model, open_model
 from nersery.augment.word_replacement import check_words, replace_words, suggest_words, unconditioned
 from nersery.data import Sentence
 from nersery.lm.cloze import Drawing
 from nersery.loop import Reject
+from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:
     from nersery.lm.masked import Guess

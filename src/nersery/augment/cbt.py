@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from nersery.augment.base import NO_TRAINING, Augmenter, Training, unfitted
+from nersery.augment.base import Augmenter, unfitted
 from nersery.augment.masking import check_fine_tuning, check_model, fine_tune, open_model
 from nersery.augment.word_replacement import (
     check_conditions,
@@ -21,6 +21,7 @@ from nersery.data import Sentence
 from nersery.errors import DataError
 from nersery.lm.cloze import Cloze, Drawing
 from nersery.loop import Reject
+from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:
     from nersery.lm.masked import Guess

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_rate, unfitted
+from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.augment.pools import EntityPool, Mention, known
 from nersery.augment.wordlists import check_file
 from nersery.data import Edit, Sentence
 from nersery.errors import DataError, NerseryError, Problem, SettingsError
 from nersery.loop import Reject
+from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:
     import numpy as np

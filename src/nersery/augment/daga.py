@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_positive, unfitted
+from nersery.augment.base import Augmenter, check_positive, unfitted
 from nersery.augment.linearization import language_token, linearize
 from nersery.augment.parsing import child_of, parse
 from nersery.data import Sentence
@@ -15,6 +15,7 @@ from nersery.errors import DataError, SettingsError
 from nersery.lm.cloze import OWN
 from nersery.lm.texts import UNKNOWN
 from nersery.loop import Reject
+from nersery.training import NO_TRAINING, Training
 
 UNFINISHED = "longer than max_words"
 NO_ENTITIES = "no entities"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_positive, check_rate, unfitted
+from nersery.augment.base import Augmenter, check_positive, check_rate, unfitted
 from nersery.augment.linearization import linearized_cloze, token_descriptions
 from nersery.augment.masking import (
     check_fine_tuning,
@@ -24,6 +24,7 @@ from nersery.definitions import check_texts
 from nersery.errors import DataError
 from nersery.lm.cloze import Drawing, is_replaceable
 from nersery.loop import Reject
+from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:
     from nersery.lm.masked import MaskedLM

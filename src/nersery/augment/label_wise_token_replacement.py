@@ -9,12 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_rate, unfitted
+from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.augment.wordlists import check_file, read_words
 from nersery.data import Edit, Sentence
 from nersery.errors import DataError
 from nersery.loop import Reject
 from nersery.tags import encode
+from nersery.training import NO_TRAINING, Training
 
 
 @dataclass

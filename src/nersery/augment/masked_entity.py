@@ -7,11 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_rate, unfitted
+from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.augment.masking import check_model, guesses_at, open_model, replace_in_mentions
 from nersery.data import Sentence
 from nersery.lm.cloze import Cloze, Drawing
 from nersery.loop import Reject
+from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:
     from nersery.lm.masked import Guess

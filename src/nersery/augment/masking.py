@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
-from nersery.augment.base import Training, check_positive
+from nersery.augment.base import check_positive
 from nersery.data import Entity, Sentence
 from nersery.errors import MissingResourceError, SettingsError
 from nersery.lm.cloze import Cloze, Drawing, is_replaceable
 from nersery.loop import Reject
 from nersery.rng import item_seed
+from nersery.training import Training
 
 if TYPE_CHECKING:
     from nersery.lm.load import ModelSource

@@ -6,10 +6,11 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_rate, unfitted
+from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.data import Edit, Sentence
 from nersery.errors import DataError
 from nersery.loop import Reject
+from nersery.training import NO_TRAINING, Training
 
 Mention = tuple[str, ...]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_rate, unfitted
+from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.augment.linearization import linearize, token_descriptions
 from nersery.augment.masking import check_fine_tuning, fine_tuning, source_of, tell_of_unused
 from nersery.augment.parsing import check_new, check_similarity, child_of, parse
@@ -17,6 +17,7 @@ from nersery.errors import DataError
 from nersery.lm.cloze import GAP
 from nersery.lm.texts import Generated, Pair, Sampling
 from nersery.loop import Reject
+from nersery.training import NO_TRAINING, Training
 
 TOO_LONG = "beginning longer than the model"
 UNFINISHED = "longer than max_pieces"

@@ -6,11 +6,12 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from nersery.augment.base import NO_TRAINING, Augmenter, Training, check_rate, unfitted
+from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.augment.thesaurus import Synonyms, check_wordnet, read_table, read_wordnet
 from nersery.augment.wordlists import check_file, read_words
 from nersery.data import Edit, Sentence
 from nersery.loop import Reject
+from nersery.training import NO_TRAINING, Training
 
 
 @dataclass

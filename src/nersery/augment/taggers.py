@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nersery.augment.base import Training
 from nersery.data import Sentence
 from nersery.registry import create
+from nersery.training import Training
 
 if TYPE_CHECKING:
     from nersery.tagger.base import Tagger

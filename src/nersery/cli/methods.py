@@ -61,9 +61,10 @@ def augment(
     reading: io.ReadOptions,
 ) -> None:
     """Make new labelled sentences; the output holds the new ones only, rejects lie beside it with their reasons."""
-    from nersery.augment.base import Training, step, tasks
+    from nersery.augment.base import step, tasks
     from nersery.overrides import settings_of
     from nersery.progress import Progress
+    from nersery.training import Training
 
     others = [name for name in (learn_from, dev) if name]
     refuse_same_file(target, source, *others)

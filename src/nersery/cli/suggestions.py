@@ -94,9 +94,9 @@ def suggest(
     reading: io.ReadOptions,
 ) -> None:
     """Show what methods or models would put in place of mentions, side by side, and whether it fits the type."""
-    from nersery.augment.base import Training
     from nersery.evaluate.suggestions import blanks_of, choose, compare, suggester, suggestions
     from nersery.progress import Progress
+    from nersery.training import Training
 
     asked = _asked(methods or [], models or [])
     created = {one.label: suggester(one.method, one.settings) for one in asked}

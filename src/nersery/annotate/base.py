@@ -1,0 +1,80 @@
+"""What an annotator is, and the loop that runs one over raw text."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from nersery import loop
+from nersery.data import Origin, Sentence
+from nersery.errors import NerseryError
+from nersery.loop import BATCH_SIZE, Outcome, Reject, Result
+from nersery.registry import name_of
+from nersery.training import NO_TRAINING, Training
+
+
+class Annotator(ABC):
+    """Labels sentences that have no labels, or whose labels are not to be trusted.
+
+    A subclass is a dataclass whose fields are its settings, alone in a file that bears its name. Ids, origin, batches
+    and rejects belong to the loop, and the labels of a sentence must not depend on its batch.
+    """
+
+    def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:  # noqa: B027 - not all learn
+        """Learn from gold sentences, of which there may be none; called once, before anything is labelled."""
+
+    def check(self) -> None:  # noqa: B027 - only those on models and files need it
+        """Refuse what is not there (a model, a file) before any other work is done.
+
+        Raises:
+            MissingResourceError: Naming it.
+        """
+
+    @abstractmethod
+    def annotate(self, sentences: Sequence[Sentence]) -> Sequence[Sentence | Reject]:
+        """For each sentence, in order, the same words under the annotator's labels, or why there are none.
+
+        Entities bear scores in [0, 1]; labels that a sentence brings along are not looked at.
+        """
+
+
+def step(annotator: Annotator) -> loop.Step[Sentence]:
+    """The step of the loop: a fitted annotator over a batch of sentences, which keep their ids."""
+    name = name_of(annotator)
+
+    def run_batch(batch: Sequence[Sentence]) -> list[Outcome]:
+        labelled = annotator.annotate(batch)
+        if len(labelled) != len(batch):
+            raise NerseryError(f"{name} was given {len(batch)} sentences and answered with {len(labelled)} outcomes")
+        return [_labelled(name, *pair) for pair in zip(batch, labelled, strict=True)]
+
+    return run_batch
+
+
+def _labelled(name: str, sentence: Sentence, outcome: Outcome) -> Outcome:
+    if isinstance(outcome, Reject):
+        return outcome if outcome.sentence is not None else Reject(outcome.reason, sentence)
+    if outcome.words != sentence.words:
+        raise NerseryError(f"{name} changed the words of {sentence.id}: an annotator only labels them")
+    return replace(sentence, entities=outcome.entities, scores=outcome.scores, origin=Origin(name))
+
+
+def annotate(
+    corpus: Iterable[Sentence],
+    annotator: Annotator,
+    gold: Sequence[Sentence] = (),
+    *,
+    training: Training = NO_TRAINING,
+    batch_size: int = BATCH_SIZE,
+) -> Result:
+    """Fit an annotator and label sentences, in memory.
+
+    Args:
+        corpus: The sentences to label.
+        gold: What the annotator learns from; some need none.
+        training: For annotators that train a model.
+        batch_size: Sentences handed to the annotator at once; it changes speed, never results.
+    """
+    annotator.fit(gold, training)
+    return loop.collect(loop.run(corpus, step(annotator), batch_size=batch_size))

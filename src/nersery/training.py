@@ -1,0 +1,39 @@
+"""What a method that trains a model is given by whoever runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nersery.data import Sentence
+from nersery.progress import Progress
+
+if TYPE_CHECKING:
+    from nersery.tagger.base import Tagger
+
+
+@dataclass(frozen=True)
+class Training:
+    """What a method that trains a model is given beside the gold sentences; the others leave it alone.
+
+    Args:
+        dev: Sentences to choose the best weights by; empty keeps the last ones.
+        seed: Of all chance in the training.
+        progress: Where it shows its steps.
+        folder: Where it keeps what it needs to go on after a kill; None keeps nothing. Whoever names the
+            folder removes it, and names it for no other sentences or settings.
+        tagger: Gives a tagger trained on gold alone, where there is one.
+        new_tagger: Gives a tagger of the run's settings that is not trained yet, where there are such.
+    """
+
+    dev: Sequence[Sentence] = ()
+    seed: int = 0
+    progress: Progress | None = None
+    folder: Path | None = None
+    tagger: Callable[[], Tagger] | None = None
+    new_tagger: Callable[[], Tagger] | None = None
+
+
+NO_TRAINING = Training()
