@@ -254,7 +254,7 @@ class Run:
     def _selector(self, settings: MethodSettings, seed: int, start: Corpus) -> Selector:
         selector: Selector = registry.create("select", settings.method, settings.settings)
         held_out = [*self.corpora["dev"], *self.corpora["test"]]
-        selector.fit(start, held_out=held_out, tagger=self._gold_tagger(seed))
+        selector.fit(start, held_out=held_out, training=Training(tagger=self._gold_tagger(seed)))
         return selector
 
     def _gold_tagger(self, seed: int) -> Callable[[], Tagger]:

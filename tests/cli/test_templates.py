@@ -110,7 +110,7 @@ def test_without_a_tagger_one_is_trained(
         trained.append((kind, name))
         return TransformerTagger(model=tiny_model, steps=1)
 
-    monkeypatch.setattr("nersery.augment.taggers.create", create)
+    monkeypatch.setattr("nersery.tagger.gold.create", create)
     result = call(*with_tagger[:2])
     assert (result.code, trained) == (0, [("tagger", "transformer")])
     assert "no --tagger is named" in result.err

@@ -13,6 +13,7 @@ from nersery.select.agreement import Agreement
 from nersery.select.base import Selector, step
 from nersery.select.duplicates import Duplicates
 from nersery.select.perplexity import Perplexity
+from nersery.training import Training
 
 SELECTORS: dict[str, Callable[[], Selector]] = {
     "agreement": Agreement,
@@ -75,7 +76,7 @@ CANDIDATES = Corpus(
 
 def ready(name, candidates=CANDIDATES):
     selector = SELECTORS[name]()
-    selector.fit(GOLD, held_out=HELD_OUT, tagger=Reader)
+    selector.fit(GOLD, held_out=HELD_OUT, training=Training(tagger=Reader))
     selector.survey(candidates)
     return selector
 

@@ -16,7 +16,7 @@ class Length(Selector):
     threshold: float = 3.0
     calls: list = field(default_factory=list)
 
-    def fit(self, gold, *, held_out=()):
+    def fit(self, gold, *, held_out=(), training=None):
         self.calls.append(("fit", len(gold), len(list(held_out))))
 
     def survey(self, candidates):

@@ -9,7 +9,6 @@ HELPERS = (
     "parsing",
     "pools",
     "stop_words",
-    "taggers",
     "templates",
     "thesaurus",
     "word_replacement",

@@ -15,7 +15,6 @@ from nersery.augment.masking import check_fine_tuning, check_model, fine_tuning,
 from nersery.augment.mixner import Partners, is_mixed
 from nersery.augment.parsing import check_new, check_similarity
 from nersery.augment.stop_words import stop_words
-from nersery.augment.taggers import gold_tagger
 from nersery.augment.templates import NO_TEMPLATE, Template, attention_keywords, random_keywords
 from nersery.data import Origin, Sentence
 from nersery.definitions import check_texts
@@ -23,6 +22,7 @@ from nersery.errors import DataError, SettingsError
 from nersery.lm.texts import Sampling
 from nersery.loop import Reject
 from nersery.rng import item_rng
+from nersery.tagger.gold import gold_tagger
 from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:

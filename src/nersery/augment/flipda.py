@@ -18,12 +18,12 @@ from nersery.augment.masking import (
     open_model,
     tell_of_unused,
 )
-from nersery.augment.taggers import gold_tagger
 from nersery.data import Entity, Sentence
 from nersery.definitions import check_texts
 from nersery.errors import DataError
 from nersery.lm.cloze import Drawing, is_replaceable
 from nersery.loop import Reject
+from nersery.tagger.gold import gold_tagger
 from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:

@@ -124,9 +124,9 @@ def _attentions(
         return {}
     if tagger is None and not quiet:
         print("note: no --tagger is named, so one is trained on all the sentences first", file=sys.stderr)
-    from nersery.augment.taggers import gold_tagger
     from nersery.progress import Progress
     from nersery.tagger.attention import word_attention
+    from nersery.tagger.gold import gold_tagger
     from nersery.training import Training
 
     with Progress("train" if tagger is None else "tagger", quiet=quiet) as progress:

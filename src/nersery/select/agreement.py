@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from nersery.data import Sentence
 from nersery.errors import SettingsError
-from nersery.registry import create
 from nersery.select.base import Selector
-from nersery.tagger.base import Tagger, load_tagger, strict_f1
+from nersery.tagger.base import Tagger, strict_f1
+from nersery.tagger.gold import gold_tagger
+from nersery.training import NO_TRAINING, Training
 
 
 @dataclass
@@ -41,17 +42,10 @@ class Agreement(Selector):
         gold: Sequence[Sentence],
         *,
         held_out: Iterable[Sentence] = (),
-        tagger: Callable[[], Tagger] | None = None,
+        training: Training = NO_TRAINING,
     ) -> None:
         """Take the tagger that is there, or train one on gold."""
-        if self.tagger is not None:
-            self._tagger = load_tagger(self.tagger)
-        elif tagger is not None:
-            self._tagger = tagger()
-        else:
-            trained: Tagger = create("tagger", "transformer")
-            trained.fit(gold)
-            self._tagger = trained
+        self._tagger = gold_tagger(self.tagger, gold, training)
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """Agreement of each sentence, in [0, 1]; a sentence without entities agrees when none is predicted."""

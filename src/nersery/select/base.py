@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
 
 from nersery import loop
 from nersery.data import Sentence
 from nersery.errors import NerseryError
 from nersery.loop import BATCH_SIZE, Outcome, Reject, Result
 from nersery.registry import name_of
-
-if TYPE_CHECKING:
-    from nersery.tagger.base import Tagger
+from nersery.training import NO_TRAINING, Training
 
 
 class Selector(ABC):
@@ -26,19 +25,21 @@ class Selector(ABC):
     """
 
     threshold: float
+    history: Mapping[str, Any] = MappingProxyType({})
+    """What `survey` did, as JSON values for the report; empty for most."""
 
     def fit(  # noqa: B027 - most selectors need it, some do not
         self,
         gold: Sequence[Sentence],
         *,
         held_out: Iterable[Sentence] = (),
-        tagger: Callable[[], Tagger] | None = None,
+        training: Training = NO_TRAINING,
     ) -> None:
         """Learn from the gold sentences; called once, before anything is scored.
 
         Args:
             held_out: The sentences of dev and test: to keep away from, never to learn from.
-            tagger: Gives a tagger that was trained on gold, where the caller has one.
+            training: For selectors that need a tagger, or train one.
         """
 
     def survey(self, candidates: Iterable[Sentence]) -> None:  # noqa: B027 - only some selectors need it
@@ -46,6 +47,10 @@ class Selector(ABC):
 
         For a score that depends on the other candidates.
         """
+
+    def revise(self, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+        """The sentences as they are to be scored and written, in order: most selectors change nothing."""
+        return sentences
 
     @abstractmethod
     def score(self, sentences: Sequence[Sentence]) -> Sequence[float]:
@@ -61,6 +66,7 @@ def step(selector: Selector) -> loop.Step[Sentence]:
     name = name_of(selector)
 
     def run_batch(batch: Sequence[Sentence]) -> list[Outcome]:
+        batch = selector.revise(batch)
         scores = selector.score(batch)
         if len(scores) != len(batch):
             raise NerseryError(f"{name} was given {len(batch)} sentences and answered with {len(scores)} scores")
@@ -83,6 +89,7 @@ def select(
     gold: Sequence[Sentence],
     *,
     held_out: Iterable[Sentence] = (),
+    training: Training = NO_TRAINING,
     batch_size: int = BATCH_SIZE,
 ) -> Result:
     """Fit a selector on gold sentences and choose among others, in memory.
@@ -90,6 +97,7 @@ def select(
     Args:
         corpus: The sentences to choose from; read twice, so not a one-way iterator.
         held_out: The sentences of dev and test.
+        training: For selectors that need a tagger, or train one.
         batch_size: Sentences handed to the selector at once; it changes speed, never results.
 
     Raises:
@@ -106,6 +114,6 @@ def select(
     {'duplicates': 1.0}
     """
     loop.refuse_one_way(corpus)
-    selector.fit(gold, held_out=held_out)
+    selector.fit(gold, held_out=held_out, training=training)
     selector.survey(corpus)
     return loop.collect(loop.run(corpus, step(selector), batch_size=batch_size))

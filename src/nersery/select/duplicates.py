@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from nersery.data import Sentence
 from nersery.errors import DataError, NerseryError, Problem, SettingsError
 from nersery.select.base import Selector
+from nersery.training import NO_TRAINING, Training
 
 Text = tuple[str, ...]
 Found = tuple[float, int]
@@ -62,7 +63,9 @@ class Duplicates(Selector):
     def _memory(self) -> _Exact | _Near:
         return _Exact() if self.similarity == 1 else _Near(self.similarity)
 
-    def fit(self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), tagger: object = None) -> None:
+    def fit(
+        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
+    ) -> None:
         """Take note of what is there already."""
         self._seen, self._numbers, self._starts = self._memory(), {}, []
         for sentences in (held_out, gold):

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from nersery.data import Sentence
 from nersery.errors import NerseryError, SettingsError
 from nersery.select.base import Selector
-
-if TYPE_CHECKING:
-    from nersery.tagger.base import Tagger
+from nersery.training import NO_TRAINING, Training
 
 
 @dataclass
@@ -59,7 +57,7 @@ class Perplexity(Selector):
         gold: Sequence[Sentence],
         *,
         held_out: Iterable[Sentence] = (),
-        tagger: Callable[[], Tagger] | None = None,
+        training: Training = NO_TRAINING,
     ) -> None:
         """Open the model; says when it does not suit the gold sentences."""
         from nersery.lm.load import ModelSource

@@ -1,3 +1,3 @@
 """Taggers, one a file."""
 
-HELPERS = ("attention", "crf", "tagset")
+HELPERS = ("attention", "crf", "gold", "tagset")

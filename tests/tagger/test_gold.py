@@ -3,12 +3,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.standins import Memory, sentences
 
 from nersery import registry
-from nersery.augment.taggers import gold_tagger
 from nersery.tagger.base import Tagger
+from nersery.tagger.gold import gold_tagger
 from nersery.training import Training
-from tests.standins import Memory, sentences
 
 GOLD = sentences(8)
 
@@ -39,6 +39,6 @@ def test_else_one_is_trained_with_the_same_seed(memory: list[tuple[int, int]], m
         made.append(registry.create("tagger", "memory"))
         return made[-1]
 
-    monkeypatch.setattr("nersery.augment.taggers.create", create)
+    monkeypatch.setattr("nersery.tagger.gold.create", create)
     assert gold_tagger(None, GOLD, Training(seed=5)) is made[0]
     assert memory == [(5, len(GOLD))]
