@@ -128,6 +128,7 @@ class Memory(Tagger):
         seed: int = 0,
         progress: Any = None,
         folder: Path | None = None,
+        warm: bool = False,
     ) -> dict[str, Any]:
         require_labels(gold)
         TRAINED.append((seed, len(gold)))
@@ -139,6 +140,10 @@ class Memory(Tagger):
 
     def predict(self, sentences: Sequence[Sentence], progress: Any = None) -> list[Sentence]:
         return [sentence.with_entities(self._found(sentence.words)) for sentence in sentences]
+
+    def certainty(self, sentences: Sequence[Sentence], *, passes: int, seed: int = 0) -> list[tuple[float, ...]]:
+        predicted = self.predict(sentences)
+        return [(float(own.labels == s.labels),) * len(s) for own, s in zip(predicted, sentences, strict=True)]
 
     def _found(self, words: tuple[str, ...]) -> Iterator[Entity]:
         start = 0

@@ -19,6 +19,7 @@ from nersery.augment.shuffle_within_segments import ShuffleWithinSegments
 from nersery.disk import locked
 from nersery.errors import DataError, SettingsError
 from nersery.evaluate.diversity import diversity
+from nersery.evaluate.errors import find_errors
 from nersery.loop import rejects_of
 from nersery.recipe import load
 from nersery.runs import Run
@@ -137,6 +138,18 @@ class TestReport:
                 assert described["values"] == [found[measure] for found in expected]
             assert arm(report, name)["diversity"]["entity"]["mean"] > 0
         assert arm(report, "parts")["diversity"]["length"]["mean"] == 0
+
+    def test_errors_are_those_of_the_predictions(self):
+        report = execute("seeds=[0, 3]")
+        test = io.read("test.conll")
+        for described in report["arms"]:
+            name, counts = described["name"], described["errors"]["per_type"]
+            found = [find_errors(test, io.read(f"run/seed-{seed}/{name}/predicted.jsonl")) for seed in (0, 3)]
+            for type_, row in counts.items():
+                assert row == {kind: sum(e.per_type.get(type_, {}).get(kind, 0) for e in found) for kind in row}
+                assert sum(row.values()) - row["spurious"] == 2 * report["data"]["test"]["types"].get(type_, 0)
+            assert described["errors"]["examples"] == found[0].as_dict(3)["examples"]
+        assert any(described["errors"]["examples"] for described in report["arms"])
 
     def test_what_else_it_says(self):
         report = execute()
@@ -268,7 +281,7 @@ class TestAgain:
         [
             (["tagger.longest=2"], "  recipe.tagger.settings.longest: there 9, asked for 2"),
             (["augment.one.copies=3"], "  recipe.arms.one.copies: there 2, asked for 3"),
-            (["augment.both.rate=0.9"], "  recipe.arms.both.augment.settings.rate: there 0.3, asked for 0.9"),
+            (["augment.both.rate=0.9"], "  recipe.arms.both.method.settings.rate: there 0.3, asked for 0.9"),
             (["sample.size=15"], "  recipe.sample.size: there 16, asked for 15"),
             (["seeds=[1]"], "  recipe.seeds: there [0], asked for [1]"),
             (["augment.one.name=two"], "asked for nothing"),

@@ -106,7 +106,7 @@ def _label_problems(parts: Parts) -> list[Problem]:
     for file, part in parts.items():
         if not part:
             problems.append(Problem(f"the {file.label} file has no sentence", file.name))
-        elif file.split != "dev" and not part.types:
+        elif file.split in ("train", "test") and not part.types:
             problems.append(Problem(f"no sentence of the {file.label} file has an entity", file.name))
         elif file.split == "test" and train and not train & {*part.types}:
             listed = f"{file.label} has the types {', '.join(part.types)}, train has {', '.join(sorted(train))}"
@@ -128,13 +128,18 @@ def _size_problems(recipe: Recipe, parts: Parts) -> list[Problem]:
 
 def _id_problems(recipe: Recipe, parts: Parts) -> list[Problem]:
     """What a method makes gets an id from its parent's, which then must be free."""
-    methods = {arm.augment.method for arm in recipe.arms if arm.augment is not None}
+    methods = {arm.method.method for arm in recipe.arms if arm.method is not None}
     for file, part in parts.items():
         for id in part.by_id if file.split == "train" else ():
             parent, method = made_from(id)
             if parent in part.by_id and method in methods:
                 message = f"{id!r} was made by {method} already, which would give the same id again"
                 return [Problem(f"{message}; convert the file to .conll, which keeps no ids", file.name)]
+    train = {id for file, part in parts.items() if file.split == "train" for id in part.by_id}
+    for file, part in parts.items():
+        if file.split == "raw" and (shared := train & {*part.by_id}):
+            message = f"{len(shared)} ids stand in train too, among them {min(shared)!r}"
+            return [Problem(f"{message}; rename one of the files, or give its sentences other ids", file.name)]
     return []
 
 
@@ -142,7 +147,8 @@ def _type_notes(parts: Parts) -> list[str]:
     known = {type_ for file, part in parts.items() if file.split == "train" for type_ in part.types}
     notes = []
     for file, part in parts.items():
-        counts = Counter(e.type for sentence in part for e in sentence.entities if e.type not in known)
+        labels = () if file.split == "raw" else (entity for sentence in part for entity in sentence.entities)
+        counts = Counter(entity.type for entity in labels if entity.type not in known)
         if counts:
             listed = ", ".join(f"{type_} ({count} mentions)" for type_, count in sorted(counts.items()))
             notes.append(f"{file.label} has types that train lacks, so they count as missed: {listed}")
@@ -156,4 +162,12 @@ def _overlap_notes(parts: Parts) -> list[str]:
         shared = sum(sentence.words in train for sentence in part) if file.split != "train" else 0
         if shared:
             notes.append(f"{shared} of {len(part)} {file.label} sentences also stand in train, word for word")
+    test = {sentence.words for file, part in parts.items() if file.split == "test" for sentence in part}
+    for file, part in parts.items():
+        shared = sum(sentence.words in test for sentence in part) if file.split == "raw" else 0
+        if shared:
+            notes.append(
+                f"{shared} of {len(part)} {file.label} sentences also stand in test, word for word: a tagger that has "
+                "seen them is measured too high; the selector duplicates keeps them out"
+            )
     return notes

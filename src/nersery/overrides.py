@@ -13,7 +13,8 @@ from nersery.errors import SettingsError, did_you_mean
 EXAMPLE_PREFIX = "example:"
 """In front of a path: the file comes with nersery."""
 
-SPLITS = ("train", "dev", "test")
+SPLITS = ("train", "dev", "test", "raw")
+"""What a recipe names files for; the last is text to label."""
 
 
 def settings_of(pairs: Sequence[str]) -> dict[str, Any]:

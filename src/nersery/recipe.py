@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import tomllib
-import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from nersery import registry
+from nersery.arms import Arm, MethodSettings, method_settings, name_fault, parse_arms
 from nersery.errors import SettingsError, did_you_mean
 from nersery.overrides import EXAMPLE_PREFIX, apply
 from nersery.sampling import PROTOCOLS
 from nersery.splits import DataSettings
-
-GOLD = "gold"
-"""The name of the baseline that every run trains: the tagger on gold sentences alone."""
-
-RESERVED = (GOLD, "sample")
-"""Folders that every run has, so that no arm can be called so."""
-
-LONGEST_NAME = 200
-"""In bytes of UTF-8; file systems allow 255."""
 
 LARGEST_SEED = 2**32 - 1
 MOST_SAMPLES = 10_000_000
@@ -48,40 +38,6 @@ class SampleSettings:
     size: int | None = None
     protocol: str = "stratified"
     dev_size: int | None = None
-
-
-@dataclass
-class MethodSettings:
-    """A method by name with the settings of its own."""
-
-    method: str
-    settings: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass
-class Arm:
-    """One way to train: gold sentences and what a method made of them.
-
-    Args:
-        name: What the report calls it.
-        augment: The method; None only for the baseline.
-        on: An arm above this one, what it kept is to this arm as gold: the method learns from it, starts from it,
-            and the tagger is trained on it too. Empty: gold sentences alone.
-        copies: New sentences to try for each sentence that the method starts from.
-        select: Which of them to keep, one selector after another.
-        gold_copies: How often each gold sentence stands in the training data.
-    """
-
-    name: str
-    augment: MethodSettings | None = None
-    on: str = ""
-    copies: int = 1
-    select: list[MethodSettings] = field(default_factory=list)
-    gold_copies: int = 1
-
-    def makes_the_same_as(self, other: Arm) -> bool:
-        """Whether both generate the same sentences, so that one of them need not."""
-        return (self.augment, self.on, self.copies) == (other.augment, other.on, other.copies)
 
 
 @dataclass
@@ -185,11 +141,7 @@ def load(name: str, overrides: Iterable[str] = ()) -> Recipe:
 def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
     """Build a recipe from its TOML table; problems are added to the list, and then there is no recipe."""
     problems += [f'unknown key "{key}"; {did_you_mean(key, KEYS)}' for key in table if key not in KEYS]
-    select = _selectors(table, "", problems)
-    arms = [Arm(GOLD)]
-    entries = _list(table, "augment", "write [[augment]], once for each entry", problems)
-    arms += [_arm(number, entry, select, problems) for number, entry in enumerate(entries, start=1)]
-    problems += [*_clashes(arms), *_order_problems(arms)]
+    arms = parse_arms(table, problems)
     values = {
         "name": table.get("name", ""),
         "description": table.get("description", ""),
@@ -202,66 +154,18 @@ def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
         "arms": arms,
     }
     problems += _value_problems(values)
+    if values["data"] is not None and not values["data"].raw:
+        problems += [
+            f"augment {json.dumps(arm.name, ensure_ascii=False)} labels raw text: name a file of it as raw in [data]"
+            for arm in arms
+            if arm.labels_raw_text
+        ]
     return None if problems else Recipe(**values)
-
-
-def _clashes(arms: Iterable[Arm]) -> list[str]:
-    """Arms that would share a folder, on some systems at least: upper and lower case may be the same there."""
-    names: dict[str, list[str]] = {}
-    for arm in arms:
-        names.setdefault(unicodedata.normalize("NFC", arm.name).casefold(), []).append(arm.name)
-    return [
-        f"{len(same)} augment entries are called {' or '.join(dict.fromkeys(map(_quoted, same)))}; "
-        "give each its own name, which case does not make"
-        for key, same in names.items()
-        if len(same) > 1 and key not in ("", *RESERVED)
-    ]
-
-
-def _order_problems(arms: Sequence[Arm]) -> list[str]:
-    """What an arm goes on from must stand above it, and be the work of other methods than its own."""
-    problems = []
-    above: dict[str, list[Arm]] = {}  # each arm by its name, behind those that it goes on from
-    for arm in arms[1:]:
-        place = f"augment {_quoted(arm.name)}"
-        before = above.get(arm.on, []) if isinstance(arm.on, str) and arm.on else []
-        if arm.on != "" and not before:
-            hint = did_you_mean(str(arm.on), above) if above else "this is the first one"
-            problems.append(f"{place}: on is {arm.on!r}, expected an arm above it; {hint}")
-        if same := [other.name for other in before if _method_of(other) == _method_of(arm) != ""]:
-            there = _quoted(same[0])
-            problems.append(
-                f"{place}: on leads to {there}, which has the method {_method_of(arm)} too: expected another one, "
-                "for both would give what they make of a sentence the same id"
-            )
-        above[arm.name] = [*before, arm]
-    return problems
-
-
-def _method_of(arm: Arm) -> str:
-    return arm.augment.method if arm.augment else ""
-
-
-def _quoted(name: str) -> str:
-    return json.dumps(name, ensure_ascii=False)
-
-
-def _name_fault(name: Any) -> str:
-    """Why a name cannot be a folder's too; empty when it can."""
-    if not isinstance(name, str) or not name:
-        return "expected a string"
-    if name != name.strip() or name.startswith(".") or "/" in name or "\\" in name:
-        return "expected one without slashes, outer spaces or a dot in front, for it is also a folder's"
-    if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in name):
-        return "expected one without line breaks or control characters, for it is also a folder's"
-    if len(name.encode()) > LONGEST_NAME:
-        return f"expected at most {LONGEST_NAME} bytes, for it is also a folder's"
-    return ""
 
 
 def _value_problems(values: Mapping[str, Any]) -> list[str]:
     problems = []
-    if fault := _name_fault(values["name"]):
+    if fault := name_fault(values["name"]):
         problems.append(f'name is {values["name"]!r}: {fault}, e.g. name = "my-corpus"')
     if not isinstance(values["description"], str):
         problems.append(f"description is {values['description']!r}: expected a string")
@@ -295,14 +199,6 @@ def _section_problems(
     return problems
 
 
-def _list(table: Mapping[str, Any], key: str, expected: str, problems: list[str]) -> list[Any]:
-    entries = table.get(key, [])
-    if isinstance(entries, list):
-        return entries
-    problems.append(f"{key} is {entries!r:.60}, not a list: {expected}")
-    return []
-
-
 def _section(cls: type[Any], table: Any, place: str, problems: list[str]) -> Any:
     """A section of plain settings, checked against its dataclass; None when something is wrong."""
     if not isinstance(table, dict):
@@ -311,60 +207,6 @@ def _section(cls: type[Any], table: Any, place: str, problems: list[str]) -> Any
     values, wrong = registry.validated(cls, place, table)
     problems += wrong
     return None if wrong else cls(**values)
-
-
-def _method(kind: str, entry: Mapping[str, Any], place: str, default: str, problems: list[str]) -> MethodSettings:
-    settings = {key: value for key, value in entry.items() if key != "method"}
-    name = entry.get("method", default)
-    if not isinstance(name, str) or not name:
-        found = f"is {name!r}" if name else "is missing"
-        problems.append(f"{place}: method {found}; known: {', '.join(registry.names(kind))}")
-        return MethodSettings("")
-    wrong = [f"{place}: {problem}" for problem in registry.check(kind, name, settings)]
-    wrong += [
-        f"{place}: {key} is {value}, expected a finite number"
-        for key, value in settings.items()
-        if isinstance(value, float) and not math.isfinite(value)
-    ]
-    problems += wrong
-    return MethodSettings(name, settings if wrong else {**registry.defaults(kind, name), **settings})
-
-
-def _selectors(table: Mapping[str, Any], place: str, problems: list[str]) -> list[MethodSettings]:
-    """The selectors of the recipe, or of an arm."""
-    prefix = f"{place}: select" if place else "select"
-    chosen = []
-    for entry in _list(table, "select", 'expected e.g. select = ["duplicates"]', problems):
-        if isinstance(entry, str | dict):
-            settings = {"method": entry} if isinstance(entry, str) else entry
-            chosen.append(_method("select", settings, prefix, "", problems))
-        else:
-            expected = 'expected "agreement" or { method = "agreement", … }'
-            problems.append(f"{prefix}: {entry!r:.60} is no selector; {expected}")
-    return chosen
-
-
-def _arm(number: int, entry: Any, select: list[MethodSettings], problems: list[str]) -> Arm:
-    if not isinstance(entry, dict):
-        problems.append(f"augment {number} is {entry!r:.60}; write [[augment]] and below it method = …")
-        return Arm("")
-    method = entry.get("method", "")
-    name = entry.get("name", method if isinstance(method, str) else "")
-    place = f"augment {number}" + (f' "{name}"' if name else "")
-    own = {"name", "on", "copies", "select", "gold_copies"}
-    method = _method("augment", {k: v for k, v in entry.items() if k not in own}, place, "", problems)
-    if "name" in entry or name:
-        if fault := _name_fault(name):
-            problems.append(f"{place}: its name is {name!r}: {fault}")
-        elif str(name).casefold() in RESERVED:
-            problems.append(f"{place}: every run has folders {' and '.join(RESERVED)}; give it another name")
-    numbers = {key: entry.get(key, 1) for key in ("copies", "gold_copies")}
-    for key, value in numbers.items():
-        if type(value) is not int or value < 1:
-            problems.append(f"{place}: {key} is {value!r}, expected a whole number, 1 or more")
-    if "select" in entry:
-        select = _selectors(entry, place, problems)
-    return Arm(str(name), method, entry.get("on", ""), numbers["copies"], select, numbers["gold_copies"])
 
 
 def presets() -> dict[str, dict[str, Any]]:
@@ -388,4 +230,4 @@ def _tagger(table: Any, problems: list[str]) -> MethodSettings:
     if not isinstance(table, dict):
         problems.append("tagger is not a section [tagger]")
         return MethodSettings("transformer")
-    return _method("tagger", with_preset(table, problems), "tagger", "transformer", problems)
+    return method_settings("tagger", with_preset(table, problems), "tagger", "transformer", problems)

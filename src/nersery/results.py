@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from nersery import __version__, io
+from nersery.arms import GOLD, Arm
 from nersery.data import Corpus, Sentence
 from nersery.evaluate.diversity import diversity
+from nersery.evaluate.errors import find_errors, spread
 from nersery.evaluate.novelty import novelty
 from nersery.evaluate.scores import Counts, sentence_counts, summarise
 from nersery.evaluate.significance import paired_bootstrap, sign_flip
 from nersery.loop import Tally, rejects_of
-from nersery.recipe import GOLD, Arm, Recipe
+from nersery.recipe import Recipe
 
 if TYPE_CHECKING:
     from nersery.runs import Run
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 LIBRARIES = ("numpy", "safetensors", "tokenizers", "torch", "transformers")
 SHOWN_EXAMPLES = 20
 SHOWN_REJECTS = 12
+SHOWN_MISTAKES = 3
+"""Of each kind."""
 FIGURES = ("precision", "recall", "f1")
 
 
@@ -59,12 +63,10 @@ def _command(run: Run) -> str:
 
 def _empty_notes(recipe: Recipe, arms: Sequence[Mapping[str, Any]]) -> list[str]:
     """Which arms had nothing of their own to train on, so that they say nothing about their method."""
-    gold = arms[0]["train_sentences"]
     kept: dict[str, list[int]] = {"": [0] * len(recipe.seeds)}
     notes = []
     for settings, arm in list(zip(recipe.arms, arms, strict=True))[1:]:
-        counts = zip(arm["train_sentences"], gold, strict=True)
-        kept[arm["name"]] = [count - of_gold * settings.gold_copies for count, of_gold in counts]
+        kept[arm["name"]] = arm["kept_sentences"]
         own = zip(recipe.seeds, kept[arm["name"]], kept[settings.on], strict=True)
         seeds = [str(seed) for seed, all_kept, before in own if all_kept == before]
         if seeds:
@@ -111,24 +113,38 @@ def _arm(run: Run, arm: Arm) -> dict[str, Any]:
     scores = [result["scores"] for result in results]
     report = {
         "name": arm.name,
-        "method": arm.augment.method if arm.augment else None,
+        "method": _made_by(arm),
         "select": [selector.method for selector in arm.select],
         "settings": {},
         **{figure: _summary([score["micro"][figure] for score in scores]) for figure in FIGURES},
         "per_type": _per(scores, "per_type"),
         "per_language": _per(scores, "per_language"),
         "train_sentences": [result["train_sentences"] for result in results],
+        "kept_sentences": [result["kept_sentences"] for result in results],
         "new_entities": [_new_entities(run, seed, arm) for seed in seeds],
         "diversity": _diversity(run, arm),
+        "errors": _errors(run, arm),
         "training": [result["training"] for result in results],
         "against_gold": None,
     }
-    if arm.augment is not None:
-        own = {"on": arm.on} if arm.on else {}
-        report["settings"] = {**arm.augment.settings, **own, "copies": arm.copies, "gold_copies": arm.gold_copies}
+    if not arm.is_baseline:
+        report["settings"] = _settings(arm)
         report["against_gold"] = _against_gold(run, arm)
         report |= _generated(run, arm)
     return report
+
+
+def _made_by(arm: Arm) -> str | None:
+    """What the report calls an arm's method; None for the baseline."""
+    return arm.method.method if arm.method else ("join" if arm.join else None)
+
+
+def _settings(arm: Arm) -> dict[str, Any]:
+    """What the report shows of an arm's settings: its method's, and those of its own that matter."""
+    own = {key: value for key in ("on", "join", "gold_share") if (value := getattr(arm, key))}
+    if arm.method is not None and not arm.labels_raw_text:
+        own["copies"] = arm.copies
+    return {**(arm.method.settings if arm.method else {}), **own, "gold_copies": arm.gold_copies}
 
 
 def _new_entities(run: Run, seed: int, arm: Arm) -> int:
@@ -145,6 +161,18 @@ def _diversity(run: Run, arm: Arm) -> dict[str, Any]:
         for name, values in measures.items():
             values += [found[name]] if found[name] is not None else []
     return {name: _summary(values) if values else None for name, values in measures.items()}
+
+
+def _errors(run: Run, arm: Arm) -> dict[str, Any]:
+    """Mistakes on test by type and kind, summed over seeds, with examples from the first seed."""
+    test = run.corpora["test"]
+    found = [find_errors(test, io.read(run.path(seed, arm, "predicted.jsonl"))) for seed in run.recipe.seeds]
+    per_type: dict[str, Counter[str]] = {}
+    for errors in found:
+        for type_, counts in errors.per_type.items():
+            per_type.setdefault(type_, Counter()).update(counts)
+    counted = {type_: dict(per_type[type_]) for type_ in sorted(per_type)}
+    return {**found[0].as_dict(SHOWN_MISTAKES), "per_type": counted}
 
 
 def _summary(values: Iterable[float]) -> dict[str, Any]:
@@ -194,7 +222,7 @@ def _f1(counts: Any) -> list[float]:
 def _generated(run: Run, arm: Arm) -> dict[str, Any]:
     """What the method made and the selectors kept, summed over seeds, with examples from the first seed."""
     made = [run.path(seed, run.generation_arm(arm), "generated.jsonl") for seed in run.recipe.seeds]
-    stages = [(arm.augment.method if arm.augment else "", made)]
+    stages = [(_made_by(arm), made)]
     for number, selector in enumerate(arm.select, start=1):
         files = [run.path(seed, arm, f"{number}-{selector.method}.jsonl") for seed in run.recipe.seeds]
         stages.append((selector.method, files))
@@ -207,7 +235,7 @@ def _generated(run: Run, arm: Arm) -> dict[str, Any]:
         "selection": tallies[1:],
         "examples": [
             {"parent": _parent(child, parents), "child": _shown(child), "scores": dict(child.scores)}
-            for child in _spread(kept, SHOWN_EXAMPLES)
+            for child in spread(kept, SHOWN_EXAMPLES)
         ],
         "reject_examples": [
             {
@@ -216,7 +244,7 @@ def _generated(run: Run, arm: Arm) -> dict[str, Any]:
                 "parent": _parent(reject.sentence, parents),
                 "child": _shown(reject.sentence),
             }
-            for stage, reject in _spread(rejected, SHOWN_REJECTS)
+            for stage, reject in spread(rejected, SHOWN_REJECTS)
             if reject.sentence is not None
         ],
     }
@@ -229,13 +257,6 @@ def _tally(files: Iterable[Any]) -> Tally:
         for outcome in (*io.open_corpus(file), *io.read_rejects(rejects_of(file))):
             tally.add(outcome)
     return tally
-
-
-def _spread(items: Sequence[Any], count: int) -> list[Any]:
-    """Some of the items, evenly spread over all."""
-    if len(items) <= count:
-        return list(items)
-    return [items[number * len(items) // count] for number in range(count)]
 
 
 def _shown(sentence: Sentence) -> dict[str, Any]:

@@ -7,6 +7,7 @@ Every stage leaves a file that appears whole or not at all, so the same command 
     seed-0/gold/…                       the baseline: the tagger on gold sentences alone
     seed-0/ARM/generated.jsonl          what the method made; what it rejected lies beside it
     seed-0/ARM/1-agreement.jsonl        what each selector kept, with scores; rejects beside it
+    seed-0/ARM/1-agreement.history.json how it came to that, where it tells
     seed-0/ARM/train.jsonl              gold and kept sentences: the corpus
     seed-0/ARM/tagger/                  trained on it
     seed-0/ARM/predicted.jsonl, result.json
@@ -26,6 +27,9 @@ from typing import Any
 
 import nersery
 from nersery import io, registry
+from nersery.annotate.base import Annotator
+from nersery.annotate.base import step as annotate_step
+from nersery.arms import Arm, MethodSettings
 from nersery.augment.base import Augmenter, tasks
 from nersery.augment.base import step as augment_step
 from nersery.data import Corpus, Sentence
@@ -34,16 +38,16 @@ from nersery.errors import SettingsError
 from nersery.evaluate.report import write_report
 from nersery.evaluate.scores import score, score_languages
 from nersery.inputs import read_inputs
-from nersery.loop import FileJob
+from nersery.loop import FileJob, Step
 from nersery.overrides import SPLITS
 from nersery.progress import Progress
-from nersery.recipe import Arm, MethodSettings, Recipe
+from nersery.recipe import Recipe
 from nersery.results import build_report, versions
 from nersery.sampling import id_list, sample, sample_languages
 from nersery.select.base import Selector
 from nersery.select.base import step as select_step
 from nersery.tagger.base import Tagger, load_tagger
-from nersery.training import Training
+from nersery.training import Training, copies_for_share
 
 BEGINNINGS = ("lock", "run.json.tmp")
 """What a run that was killed at once leaves in its folder."""
@@ -101,11 +105,10 @@ class Run:
         self.read_corpora()
         identity = self.identity()
         self._check_folder(identity)
-        tagger: Tagger = registry.create("tagger", self.recipe.tagger.method, self.recipe.tagger.settings)
-        tagger.check()
+        self._new_tagger().check()
         for arm in self.recipe.arms:
-            if arm.augment is not None:
-                _method(arm.augment).check()
+            if arm.method is not None:
+                _method(arm.method).check()
         return identity
 
     def read_corpora(self) -> None:
@@ -123,7 +126,7 @@ class Run:
         recipe = self.recipe
         methods = [
             recipe.tagger,
-            *(m for arm in recipe.arms for m in (arm.augment, *arm.select) if m is not None),
+            *(m for arm in recipe.arms for m in (arm.method, *arm.select) if m is not None),
         ]
         paths = {path for method in methods for path in paths_in(method.settings).values()}
         return {
@@ -168,14 +171,16 @@ class Run:
     def _run_arm(self, seed: int, arm: Arm) -> None:
         gold, dev = self.sampled(seed)
         kept = self._kept(seed, arm, gold)
-        if arm.augment is not None and len(kept) == len(self._kept_before(seed, arm, gold)):
+        if not arm.is_baseline and len(kept) == len(self._kept_before(seed, arm, gold)):
             self._say(f"note: {arm.name}, seed {seed}: nothing was kept, so this is {arm.on or 'gold only'}")
-        train = [*gold.sentences * arm.gold_copies, *kept]
-        io.write([*gold, *kept], self.path(seed, arm, "train.jsonl"))
+        copies = max(arm.gold_copies, copies_for_share(len(gold), len(kept), arm.gold_share)) if arm.gold_copies else 0
+        train = [*gold.sentences * copies, *kept]
+        io.write([*(gold if copies else ()), *kept], self.path(seed, arm, "train.jsonl"))
         tagger, history = self.tagger(seed, arm, train, dev)
         result: dict[str, Any] = {
             "scores": self._scores(self._predict(seed, arm, tagger)),
             "train_sentences": len(train),
+            "kept_sentences": len(kept),
             "training": {"seed": seed, **history},
         }
         _write_json(self.path(seed, arm, "result.json"), result)
@@ -217,7 +222,7 @@ class Run:
 
     def _kept(self, seed: int, arm: Arm, gold: Corpus) -> list[Sentence]:
         """All new sentences that an arm adds to gold, those of the arm it goes on from before its own."""
-        if arm.augment is None:
+        if arm.is_baseline:
             return []
         before = self._kept_before(seed, arm, gold)
         start = Corpus([*gold, *before])
@@ -228,34 +233,59 @@ class Run:
         return self._kept(seed, self.recipe.arm(arm.on), gold) if arm.on else []
 
     def _generate(self, seed: int, arm: Arm, start: Corpus) -> Corpus:
-        assert arm.augment is not None
         path = self.path(seed, self.generation_arm(arm), "generated.jsonl")
         training = path.with_name("generated.training")
         if _is_missing(path):
-            method = _method(arm.augment)
-            with self._progress(seed, arm, "learn") as progress:
-                method.fit(start, Training(self.sampled(seed)[1], seed, progress, training, self._gold_tagger(seed)))
-            with self._progress(seed, arm, "generate", len(start) * arm.copies) as progress:
-                self._job(path, seed, arm).run(tasks(start, arm.copies), augment_step(method, seed), progress=progress)
+            items, step = self._stage(seed, arm, start, training)
+            with self._progress(seed, arm, "generate", len(items)) as progress:
+                self._job(path, seed, arm).run(items, step, progress=progress)
         _remove(training)  # here, for a kill may have left it behind
         return io.read(path)
+
+    def _stage(self, seed: int, arm: Arm, start: Corpus, folder: Path) -> tuple[Sequence[Any], Step[Any]]:
+        """What the arm's method starts from, and what it does with that once it has learnt."""
+        if arm.method is None:
+            return self._joined(seed, arm), list
+        method = _method(arm.method)
+        with self._progress(seed, arm, "learn") as progress:
+            method.fit(start, self._training(seed, progress, folder))
+        if isinstance(method, Annotator):
+            return self.corpora["raw"], annotate_step(method)
+        return list(tasks(start, arm.copies)), augment_step(method, seed)
+
+    def _joined(self, seed: int, arm: Arm) -> list[Sentence]:
+        """What the arms that this one joins have kept, each sentence once."""
+        gold = self.sampled(seed)[0]
+        kept = (sentence for name in arm.join for sentence in self._kept(seed, self.recipe.arm(name), gold))
+        return list({sentence.id: sentence for sentence in kept}.values())
+
+    def _training(self, seed: int, progress: Progress, folder: Path) -> Training:
+        """What a method or selector is given that trains a model."""
+        dev = self.sampled(seed)[1]
+        return Training(dev, seed, progress, folder, self._gold_tagger(seed), self._new_tagger)
 
     def _select(self, seed: int, arm: Arm, start: Corpus, candidates: Corpus) -> Corpus:
         for number, settings in enumerate(arm.select, start=1):
             path = self.path(seed, arm, f"{number}-{settings.method}.jsonl")
+            training = path.with_suffix(".training")
             if _is_missing(path):
-                selector = self._selector(settings, seed, start)
-                selector.survey(candidates)
+                selector: Selector = registry.create("select", settings.method, settings.settings)
+                held_out = [*self.corpora["dev"], *self.corpora["test"]]
+                with self._progress(seed, arm, f"{settings.method}: learn") as progress:
+                    selector.fit(start, held_out=held_out, training=self._training(seed, progress, training))
+                    selector.survey(candidates)
+                if selector.history:
+                    _write_json(path.with_suffix(".history.json"), dict(selector.history))
                 with self._progress(seed, arm, settings.method, len(candidates)) as progress:
                     self._job(path, seed, arm).run(candidates, select_step(selector), progress=progress)
+            _remove(training)
             candidates = io.read(path)
         return candidates
 
-    def _selector(self, settings: MethodSettings, seed: int, start: Corpus) -> Selector:
-        selector: Selector = registry.create("select", settings.method, settings.settings)
-        held_out = [*self.corpora["dev"], *self.corpora["test"]]
-        selector.fit(start, held_out=held_out, training=Training(tagger=self._gold_tagger(seed)))
-        return selector
+    def _new_tagger(self) -> Tagger:
+        """A tagger of the recipe that is not trained yet."""
+        tagger: Tagger = registry.create("tagger", self.recipe.tagger.method, self.recipe.tagger.settings)
+        return tagger
 
     def _gold_tagger(self, seed: int) -> Callable[[], Tagger]:
         """What gives the baseline's tagger, for methods and selectors that ask for one."""
@@ -267,7 +297,7 @@ class Run:
         """An arm's tagger and the course of its training; trained when it is not there."""
         folder, training = self.path(seed, arm, "tagger"), self.path(seed, arm, "tagger.training")
         if not folder.exists():
-            tagger: Tagger = registry.create("tagger", self.recipe.tagger.method, self.recipe.tagger.settings)
+            tagger = self._new_tagger()
             with self._progress(seed, arm, "train") as progress:
                 tagger.fit(train, dev, seed=seed, progress=progress, folder=training)
             unfinished = _unfinished(folder)
@@ -305,8 +335,8 @@ class Run:
             print(text, file=sys.stderr, flush=True)
 
 
-def _method(settings: MethodSettings) -> Augmenter:
-    method: Augmenter = registry.create("augment", settings.method, settings.settings)
+def _method(settings: MethodSettings) -> Augmenter | Annotator:
+    method: Augmenter | Annotator = registry.create(settings.kind, settings.method, settings.settings)
     return method
 
 

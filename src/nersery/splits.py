@@ -1,4 +1,4 @@
-"""The data files of a recipe: train, dev and test, each of them one file, or one for each language."""
+"""The data files of a recipe: train, dev, test and raw text, each of them one file, or one for each language."""
 
 from __future__ import annotations
 
@@ -48,12 +48,14 @@ class DataSettings:
         train: Labelled sentences to sample from and to augment: a file, or a table from languages to files.
         dev: Labelled sentences to choose the best weights by, likewise.
         test: Labelled sentences for the scores, used for nothing else, likewise.
+        raw: Sentences for methods that label raw text, likewise; labels in it are not looked at.
         language: Of sentences that say none, in files that do not stand in a table.
     """
 
     train: str | dict[str, Any]
     test: str | dict[str, Any]
     dev: str | dict[str, Any] | None = None
+    raw: str | dict[str, Any] | None = None
     language: str = ""
     format: str = "auto"
     encoding: str = "utf-8"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,3 +38,17 @@ class Training:
 
 
 NO_TRAINING = Training()
+
+
+def copies_for_share(gold: int, others: int, share: float) -> int:
+    """How often gold sentences must be repeated to be at least that share of the training data; once at least.
+
+    Args:
+        gold: How many there are, 1 or more.
+        others: How many sentences they stand beside.
+        share: In [0, 1).
+
+    >>> copies_for_share(100, 900, 0.25), copies_for_share(100, 0, 0.25), copies_for_share(100, 900, 0)
+    (3, 1, 1)
+    """
+    return max(1, math.ceil(share / (1 - share) * others / gold - 1e-9))

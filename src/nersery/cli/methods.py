@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import asdict
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -31,6 +31,13 @@ from nersery.cli.options import (
 )
 from nersery.disk import files_in
 from nersery.loop import BATCH_SIZE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nersery.data import Sentence
+    from nersery.select.base import Selector
+    from nersery.training import Training
 
 BatchSize = Annotated[int, typer.Option(min=1, help="Sentences at once; changes speed, never results.")]
 
@@ -114,6 +121,8 @@ def select(
     method: Annotated[str, typer.Option(help="`nersery list select` names them.")],
     gold: Annotated[str, typer.Option(help="The labelled sentences that the new ones were made from.")],
     held_out: Annotated[list[str] | None, typer.Option(help="Dev and test files, against leaks.")] = None,
+    dev: Annotated[str | None, typer.Option(help="Labelled sentences to stop a training by (self_training).")] = None,
+    seed: Seed = 0,
     threshold: Annotated[float | None, typer.Option(help="The lowest score to keep.")] = None,
     settings: Settings = None,
     force: Force = False,
@@ -126,8 +135,9 @@ def select(
     from nersery.overrides import settings_of
     from nersery.progress import Progress
     from nersery.select.base import step
+    from nersery.training import Training
 
-    others = held_out or []
+    others = [*(held_out or []), *([dev] if dev else [])]
     refuse_same_file(target, source, gold, *others)
     chosen = settings_of(settings or [])
     if threshold is not None:
@@ -137,15 +147,32 @@ def select(
     job = file_job(
         target,
         {
-            "select": method, "settings": chosen, "files": files_in(chosen),
+            "select": method, "settings": chosen, "files": files_in(chosen), "seed": seed, "dev": bool(dev),
             "inputs": content_of(candidates, parents, *away), "reading": asdict(reading),
         },
     )  # fmt: skip
     job.check_target(overwrite=force)
+    training = target.with_name(target.name + ".training")
+    check_training(training)
     candidates.check()
-    selector.fit(list(parents), held_out=[sentence for corpus in away for sentence in corpus])
-    selector.survey(candidates)
+    with Progress(f"{method}: learn", quiet=quiet) as progress:
+        given = Training(list(away[-1]) if dev else (), seed, progress, training)
+        away_from = [sentence for corpus in away for sentence in corpus]
+        resumed(partial(_prepare, selector, list(parents), away_from, candidates, given), training, force=force)
     with Progress(method, quiet=quiet) as progress:
         tally = job.run(candidates.outcomes(), step(selector), progress=progress, overwrite=force)
+    shutil.rmtree(training, ignore_errors=True)
     report_repairs(candidates, parents, *away, quiet=quiet)
     print_tally(target, tally, as_json=json)
+
+
+def _prepare(
+    selector: Selector,
+    gold: list[Sentence],
+    held_out: list[Sentence],
+    candidates: Iterable[Sentence],
+    training: Training,
+) -> None:
+    """Let a selector learn from gold, then read the candidates."""
+    selector.fit(gold, held_out=held_out, training=training)
+    selector.survey(candidates)

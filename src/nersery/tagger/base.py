@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -37,6 +37,7 @@ class Tagger(ABC):
         seed: int = 0,
         progress: Progress | None = None,
         folder: Path | None = None,
+        warm: bool = False,
     ) -> dict[str, Any]:
         """Train, keep the weights that are best on dev, and tell the course of it as JSON values.
 
@@ -44,6 +45,7 @@ class Tagger(ABC):
             dev: Sentences to choose the best weights by; empty keeps the last ones.
             folder: Where a training that takes long keeps its state, as `nersery.lm.training.train` does: after a
                 kill the same call goes on. It is this training's alone; the caller removes it once the tagger is saved.
+            warm: Go on from the weights of an earlier training where there was one, and its types are the same.
 
         Raises:
             DataError: When there is nothing to learn from.
@@ -101,10 +103,11 @@ def describe(tagger: Tagger, settings: dict[str, Any], history: dict[str, Any]) 
 
 def training_record(settings: Mapping[str, Any], gold: Sequence[Sentence], dev: Sequence[Sentence]) -> dict[str, Any]:
     """What a training depends on beside its seed, as JSON values; a hash stands for the sentences."""
-    return {"settings": dict(settings), "files": files_in(settings), "gold": _hash(gold), "dev": _hash(dev)}
+    return {"settings": dict(settings), "files": files_in(settings), "gold": labels_hash(gold), "dev": labels_hash(dev)}
 
 
-def _hash(sentences: Sequence[Sentence]) -> str:
+def labels_hash(sentences: Iterable[Sentence]) -> str:
+    """A hash of the words and labels of sentences in their order."""
     digest = hashlib.sha256()
     for sentence in sentences:
         digest.update(json.dumps([sentence.words, sentence.labels]).encode())

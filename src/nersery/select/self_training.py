@@ -1,0 +1,308 @@
+"""Candidates join the training data step by step, as sure as a tagger is of them that was trained on those before."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Literal
+
+from nersery.data import Corpus, Entity, Sentence
+from nersery.disk import differences, write_atomic
+from nersery.errors import NerseryError, SettingsError
+from nersery.registry import create
+from nersery.rng import item_rng
+from nersery.select.base import Selector
+from nersery.tagger.base import Tagger, labels_hash, load_tagger, strict_f1, training_record
+from nersery.tagger.gold import gold_tagger
+from nersery.training import NO_TRAINING, Training, copies_for_share
+
+Strategy = Literal["uncertainty", "easy_first", "hard_first", "all"]
+STEPS_FILE = "state.json"
+LEAST_SCORE = 1e-6
+
+
+@dataclass
+class Joined:
+    """A candidate that joined the training data: its certainty then, in [0, 1], and the labels it bore."""
+
+    certainty: float
+    labels: list[tuple[int, int, str]]
+
+
+@dataclass
+class Step:
+    """A step of the self-training.
+
+    Args:
+        joined: What the tagger was trained on beside gold and, unless candidates are relabelled, the joined of the
+            steps before; by id.
+        sentences: How many sentences that were in all, gold ones as often as they stood there.
+        dev_f1: Of the tagger that was trained on them, in [0, 1]; None without dev.
+    """
+
+    joined: dict[str, Joined] = field(default_factory=dict)
+    sentences: int = 0
+    dev_f1: float | None = None
+
+
+@dataclass
+class SelfTraining(Selector):
+    """Score: 1 divided by the number of the step at which a sentence joined the training data; 0 if it did not.
+
+    A tagger trained on gold judges the candidates, some join gold, a tagger is trained on both and judges the rest, and
+    so on, until F1 on dev no longer rises. What joined after the best step counts as not joined. If no step is better
+    than gold alone, nothing joins. The certainty at that moment stays in the sentence's scores.
+
+    Args:
+        threshold: 0.5 keeps what joined in the first two steps; the default keeps all that joined.
+        strategy: Which candidates join: ``uncertainty`` draws them with probability proportional to the exponential of
+            their certainty, ``easy_first`` takes the most certain, ``hard_first`` the least certain, ``all`` takes all
+            of them at once.
+        per_step: How many join at each step.
+        steps: The most steps.
+        patience: Stop after so many steps without a better F1 on dev.
+        passes: Forward passes with dropout; certainty is the share of them that predict a word's label, averaged over
+            words.
+        examined: Judge only so many candidates at each step, drawn anew; None judges all.
+        relabel: The tagger of each step labels the candidates anew, and ``per_step`` times the step's number of them
+            are drawn anew too: for candidates from a tagger, whose labels improve with it.
+        gold_share: Repeat gold sentences until they are this share of the training data, in [0, 1).
+        warm_start: Each tagger goes on from the weights of the one before, and is not trained from scratch.
+        tagger: Settings of the tagger to train, its ``method`` among them; empty takes the run's, or the default.
+
+    Reference:
+        Liu et al. 2022, PromptDA, section 3.4 (uncertainty-guided self-training) and Figure 3 (the other strategies).
+
+    Departures:
+        - The paper does not say when the loop ends but "stop by dev F1": ours goes on for ``patience`` steps after the
+          best one, and keeps the best.
+        - Dropout masks are those of `nersery.lm.dropout`.
+    """
+
+    threshold: float = LEAST_SCORE
+    strategy: Strategy = "uncertainty"
+    per_step: int = 200
+    steps: int = 10
+    patience: int = 1
+    passes: int = 10
+    examined: int | None = None
+    relabel: bool = False
+    gold_share: float = 0.0
+    warm_start: bool = False
+    tagger: dict[str, Any] = field(default_factory=dict)
+    _gold: list[Sentence] = field(default_factory=list, init=False, repr=False, compare=False)
+    _training: Training = field(default=NO_TRAINING, init=False, repr=False, compare=False)
+    _course: list[Step] = field(default_factory=list, init=False, repr=False, compare=False)
+    _fingerprint: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _known: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        checks = {
+            "threshold lies in (0, 1]": 0 < self.threshold <= 1,
+            "per_step is 1 or more": self.per_step >= 1,
+            "steps is 1 or more": self.steps >= 1,
+            "patience is 1 or more": self.patience >= 1,
+            "passes is 1 or more": self.passes >= 1,
+            "examined is at least per_step": self.examined is None or self.examined >= self.per_step,
+            "gold_share lies in [0, 1)": 0 <= self.gold_share < 1,
+        }
+        wrong = [expectation for expectation, holds in checks.items() if not holds]
+        if wrong:
+            raise SettingsError(f"self_training expects that {'; that '.join(wrong)}")
+        if self.tagger:
+            self._new_tagger()
+
+    def fit(
+        self,
+        gold: Sequence[Sentence],
+        *,
+        held_out: Iterable[Sentence] = (),
+        training: Training = NO_TRAINING,
+    ) -> None:
+        """Take gold, dev and the taggers that are there; what is learnt is learnt from the candidates."""
+        self._gold, self._training, self._course = list(gold), training, []
+
+    def survey(self, candidates: Iterable[Sentence]) -> None:
+        """Train step by step; with a folder, a call after a kill goes on at the step that was not finished."""
+        pool = Corpus(candidates)
+        self._known = frozenset(pool.by_id)
+        folder = self._training.folder
+        self._fingerprint = self._depends_on(pool)
+        self._course = _read_course(folder, self._fingerprint)
+        tagger = load_tagger(_tagger_folder(folder, len(self._course))) if folder and self._course else None
+        if tagger is None:
+            tagger = self._first_tagger()
+            self._finish(Step(sentences=len(self._gold), dev_f1=self._dev_f1(tagger)), tagger)
+        while not self._is_over() and (joining := self._draw(pool, tagger)):
+            step = Step({s.id: Joined(s.scores["certainty"], list(s.labels)) for s in joining})
+            before = [] if self.relabel else self._labelled(pool, [s.joined for s in self._course])
+            tagger, step.sentences = self._train(tagger, [*before, *joining])
+            step.dev_f1 = self._dev_f1(tagger)
+            self._finish(step, tagger)
+        self.history = {"steps": [self._record(number) for number in range(len(self._course))], "best": self._best()}
+
+    def revise(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        """The sentences with the certainty, and where they were relabelled the labels, with which they joined."""
+        kept = self._kept()
+        return [_as_joined(s, kept[s.id][1]) if s.id in kept else s for s in sentences]
+
+    def score(self, sentences: Sequence[Sentence]) -> list[float]:
+        """1 divided by the number of the step at which each joined, or 0.
+
+        Raises:
+            NerseryError: When a sentence was not surveyed.
+        """
+        if unknown := next((s.id for s in sentences if s.id not in self._known), None):
+            raise NerseryError(
+                f"self_training was asked about sentence {unknown!r}, which it was not shown: "
+                "call fit, then survey with all candidates, then score"
+            )
+        kept = self._kept()
+        return [1 / kept[s.id][0] if s.id in kept else 0.0 for s in sentences]
+
+    def reason(self, sentence: Sentence, score: float) -> str:
+        """Whether the sentence joined at no step, or later than the threshold allows."""
+        return "joined after the first steps" if score else "did not join up to the best step"
+
+    # --- one step -------------------------------------------------------------------------------------------------
+
+    def _draw(self, pool: Corpus, tagger: Tagger) -> list[Sentence]:
+        """The candidates that join next, with their certainty, in the order of the pool."""
+        number, seed = len(self._course), self._training.seed
+        joined = {} if self.relabel else {id for step in self._course for id in step.joined}
+        rest = [sentence for sentence in pool if sentence.id not in joined]
+        rngs = {s.id: item_rng(seed, "self_training", s.id, number) for s in rest}
+        count = self.per_step * (number if self.relabel else 1)
+        if self.strategy == "all":
+            count = len(rest)
+        elif self.examined is not None:
+            chance = {s.id: rngs[s.id].random() for s in rest}
+            examined = {*sorted(chance, key=chance.__getitem__)[: max(self.examined, count)]}
+            rest = [s for s in rest if s.id in examined]
+        if self.relabel:
+            rest = tagger.predict(rest)
+        judged = [
+            s.with_scores(certainty=sum(shares) / len(shares))
+            for s, shares in zip(rest, tagger.certainty(rest, passes=self.passes, seed=seed), strict=True)
+        ]
+        urgency = {s.id: self._urgency(s.scores["certainty"], rngs[s.id].random()) for s in judged}
+        first = {*sorted(urgency, key=urgency.__getitem__, reverse=True)[:count]}
+        return [s for s in judged if s.id in first]
+
+    def _urgency(self, certainty: float, chance: float) -> tuple[float, float]:
+        """By what the candidates are sorted, the highest first; chance in [0, 1) parts equals."""
+        if self.strategy == "uncertainty":  # the highest of these are a draw without replacement (Gumbel top-k)
+            return certainty - math.log(-math.log(chance or 1e-300)), 0.0
+        return (-certainty if self.strategy == "hard_first" else certainty), chance
+
+    def _train(self, before: Tagger, others: Sequence[Sentence]) -> tuple[Tagger, int]:
+        """The tagger on gold and others, and on how many sentences it was trained."""
+        train = [*self._gold * copies_for_share(len(self._gold), len(others), self.gold_share), *others]
+        tagger = before if self.warm_start else self._new_tagger()
+        training = self._training
+        folder = training.folder / f"training-{len(self._course)}" if training.folder else None
+        tagger.fit(
+            train, training.dev, seed=training.seed, progress=training.progress, folder=folder, warm=self.warm_start
+        )
+        return tagger, len(train)
+
+    def _new_tagger(self) -> Tagger:
+        if not self.tagger and self._training.new_tagger is not None:
+            return self._training.new_tagger()
+        settings = dict(self.tagger)
+        tagger: Tagger = create("tagger", settings.pop("method", "transformer"), settings)
+        return tagger
+
+    def _first_tagger(self) -> Tagger:
+        """The tagger on gold alone."""
+        if not self.tagger:
+            return gold_tagger(None, self._gold, self._training)
+        return self._train(self._new_tagger(), [])[0]
+
+    def _dev_f1(self, tagger: Tagger) -> float | None:
+        dev = self._training.dev
+        return strict_f1(dev, tagger.predict(dev)) if dev else None
+
+    # --- what was done --------------------------------------------------------------------------------------------
+
+    def _finish(self, step: Step, tagger: Tagger) -> None:
+        """Write a finished step down, after the tagger that the next one needs."""
+        self._course.append(step)
+        folder, number = self._training.folder, len(self._course)
+        if folder is None:
+            return
+        unfinished = _tagger_folder(folder, number).with_suffix(".part")
+        shutil.rmtree(unfinished, ignore_errors=True)
+        tagger.save(unfinished)
+        shutil.rmtree(_tagger_folder(folder, number), ignore_errors=True)
+        os.replace(unfinished, _tagger_folder(folder, number))
+        state = {"fingerprint": self._fingerprint, "steps": [asdict(step) for step in self._course]}
+        write_atomic(folder / STEPS_FILE, json.dumps(state, ensure_ascii=False))
+        shutil.rmtree(_tagger_folder(folder, number - 1), ignore_errors=True)
+        shutil.rmtree(folder / f"training-{number - 1}", ignore_errors=True)
+
+    def _depends_on(self, pool: Corpus) -> dict[str, Any]:
+        """What the steps depend on, as JSON values."""
+        settings = {f.name: getattr(self, f.name) for f in fields(self) if f.init and f.name != "threshold"}
+        record = training_record(settings, self._gold, self._training.dev)
+        return {**record, "seed": self._training.seed, "candidates": labels_hash(pool)}
+
+    def _best(self) -> int:
+        """The number of the step whose tagger is best on dev, 0 for gold alone; the last one without dev."""
+        scores = [step.dev_f1 for step in self._course if step.dev_f1 is not None]
+        return scores.index(max(scores)) if scores else len(self._course) - 1
+
+    def _is_over(self) -> bool:
+        done = len(self._course) - 1
+        return done >= self.steps or done - self._best() >= self.patience
+
+    def _kept(self) -> Mapping[str, tuple[int, Joined]]:
+        """What joined up to the best step, by id, each with its step."""
+        best = self._best()
+        steps = [best] if self.relabel and best else range(1, best + 1)
+        return {id: (number, joined) for number in steps for id, joined in self._course[number].joined.items()}
+
+    def _labelled(self, pool: Corpus, parts: Iterable[Mapping[str, Joined]]) -> list[Sentence]:
+        return [_as_joined(pool.by_id[id], joined) for part in parts for id, joined in part.items()]
+
+    def _record(self, number: int) -> dict[str, Any]:
+        step = self._course[number]
+        certainties = [joined.certainty for joined in step.joined.values()]
+        mean = sum(certainties) / len(certainties) if certainties else None
+        return {"joined": len(certainties), "certainty": mean, "sentences": step.sentences, "dev_f1": step.dev_f1}
+
+
+def _as_joined(sentence: Sentence, joined: Joined) -> Sentence:
+    if tuple(map(tuple, joined.labels)) != sentence.labels:
+        sentence = sentence.with_entities(Entity(*label) for label in joined.labels)
+    return sentence.with_scores(certainty=joined.certainty)
+
+
+def _tagger_folder(folder: Path, steps: int) -> Path:
+    """Where the tagger lies that was trained last when so many steps are written down."""
+    return folder / f"tagger-{steps}"
+
+
+def _read_course(folder: Path | None, fingerprint: Mapping[str, Any]) -> list[Step]:
+    """The steps that an earlier call finished."""
+    from nersery.lm.checkpoint import BrokenStateError, OtherTrainingError
+
+    if folder is None or not (folder / STEPS_FILE).exists():
+        return []
+    try:
+        state = json.loads((folder / STEPS_FILE).read_text("utf-8"))
+        difference = differences(state["fingerprint"], json.loads(json.dumps(fingerprint)))
+        steps = [
+            Step({id: Joined(**joined) for id, joined in step["joined"].items()}, step["sentences"], step["dev_f1"])
+            for step in state["steps"]
+        ]
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise BrokenStateError(f"{folder / STEPS_FILE} is damaged. Delete the folder {folder} to start anew") from None
+    if difference:
+        raise OtherTrainingError(f"{folder} holds an unfinished self-training of other settings or data:\n{difference}")
+    return steps

@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence
+from nersery.errors import NerseryError, SettingsError
+from nersery.select.base import select
+from nersery.select.self_training import SelfTraining
+from nersery.tagger.base import Tagger
+from nersery.training import Training
+
+GOLD = [Sentence(("Oslo", "is"), (Entity(0, 1, "LOC"),), id=f"g{number}") for number in range(4)]
+DEV = [Sentence(("Rome", str(number)), (Entity(0, 1, "LOC"),), id=f"d{number}") for number in range(10)]
+
+
+@dataclass
+class Scripted(Tagger):
+    """Is as sure of a sentence as its second word says, and right on as many dev sentences as the script says."""
+
+    script: list[int] = field(default_factory=list)
+    trainings: list[list[str]] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    fail_at: int = -1
+    done: int = 0
+    passes: list[int] = field(default_factory=list)
+    history: dict[str, Any] = field(default_factory=dict)
+
+    def fit(self, gold, dev=(), *, seed=0, progress=None, folder=None, warm=False) -> dict[str, Any]:
+        if len(self.trainings) == self.fail_at:
+            raise KeyboardInterrupt
+        self.starts.append(self.done if warm else 0)
+        self.trainings.append([sentence.id for sentence in gold])
+        self.done = len(self.trainings)
+        return {}
+
+    def predict(self, sentences, progress=None) -> list[Sentence]:
+        right = self.script[self.done]
+        return [
+            s.with_entities([Entity(0, 1, "LOC")] if s.id[0] != "d" or int(s.words[1]) < right else ())
+            for s in sentences
+        ]
+
+    def certainty(self, sentences: Sequence[Sentence], *, passes: int, seed: int = 0) -> list[tuple[float, ...]]:
+        self.passes.append(passes)
+        return [(1.0, 2 * float(s.words[1]) - 1.0) for s in sentences]  # the mean is what the word says
+
+    def save(self, folder: Path) -> None:
+        folder.mkdir(parents=True)
+        (folder / "done").write_text(str(self.done))
+
+    @classmethod
+    def load(cls, folder: str | Path, *, trust_remote_code: bool = False) -> Self:
+        raise NotImplementedError
+
+
+def candidates(*certainties: float) -> Corpus:
+    return Corpus(Sentence(("Bonn", str(c)), (Entity(0, 1, "LOC"),), id=f"c{n}") for n, c in enumerate(certainties))
+
+
+def chosen(tagger: Scripted, pool: Corpus, seed: int = 0, folder: Path | None = None, **settings: Any) -> Any:
+    training = Training(DEV, seed, None, folder, lambda: tagger, lambda: tagger)
+    return select(pool, SelfTraining(**settings), GOLD, training=training)
+
+
+def steps_of(result: Any) -> dict[str, float]:
+    return {sentence.id: round(1 / sentence.scores["self_training"]) for sentence in result.corpus}
+
+
+POOL = candidates(0.9, 0.5, 0.7, 0.1, 0.3)
+
+
+class TestStrategies:
+    @pytest.mark.parametrize(
+        ("strategy", "expected"),
+        [
+            ("easy_first", {"c0": 1, "c2": 1, "c1": 2, "c4": 2, "c3": 3}),
+            ("hard_first", {"c3": 1, "c4": 1, "c1": 2, "c2": 2, "c0": 3}),
+            ("all", dict.fromkeys(["c0", "c1", "c2", "c3", "c4"], 1)),
+        ],
+    )
+    def test_who_joins_when(self, strategy: str, expected: dict[str, int]) -> None:
+        result = chosen(Scripted([1, 2, 3, 4, 5]), POOL, strategy=strategy, per_step=2)
+        assert steps_of(result) == expected
+
+    def test_the_draw_is_proportional_to_the_exponential_of_the_certainty(self) -> None:
+        pool = candidates(1.0, 0.0)
+        draws = Counter(
+            next(iter(steps_of(chosen(Scripted([1, 2]), pool, seed, per_step=1, steps=1)))) for seed in range(600)
+        )
+        expected = math.e / (math.e + 1)
+        assert draws["c0"] / 600 == pytest.approx(expected, abs=0.06)
+
+    def test_the_order_of_the_candidates_does_not_matter(self) -> None:
+        script = [1, 2, 3]
+        one = chosen(Scripted(script), POOL, per_step=2, steps=2)
+        other = chosen(Scripted(script), Corpus(reversed(POOL.sentences)), per_step=2, steps=2)
+        assert steps_of(one) == steps_of(other)
+
+    def test_only_some_are_examined(self) -> None:
+        pool = candidates(*(number / 100 for number in range(100)))
+        result = chosen(Scripted([1, 2]), pool, strategy="easy_first", per_step=5, examined=20, steps=1)
+        assert len(result.corpus) == 5
+        assert {sentence.id for sentence in result.corpus} != {f"c{number}" for number in range(95, 100)}
+
+    def test_certainty_stays_in_the_scores(self) -> None:
+        result = chosen(Scripted([1, 2]), POOL, strategy="easy_first", per_step=1, steps=1)
+        assert result.corpus[0].scores == {"certainty": pytest.approx(0.9), "self_training": 1.0}
+
+    def test_passes_reach_the_tagger(self) -> None:
+        tagger = Scripted([1, 2])
+        chosen(tagger, POOL, steps=1, passes=3)
+        assert tagger.passes == [3]
+
+
+class TestTheEnd:
+    def test_the_best_step_is_kept(self) -> None:
+        result = chosen(Scripted([1, 5, 7, 6]), POOL, strategy="easy_first", per_step=1, patience=1)
+        assert steps_of(result) == {"c0": 1, "c2": 2}
+        assert result.tally.reasons == {"did not join up to the best step": 3}
+
+    def test_patience_waits_for_a_later_rise(self) -> None:
+        tagger = Scripted([1, 5, 4, 4, 7, 2])
+        result = chosen(tagger, POOL, strategy="easy_first", per_step=1, patience=3)
+        assert len(result.corpus) == 4
+        assert len(tagger.trainings) == 5
+
+    def test_where_nothing_helps_nothing_joins(self) -> None:
+        result = chosen(Scripted([5, 5, 4]), POOL, per_step=2)
+        assert result.tally.written == 0
+        assert result.tally.rejected == len(POOL)
+
+    def test_without_dev_all_steps_are_done_and_kept(self) -> None:
+        tagger = Scripted([0] * 9)
+        training = Training(tagger=lambda: tagger, new_tagger=lambda: tagger)
+        result = select(POOL, SelfTraining(per_step=1, steps=3), GOLD, training=training)
+        assert len(result.corpus) == 3
+
+    def test_a_threshold_keeps_the_first_steps(self) -> None:
+        settings = {"strategy": "easy_first", "per_step": 1, "steps": 3}
+        result = chosen(Scripted([1, 2, 3, 4]), POOL, threshold=0.5, **settings)
+        assert steps_of(result) == {"c0": 1, "c2": 2}
+        assert result.tally.reasons["joined after the first steps"] == 1
+
+    def test_no_candidates(self) -> None:
+        assert chosen(Scripted([1]), Corpus()).tally.read == 0
+
+
+class TestTraining:
+    def test_each_step_has_gold_and_all_that_joined(self) -> None:
+        tagger = Scripted([1, 2, 3])
+        chosen(tagger, POOL, strategy="easy_first", per_step=1, steps=2)
+        gold = [s.id for s in GOLD]
+        assert tagger.trainings == [[*gold, "c0"], [*gold, "c0", "c2"]]
+
+    def test_gold_is_repeated_up_to_its_share(self) -> None:
+        tagger = Scripted([1, 2])
+        chosen(tagger, candidates(*[0.5] * 16), strategy="all", gold_share=0.5)
+        assert len(tagger.trainings[0]) == 32
+
+    def test_from_scratch_or_from_the_weights_before(self) -> None:
+        for warm, starts in ((False, [0, 0]), (True, [0, 1])):
+            tagger = Scripted([1, 2, 3])
+            chosen(tagger, POOL, per_step=1, steps=2, warm_start=warm)
+            assert tagger.starts == starts
+
+    def test_relabelled_candidates_bear_the_tagger_s_labels_and_are_drawn_anew(self) -> None:
+        bare = Corpus(sentence.with_entities(()) for sentence in POOL)
+        tagger = Scripted([1, 2, 3])
+        result = chosen(tagger, bare, strategy="hard_first", per_step=2, steps=2, relabel=True)
+        assert [len(ids) - len(GOLD) for ids in tagger.trainings] == [2, 4]
+        assert {s.id for s in result.corpus} == {"c3", "c4", "c1", "c2"}
+        assert all(s.labels == ((0, 1, "LOC"),) for s in result.corpus)
+        assert all(reject.sentence.labels == () for reject in result.rejects)
+
+    def test_settings_that_cannot_work(self) -> None:
+        with pytest.raises(SettingsError, match=r"per_step is 1 or more; that examined .*gold_share lies in"):
+            SelfTraining(per_step=0, examined=-1, gold_share=1)
+        with pytest.raises(SettingsError, match='has no setting "stps"'):
+            SelfTraining(tagger={"stps": 3})
+
+    def test_asked_about_a_stranger(self) -> None:
+        selector = SelfTraining()
+        with pytest.raises(NerseryError, match="which it was not shown"):
+            selector.score(POOL)
+
+
+class TestResume:
+    SETTINGS = {"strategy": "easy_first", "per_step": 1, "steps": 4, "patience": 4}  # noqa: RUF012
+    SCRIPT = [1, 2, 3, 4, 5]  # noqa: RUF012
+
+    @pytest.fixture(autouse=True)
+    def _loads_scripted_taggers(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def load(folder: Path) -> Scripted:
+            return replace(self.tagger, done=int((folder / "done").read_text()))
+
+        monkeypatch.setattr("nersery.select.self_training.load_tagger", load)
+
+    def test_goes_on_at_the_step_that_was_not_finished(self, tmp_path: Path) -> None:
+        whole = chosen(Scripted(self.SCRIPT), POOL, **self.SETTINGS)
+        self.tagger = Scripted(self.SCRIPT, fail_at=2)
+        with pytest.raises(KeyboardInterrupt):
+            chosen(self.tagger, POOL, folder=tmp_path, **self.SETTINGS)
+        done = list(self.tagger.trainings)
+        self.tagger.fail_at = -1
+        again = chosen(self.tagger, POOL, folder=tmp_path, **self.SETTINGS)
+        assert again == whole
+        assert self.tagger.trainings[: len(done)] == done
+        assert len(self.tagger.trainings) == 4, "no finished step was trained again"
+
+    def test_history_tells_of_all_steps(self, tmp_path: Path) -> None:
+        self.tagger = Scripted(self.SCRIPT)
+        selector = SelfTraining(**self.SETTINGS)
+        training = Training(DEV, 0, None, tmp_path, lambda: self.tagger, lambda: self.tagger)
+        select(POOL, selector, GOLD, training=training)
+        history = json.loads(json.dumps(selector.history))
+        assert [step["joined"] for step in history["steps"]] == [0, 1, 1, 1, 1]
+        assert [step["sentences"] for step in history["steps"]] == [4, 5, 6, 7, 8]
+        assert history["best"] == 4
+        f1s = [step["dev_f1"] for step in history["steps"]]
+        assert f1s == sorted(f1s)
+        assert len(list(tmp_path.glob("tagger-*"))) == 1, "the taggers of earlier steps take no room"
+
+    def test_another_job_s_state_is_refused(self, tmp_path: Path) -> None:
+        self.tagger = Scripted(self.SCRIPT)
+        chosen(self.tagger, POOL, folder=tmp_path, **self.SETTINGS)
+        for pool, settings in ((POOL, {"passes": 3}), (candidates(0.1), {})):
+            with pytest.raises(SettingsError, match="other settings or data"):
+                chosen(Scripted(self.SCRIPT), pool, folder=tmp_path, **{**self.SETTINGS, **settings})
+
+    def test_a_damaged_state_is_named(self, tmp_path: Path) -> None:
+        (tmp_path / "state.json").write_text("[]")
+        with pytest.raises(NerseryError, match="is damaged"):
+            chosen(Scripted(self.SCRIPT), POOL, folder=tmp_path)

@@ -1,0 +1,142 @@
+"""Arms that label raw text, join others, or weigh gold sentences, from the recipe to the report."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery import Sentence, io
+from nersery.errors import DataError, SettingsError
+from nersery.recipe import load
+from nersery.runs import Run
+from tests.standins import sentences, write_recipe
+
+JOINED = """
+[[augment]]
+name = "teacher"
+method = "tagger_labels"
+select = []
+[[augment]]
+name = "all"
+join = ["one", "teacher"]
+select = [{ method = "self_training", strategy = "easy_first", per_step = 4, steps = 2 }]
+[[augment]]
+name = "zero-shot"
+method = "tagger_labels"
+gold_copies = 0
+[[augment]]
+name = "balanced"
+join = ["teacher"]
+gold_share = 0.75
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: list[tuple[int, int]]) -> Path:
+    path = write_recipe(tmp_path)
+    io.write([s.with_entities(()) for s in sentences(30, start=300)], tmp_path / "wild.txt")
+    text = path.read_text("utf-8").replace("[sample]", 'raw = "wild.txt"\n[sample]')
+    path.write_text(text + JOINED, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def execute(*overrides: str) -> dict[str, dict[str, Any]]:
+    report = Run(load("recipe.toml", overrides), Path("run"), quiet=True).execute()
+    return {arm["name"]: arm for arm in report["arms"]}
+
+
+def kept(name: str, file: str = "train.jsonl") -> list[Sentence]:
+    return list(io.read(f"run/seed-0/{name}/{file}"))
+
+
+@pytest.mark.usefixtures("folder")
+class TestRuns:
+    def test_raw_text_is_labelled_and_trained_on_beside_gold(self) -> None:
+        arms = execute()
+        labelled = [s for s in kept("teacher") if s.id.startswith("wild:")]
+        assert [s.text for s in labelled] == [s.text for s in sentences(30, start=300)]
+        assert any(s.entities for s in labelled)
+        assert all(s.origin and s.origin.method == "tagger_labels" for s in labelled)
+        assert arms["teacher"]["train_sentences"] == [16 + 30]
+        assert arms["teacher"]["method"] == "tagger_labels"
+        assert arms["teacher"]["generation"]["read"] == 30
+
+    def test_labels_of_the_raw_file_are_not_looked_at(self) -> None:
+        execute()
+        plain = kept("teacher")
+        io.write(sentences(30, start=300), "wild.jsonl")
+        Run(load("recipe.toml", ["data.raw=wild.jsonl"]), Path("other"), quiet=True).execute()
+        other = io.read("other/seed-0/teacher/train.jsonl")
+        assert [s.labels for s in other] == [s.labels for s in plain]
+
+    def test_joined_arms_are_selected_from_together(self) -> None:
+        arms = execute()
+        pool = {s.id for s in kept("all", "generated.jsonl")}
+        assert pool == {s.id for name in ("one", "teacher") for s in kept(name)} - {s.id for s in kept("gold")}
+        assert arms["all"]["method"] == "join"
+        assert arms["all"]["settings"]["join"] == ["one", "teacher"]
+        assert arms["all"]["generation"]["read"] == arms["all"]["selection"][0]["read"] == len(pool)
+        history = json.loads(Path("run/seed-0/all/1-self_training.history.json").read_text())
+        assert history["steps"][0]["sentences"] == 16
+
+    def test_without_gold(self) -> None:
+        arms = execute()
+        assert arms["zero-shot"]["train_sentences"] == [30]
+        assert {s.id.split(":")[0] for s in kept("zero-shot")} == {"wild"}
+
+    def test_gold_is_repeated_to_its_share(self) -> None:
+        arms = execute()
+        assert arms["balanced"]["train_sentences"] == [16 * 6 + 30]
+        assert len(kept("balanced")) == 16 + 30, "the corpus has each sentence once"
+
+    def test_the_same_again_after_a_kill_in_the_middle(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        whole = execute()
+        before = {path: path.read_bytes() for path in Path("run").rglob("*.jsonl")}
+        for name in (
+            "report.json",
+            "seed-0/all/result.json",
+            "seed-0/all/1-self_training.jsonl",
+            "seed-0/all/1-self_training.jsonl.rejects.jsonl",
+        ):
+            Path("run", name).unlink()
+        assert execute() == whole
+        assert {path: path.read_bytes() for path in Path("run").rglob("*.jsonl")} == before
+
+    def test_ids_that_train_has_too_are_refused(self) -> None:
+        io.write([sentences(1)[0]], "train.txt")
+        with pytest.raises(DataError, match="1 ids stand in train too, among them 'train:1'"):
+            execute("data.raw=train.txt")
+
+    def test_a_leak_from_test_is_noted(self) -> None:
+        io.write(sentences(3, start=200), "wild.txt")
+        run = Run(load("recipe.toml"), Path("run"), quiet=True)
+        run.check()
+        assert any(note.startswith("3 of 3 raw sentences also stand in test, word for word") for note in run.notes)
+
+
+@pytest.mark.usefixtures("folder")
+class TestWrongRecipes:
+    @pytest.mark.parametrize(
+        ("overrides", "message"),
+        [
+            (['data.raw=""'], 'augment "teacher" labels raw text: name a file of it as raw in [data]'),
+            (["augment.teacher.copies=2"], "copies is for methods that make sentences of gold ones"),
+            (["augment.all.join=[]"], "join is empty, expected names of arms above it"),
+            (["augment.all.join=one"], "join is 'one', expected a list of names"),
+            (['augment.all.join=["on"]'], "join is 'on', expected an arm above it; did you mean \"one\""),
+            (['augment.all.join=["one", "both"]'], '"one" and "both" have the same method, mention_replacement'),
+            (["augment.all.on=one"], "join takes what other arms kept, so it goes without on"),
+            (["augment.all.rate=0.3"], "join takes what other arms kept, so it goes without rate"),
+            (["augment.balanced.gold_share=1"], "gold_share is 1, expected a number in [0, 1)"),
+            (["augment.balanced.gold_copies=0"], "gold_share is above 0 and gold_copies is 0"),
+            (["augment.teacher.gold_copies=-1"], "gold_copies is -1, expected a whole number, 0 or more"),
+        ],
+    )
+    def test_problems(self, overrides: list[str], message: str) -> None:
+        with pytest.raises(SettingsError) as caught:
+            load("recipe.toml", overrides)
+        assert message in str(caught.value)
