@@ -20,8 +20,9 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ import nersery
 from nersery import io, registry
 from nersery.annotate.base import Annotator
 from nersery.annotate.base import step as annotate_step
-from nersery.arms import Arm, MethodSettings
+from nersery.arms import GOLD, Arm, MethodSettings
 from nersery.augment.base import Augmenter, tasks
 from nersery.augment.base import step as augment_step
 from nersery.data import Corpus, Sentence
@@ -169,14 +170,13 @@ class Run:
                 _remove(self.path(seed, arm, "tagger"))
 
     def _run_arm(self, seed: int, arm: Arm) -> None:
-        gold, dev = self.sampled(seed)
+        gold = self.sampled(seed)[0]
         kept = self._kept(seed, arm, gold)
         if not arm.is_baseline and len(kept) == len(self._kept_before(seed, arm, gold)):
             self._say(f"note: {arm.name}, seed {seed}: nothing was kept, so this is {arm.on or 'gold only'}")
-        copies = max(arm.gold_copies, copies_for_share(len(gold), len(kept), arm.gold_share)) if arm.gold_copies else 0
-        train = [*gold.sentences * copies, *kept]
-        io.write([*(gold if copies else ()), *kept], self.path(seed, arm, "train.jsonl"))
-        tagger, history = self.tagger(seed, arm, train, dev)
+        train = _weighed(arm, gold, kept)
+        io.write([*(gold if arm.gold_copies else ()), *kept], self.path(seed, arm, "train.jsonl"))
+        tagger, history = self.tagger(seed, arm, train)
         result: dict[str, Any] = {
             "scores": self._scores(self._predict(seed, arm, tagger)),
             "train_sentences": len(train),
@@ -248,7 +248,9 @@ class Run:
             return self._joined(seed, arm), list
         method = _method(arm.method)
         with self._progress(seed, arm, "learn") as progress:
-            method.fit(start, self._training(seed, progress, folder))
+            method.fit(start, self._training(seed, arm, progress, folder))
+            if isinstance(method, Annotator):
+                method.survey(self.corpora["raw"])
         if isinstance(method, Annotator):
             return self.corpora["raw"], annotate_step(method)
         return list(tasks(start, arm.copies)), augment_step(method, seed)
@@ -259,10 +261,10 @@ class Run:
         kept = (sentence for name in arm.join for sentence in self._kept(seed, self.recipe.arm(name), gold))
         return list({sentence.id: sentence for sentence in kept}.values())
 
-    def _training(self, seed: int, progress: Progress, folder: Path) -> Training:
+    def _training(self, seed: int, arm: Arm, progress: Progress, folder: Path) -> Training:
         """What a method or selector is given that trains a model."""
         dev = self.sampled(seed)[1]
-        return Training(dev, seed, progress, folder, self._gold_tagger(seed), self._new_tagger)
+        return Training(dev, seed, progress, folder, partial(self._tagger_before, seed, arm), self._new_tagger)
 
     def _select(self, seed: int, arm: Arm, start: Corpus, candidates: Corpus) -> Corpus:
         for number, settings in enumerate(arm.select, start=1):
@@ -272,7 +274,7 @@ class Run:
                 selector: Selector = registry.create("select", settings.method, settings.settings)
                 held_out = [*self.corpora["dev"], *self.corpora["test"]]
                 with self._progress(seed, arm, f"{settings.method}: learn") as progress:
-                    selector.fit(start, held_out=held_out, training=self._training(seed, progress, training))
+                    selector.fit(start, held_out=held_out, training=self._training(seed, arm, progress, training))
                     selector.survey(candidates)
                 if selector.history:
                     _write_json(path.with_suffix(".history.json"), dict(selector.history))
@@ -287,19 +289,18 @@ class Run:
         tagger: Tagger = registry.create("tagger", self.recipe.tagger.method, self.recipe.tagger.settings)
         return tagger
 
-    def _gold_tagger(self, seed: int) -> Callable[[], Tagger]:
-        """What gives the baseline's tagger, for methods and selectors that ask for one."""
-        return lambda: self.tagger(seed, self.recipe.arms[0], *self.sampled(seed))[0]
+    def _tagger_before(self, seed: int, arm: Arm) -> Tagger:
+        """The tagger of the arm that this one goes on from, or the baseline's: for methods that ask for one."""
+        before, gold = self.recipe.arm(arm.on or GOLD), self.sampled(seed)[0]
+        return self.tagger(seed, before, _weighed(before, gold, self._kept(seed, before, gold)))[0]
 
-    def tagger(
-        self, seed: int, arm: Arm, train: Sequence[Sentence], dev: Sequence[Sentence]
-    ) -> tuple[Tagger, dict[str, Any]]:
+    def tagger(self, seed: int, arm: Arm, train: Sequence[Sentence]) -> tuple[Tagger, dict[str, Any]]:
         """An arm's tagger and the course of its training; trained when it is not there."""
         folder, training = self.path(seed, arm, "tagger"), self.path(seed, arm, "tagger.training")
         if not folder.exists():
             tagger = self._new_tagger()
             with self._progress(seed, arm, "train") as progress:
-                tagger.fit(train, dev, seed=seed, progress=progress, folder=training)
+                tagger.fit(train, self.sampled(seed)[1], seed=seed, progress=progress, folder=training)
             unfinished = _unfinished(folder)
             shutil.rmtree(unfinished, ignore_errors=True)
             tagger.save(unfinished)
@@ -333,6 +334,12 @@ class Run:
     def _say(self, text: str) -> None:
         if not self.quiet:
             print(text, file=sys.stderr, flush=True)
+
+
+def _weighed(arm: Arm, gold: Corpus, kept: Sequence[Sentence]) -> list[Sentence]:
+    """What an arm's tagger is trained on: gold as often as the arm says, and what it kept."""
+    copies = max(arm.gold_copies, copies_for_share(len(gold), len(kept), arm.gold_share)) if arm.gold_copies else 0
+    return [*gold.sentences * copies, *kept]
 
 
 def _method(settings: MethodSettings) -> Augmenter | Annotator:

@@ -31,6 +31,9 @@ class Annotator(ABC):
             MissingResourceError: Naming it.
         """
 
+    def survey(self, corpus: Iterable[Sentence]) -> None:  # noqa: B027 - only some annotators need it
+        """Read all sentences that are going to be labelled, in order; called once, after `fit`."""
+
     @abstractmethod
     def annotate(self, sentences: Sequence[Sentence]) -> Sequence[Sentence | Reject]:
         """For each sentence, in order, the same words under the annotator's labels, or why there are none.
@@ -71,10 +74,12 @@ def annotate(
     """Fit an annotator and label sentences, in memory.
 
     Args:
-        corpus: The sentences to label.
+        corpus: The sentences to label; read twice, so not a one-way iterator.
         gold: What the annotator learns from; some need none.
         training: For annotators that train a model.
         batch_size: Sentences handed to the annotator at once; it changes speed, never results.
     """
+    loop.refuse_one_way(corpus)
     annotator.fit(gold, training)
+    annotator.survey(corpus)
     return loop.collect(loop.run(corpus, step(annotator), batch_size=batch_size))

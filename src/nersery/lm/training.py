@@ -21,6 +21,7 @@ from nersery import __version__
 from nersery.errors import DataError, SettingsError
 from nersery.lm.checkpoint import Checkpoint, Tensors, opened, put_weights, restore, snapshot, weights_of
 from nersery.lm.load import Precision, autocast
+from nersery.lm.memory import give_back
 from nersery.progress import Progress
 
 Example = TypeVar("Example")
@@ -148,7 +149,10 @@ def train(
             batches = islice(_batches(len(examples), plan.batch_size, seed), training.step, training.total)
             training.run(_drawn(examples, batches, draw), loss_of, evaluate, progress, checkpoint)
     model.eval()
-    return History(tuple(training.evaluations), training.best, training.step)
+    history = History(tuple(training.evaluations), training.best, training.step)
+    del training
+    give_back()
+    return history
 
 
 @dataclass
