@@ -18,11 +18,36 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import typer
 
 from nersery import recipe, registry, sampling, tags
-from nersery.cli import app, corpora, methods, models, quality, recipes, suggestions, templates
+from nersery.cli import (
+    agreement,
+    app,
+    corpora,
+    labels,
+    methods,
+    models,
+    parallel,
+    publishing,
+    quality,
+    recipes,
+    suggestions,
+    templates,
+)
 
 FOLDER = Path(__file__).parent
 NOTICE = "<!-- Written by docs/generate.py. Change the docstrings instead, then run: make docs -->"
-COMMAND_MODULES = (corpora, methods, models, quality, recipes, suggestions, templates)
+COMMAND_MODULES = (
+    agreement,
+    corpora,
+    labels,
+    methods,
+    models,
+    parallel,
+    publishing,
+    quality,
+    recipes,
+    suggestions,
+    templates,
+)
 """They are imported because that adds their commands."""
 
 KINDS: Mapping[str, tuple[str, str]] = {
@@ -30,6 +55,10 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "Augmentation",
         "Make new labelled sentences out of labelled ones. In a recipe: `[[augment]]` with `method = …`; alone: "
         "[`nersery augment`](commands.md#nersery-augment).",
+    ),
+    "annotate": (
+        "Annotation",
+        "Label raw text: [`nersery annotate`](commands.md#nersery-annotate).",
     ),
     "select": (
         "Selection",
@@ -157,14 +186,15 @@ def arguments(text: str) -> dict[str, str]:
 def type_text(hint: Any) -> str:
     """A setting's type in words; what may be left out says so by its default.
 
-    >>> type_text(int | None), type_text(Literal["a", "b"]), type_text(dict[str, str])
-    ('whole number', '`"a"` or `"b"`', 'table of text')
+    >>> type_text(int | None), type_text(Literal["a", "b"]), type_text(dict[str, str]), type_text(list[str] | None)
+    ('whole number', '`"a"` or `"b"`', 'table of text', 'list of text')
     """
     if get_origin(hint) is Literal:
         *others, last = map(code, get_args(hint))
         return f"{', '.join(others)} or {last}"
-    if get_origin(hint) is dict:
-        return f"table of {type_text(get_args(hint)[1])}"
+    if get_origin(hint) in (dict, list):
+        kind = "table" if get_origin(hint) is dict else "list"
+        return f"{kind} of {type_text(get_args(hint)[-1])}"
     members = [member for member in get_args(hint) if member is not NoneType]
     return " or ".join(map(type_text, members)) if members else PLAIN_TYPES.get(hint, str(hint))
 
@@ -175,7 +205,7 @@ def _presets() -> str:
         settings = ", ".join(f"`{key} = {json.dumps(value)}`" for key, value in preset.items() if key != "description")
         rows.append((f"`{name}`", preset["description"], settings))
     introduction = (
-        "The papers' settings of the transformer tagger: `preset = …` under `[tagger]`, or "
+        "The papers' settings of their taggers: `preset = …` under `[tagger]`, or "
         "`nersery train --preset`. Settings beside a preset win."
     )
     return f"## Tagger presets\n\n{introduction}\n\n{table(('preset', 'of', 'settings'), rows)}"

@@ -106,7 +106,7 @@ def serve() -> None:
     from transformers import AutoModelForTokenClassification, AutoTokenizer  # noqa: F401
     from transformers.models.bert import modeling_bert  # noqa: F401
 
-    from nersery.cli import corpora, methods, models, recipes  # noqa: F401
+    from nersery.cli import corpora, labels, methods, models, recipes  # noqa: F401
     from nersery.lm import checkpoint
     from tests.standins import register
 

@@ -1,8 +1,11 @@
 from __future__ import annotations
 
+import copy
+import re
+
 import pytest
 
-from nersery.definitions import OUTSIDE, _defaults, check_texts, definition, description, is_known
+from nersery.definitions import OUTSIDE, _defaults, check_texts, definition, description, is_known, question
 from nersery.errors import SettingsError
 
 SETS = {
@@ -17,16 +20,19 @@ SETS = {
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_every_type_of_the_common_sets_has_both_texts_of_its_own(name: str) -> None:
+def test_every_type_of_the_common_sets_has_texts_of_its_own(name: str) -> None:
     types = SETS[name].split()
     assert all(map(is_known, types))
-    for said in (description, definition):
+    for said in (description, definition, question):
         assert len({said(type_, {}) for type_ in types}) == len(types), "two types must not be told alike"
 
 
 def test_defaults_are_a_few_words_each() -> None:
-    for name, texts in _defaults().items():
-        assert texts.keys() == {"description", "definition"}, name
+    for name, texts in copy.deepcopy(_defaults()).items():
+        assert texts.keys() == {"description", "definition", "question"}, name
+        asked = texts.pop("question")
+        assert re.fullmatch(r"[A-Z][^?]+\?", asked), name
+        assert 4 <= len(asked.split()) <= 20, f"{name}: it stands in front of every sentence"
         assert 1 <= len(texts["description"].split()) <= 4, name
         assert 2 <= len(texts["definition"].split()) <= 20, f"{name}: a short window has to hold it"
         for text in (*texts.values(), OUTSIDE):
@@ -65,6 +71,17 @@ def test_the_user_s_texts_go_before_the_defaults() -> None:
 def test_an_unknown_type_is_told_by_its_name(type_: str, name: str) -> None:
     assert not is_known(type_)
     assert definition(type_, {}) == description(type_, {}) == name
+
+
+def test_a_question_is_the_user_s_or_made_of_what_is_known() -> None:
+    assert question("PER", {}) == "Who is the named person or family mentioned in texts?"
+    assert question("PER", {"PER": "head of state"}) == "Which head of state is mentioned in texts?"
+    assert question("SuperConductor", {}) == "Which super conductor is mentioned in texts?"
+
+
+@pytest.mark.parametrize("asked", ["Who leads?", "कौन है ?", "من هو؟", "誰ですか？", "Ποιος είναι;"])
+def test_a_question_of_the_user_s_is_asked_as_it_is(asked: str) -> None:
+    assert question("PER", {"PER": f" {asked}\n"}) == asked
 
 
 @pytest.mark.parametrize("empty", ["", " ", "\t\n"])

@@ -20,7 +20,20 @@ import typer
 
 from nersery import Corpus, Entity, Sentence, io, recipe, registry, sampling, tags
 from nersery.augment.base import Augmenter, augment
-from nersery.cli import app, corpora, methods, models, quality, recipes, suggestions, templates  # noqa: F401 - they add their commands
+from nersery.cli import (  # noqa: F401 - they add their commands
+    agreement,
+    app,
+    corpora,
+    labels,
+    methods,
+    models,
+    parallel,
+    publishing,
+    quality,
+    recipes,
+    suggestions,
+    templates,
+)
 from nersery.overrides import EXAMPLE_PREFIX, settings_of
 
 ROOT = Path(__file__).parent.parent
@@ -28,7 +41,7 @@ PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 INLINE = re.compile(r"`(nersery [a-z][^`]*)`")
-KINDS = {"augment": "augment", "select": "select", "train": "tagger"}
+KINDS = {"augment": "augment", "annotate": "annotate", "select": "select", "train": "tagger"}
 GROUP: Any = typer.main.get_command(app)
 
 

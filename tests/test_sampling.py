@@ -14,7 +14,7 @@ from iterstrat.ml_stratifiers import IterativeStratification
 
 from nersery import Corpus, Entity, Sentence
 from nersery.errors import SettingsError
-from nersery.sampling import PROTOCOLS, sample, sample_languages
+from nersery.sampling import PROTOCOLS, id_list, sample, sample_languages
 
 
 def corpus_of(kinds):
@@ -175,6 +175,24 @@ def test_every_type_finds_dense_sentences_when_the_sample_is_small():
 def test_every_type_says_how_many_sentences_it_takes():
     with pytest.raises(SettingsError, match=r"each of 3 types \(A, B, C\): that takes 3 sentences"):
         sample(corpus_of([["A"], ["B"], ["C"], ["A"]]), 2, "every_type")
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_type_gives_the_sizes_of_promptda_one_within_the_other(seed):
+    """S, M and L; the curves of a paper's figure are then of more and more of the same data."""
+    corpus = skewed(4, 800)
+    small, medium, large = (sample(corpus, size, "every_type", seed=seed) for size in (50, 150, 500))
+    assert (len(small), len(medium), len(large)) == (50, 150, 500)
+    assert small.types == corpus.types
+    assert {*ids(small)} < {*ids(medium)} < {*ids(large)}
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_sample_can_be_found_again_by_the_ids_that_were_written_down(protocol):
+    corpus = skewed(1)
+    chosen = sample(corpus, 50, protocol, seed=2)
+    listed = id_list(chosen).splitlines()
+    assert [corpus.by_id[id_] for id_ in listed] == list(chosen)
 
 
 def test_every_type_without_types_is_random():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from importlib import resources
 
@@ -12,6 +12,8 @@ from nersery.errors import SettingsError
 
 OUTSIDE = "other"
 """What is said of a word that belongs to no entity."""
+QUESTION_MARKS = ("?", "؟", "？", ";")
+"""Ends of questions; Greek ends them with a semicolon."""
 
 
 def description(type: str, own: Mapping[str, str]) -> str:
@@ -38,6 +40,19 @@ def definition(type: str, own: Mapping[str, str]) -> str:
     return _said_of(type, own, "definition")
 
 
+def question(type: str, own: Mapping[str, str]) -> str:
+    """What to ask of a text to find its mentions of a type.
+
+    Args:
+        own: The user's definitions, which go before the defaults; one that ends in a question mark is asked as it is.
+
+    >>> question("PER", {}), question("GENE", {"GENE": "gene of a plant"})
+    ('Who is the named person or family mentioned in texts?', 'Which gene of a plant is mentioned in texts?')
+    """
+    said = _said_of(type, own, "question").strip()
+    return said if said.endswith(QUESTION_MARKS) else f"Which {said} is mentioned in texts?"
+
+
 def check_texts(texts: Mapping[str, str], setting: str) -> None:
     """Refuse descriptions or definitions that say nothing.
 
@@ -46,6 +61,19 @@ def check_texts(texts: Mapping[str, str], setting: str) -> None:
     """
     if empty := [name for name, text in texts.items() if not text.split()]:
         raise SettingsError(f"{setting} says nothing of {', '.join(empty)}: expected a few words for each")
+
+
+def check_types(types: Iterable[str], setting: str) -> None:
+    """Refuse names that no entity can bear as its type.
+
+    Raises:
+        SettingsError: Naming the first.
+    """
+    for name in types:
+        if not name or name != name.strip() or any(mark in name for mark in "\t\n\r"):
+            raise SettingsError(
+                f"{setting} has the type {name!r}: expected a name without tabs, line breaks or outer spaces"
+            )
 
 
 def is_known(type: str) -> bool:

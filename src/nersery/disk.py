@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import secrets
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -54,6 +56,21 @@ def write_atomic(path: Path, text: str) -> None:
     temporary = path.with_name(path.name + ".tmp")
     temporary.write_bytes(text.encode())
     os.replace(temporary, path)
+
+
+@contextlib.contextmanager
+def replaced_folder(folder: Path) -> Iterator[Path]:
+    """A new folder that takes the place of one when everything is in it; made at once, to fail before the work."""
+    unfinished, old = (folder.with_name(f"{folder.name}.{end}-{secrets.token_hex(4)}") for end in ("part", "old"))
+    unfinished.mkdir(parents=True)
+    try:
+        yield unfinished
+        if folder.exists():
+            folder.rename(old)
+        unfinished.rename(folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 class _Absent:

@@ -72,6 +72,12 @@ class Tally:
         else:
             self.written += 1
 
+    def include(self, other: Tally) -> None:
+        """Count what another tally has counted."""
+        self.read += other.read
+        self.written += other.written
+        self.reasons.update(other.reasons)
+
     def as_dict(self) -> dict[str, Any]:
         """For JSON; reasons by falling count."""
         return {
@@ -167,6 +173,7 @@ class FileJob:
         encode_reject: A reject as one line of text.
         fingerprint: Whatever the result depends on (inputs, settings, seed, versions), as JSON values.
         header: Text in front of the first sentence.
+        blank: Text in the place of a reject, for an output that goes line by line with other files.
     """
 
     target: Path
@@ -174,6 +181,7 @@ class FileJob:
     encode_reject: Callable[[Reject], str]
     fingerprint: Mapping[str, Any]
     header: str = ""
+    blank: str = ""
 
     @property
     def part(self) -> Path:
@@ -275,6 +283,7 @@ class FileJob:
                 journal.tally.add(outcome)
                 if isinstance(outcome, Reject):
                     rejects.write(self.encode_reject(outcome).encode())
+                    output.write(self.blank.encode())
                 else:
                     output.write(self.encode(outcome).encode())
                 if number % batch_size == 0 and time.monotonic() - saved >= CHECKPOINT_SECONDS:

@@ -125,6 +125,7 @@ def _arm(run: Run, arm: Arm) -> dict[str, Any]:
         "diversity": _diversity(run, arm),
         "errors": _errors(run, arm),
         "training": [result["training"] for result in results],
+        "self_training": _self_training(run, arm),
         "against_gold": None,
     }
     if not arm.is_baseline:
@@ -173,6 +174,17 @@ def _errors(run: Run, arm: Arm) -> dict[str, Any]:
             per_type.setdefault(type_, Counter()).update(counts)
     counted = {type_: dict(per_type[type_]) for type_ in sorted(per_type)}
     return {**found[0].as_dict(SHOWN_MISTAKES), "per_type": counted}
+
+
+def _self_training(run: Run, arm: Arm) -> list[dict[str, Any]]:
+    """The steps of the arm's self-training for each seed, in the form of a tagger's training; empty without one."""
+    courses = []
+    for number, selector in enumerate(arm.select, start=1):
+        for seed in run.recipe.seeds if selector.method == "self_training" else ():
+            history = json.loads(run.path(seed, arm, f"{number}-self_training.history.json").read_text("utf-8"))
+            evaluations = [{"step": step, "score": one["dev_f1"]} for step, one in enumerate(history["steps"])]
+            courses.append({"seed": seed, "best_step": history["best"], "evaluations": evaluations, **history})
+    return courses
 
 
 def _summary(values: Iterable[float]) -> dict[str, Any]:

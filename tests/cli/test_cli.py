@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,7 +16,22 @@ import pytest
 from typer.testing import CliRunner
 
 from nersery import Entity, Sentence, io
-from nersery.cli import app, corpora, methods, models, quality, recipes, suggestions, templates  # noqa: F401 - they add their commands
+from nersery.cli import (  # noqa: F401 - they add their commands
+    agreement,
+    app,
+    corpora,
+    labels,
+    methods,
+    models,
+    parallel,
+    publishing,
+    quality,
+    recipes,
+    suggestions,
+    templates,
+)
+from nersery.io.pharaoh import format_links
+from nersery.links import Link, Links
 from nersery.loop import FileJob
 from tests.forks import Server
 from tests.standins import environment, files, sentences, tiny, write_data, write_recipe
@@ -25,7 +40,7 @@ COMMANDS = {
     command.name or str(getattr(command.callback, "__name__", "")): command for command in app.registered_commands
 }
 AUGMENT = ("--method", "mention_replacement")
-FILELESS = ("stats", "list", "evaluate", "suggest", "novelty", "quality", "templates")
+FILELESS = ("stats", "list", "evaluate", "agree", "suggest", "novelty", "quality", "templates")
 """Commands that write no file."""
 
 
@@ -145,10 +160,23 @@ def prepare(folder: Path, example: list[str], tiny_model: str, tagger: Path) -> 
     for name in ("predicted", "better"):
         io.write(test, f"{name}.jsonl")
     io.write([sentence.with_entities(()) for sentence in test], "baseline.jsonl")
+    for name in ("anna", "bela"):
+        io.write(test, f"{name}.conll")
+    Path("about.toml").write_text('license = "cc0-1.0"\n[[sources]]\nname = "here"\n')
     if example[0] in ("select", "novelty", "quality"):
         assert call("augment", "train.conll", "more.jsonl", *AUGMENT).code == 0
+    if example[0] in ("align", "project"):
+        for name in ("text.en", "text.de"):
+            io.write(sentences(120), name, format="text")
+    if example[0] == "project":
+        Path("en-de.links").write_text("".join(f"{format_links(identity(s))}\n" for s in sentences(120)))
     if example[0] == "quality":
         Path("kept.jsonl").write_bytes(Path("more.jsonl").read_bytes())
+
+
+def identity(sentence: Sentence) -> Links:
+    """Links of each word with the one in its place."""
+    return tuple(Link(place, place) for place in range(len(sentence)))
 
 
 # --- quickness ------------------------------------------------------------------------------------------------
@@ -406,7 +434,6 @@ class TestExitCodes:
             (2, ["run", "dmeo"], 'did you mean "demo"'),
             (2, ["run", "demo", "--set", "tagger.stepz=3"], 'did you mean "steps"'),
             (3, ["stats", "train.con"], "the folder has train.conll"),
-            (3, ["stats", "."], "this is a folder, expected a file"),
             (3, ["evaluate", "test.conll", "dev.conll"], "none of the 12 gold ids is among the 6 predicted ones"),
             (3, ["run", "demo", "--check", "--set", "data.dev=nothing.conll"], "there is no such file"),
             (4, ["predict", "./nothing", "train.conll", "x.jsonl"], "./nothing is no tagger"),
@@ -536,6 +563,16 @@ class TestOutputs:
             assert "--ids names an output" in result.err
         assert call(*sample, "new/ids.txt").code == 0
         assert Path("new/ids.txt").read_text().splitlines() == [s.id for s in io.read("x.jsonl")]
+
+    def test_a_sample_of_each_language(self):
+        both = [replace(s, id=f"{n}/{i}", language=n) for n in ("en", "hi") for i, s in enumerate(sentences(6))]
+        io.write(both, "both.jsonl")
+        size = ("--size", "2", "--protocol", "random", "--each-language")
+        assert call("sample", "both.jsonl", "x.jsonl", *size).code == 0
+        assert [sentence.language for sentence in io.read("x.jsonl")] == ["en", "en", "hi", "hi"]
+        result = call("sample", "both.jsonl", "y.jsonl", "--size", "7", "--each-language")
+        assert result.code == 2
+        assert "en: cannot sample 7 of 6 sentences" in result.err
 
     @pytest.mark.parametrize("name", [".", "thesis", "my.conll"])
     def test_train_never_overwrites_what_is_no_tagger(self, name: str):

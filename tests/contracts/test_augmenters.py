@@ -36,6 +36,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "cbt": {"model": fakes.LABELS, "words": 2},
     "code_mixing": {"rate": 0.7, "vectors": VECTORS},
     "daga": {},
+    "eda": {"operations": ["synonyms", "insertion", "shuffle", "swap", "deletion"], "table": TABLE},
     "flipda": {"model": fakes.FLIPPED, "tagger": "fake", "candidates": 3},
     "label_conditioned": {"model": fakes.DEFINITIONS, "words": 2},
     "label_wise_token_replacement": {"rate": 0.5},

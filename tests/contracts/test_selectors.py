@@ -10,6 +10,7 @@ import pytest
 from nersery import Corpus, Entity, Sentence, loop, registry
 from nersery.lm.causal import Likelihood
 from nersery.select.agreement import Agreement
+from nersery.select.alignment_quality import AlignmentQuality
 from nersery.select.base import Selector, step
 from nersery.select.duplicates import Duplicates
 from nersery.select.perplexity import Perplexity
@@ -18,6 +19,7 @@ from nersery.training import Training
 
 SELECTORS: dict[str, Callable[[], Selector]] = {
     "agreement": Agreement,
+    "alignment_quality": lambda: AlignmentQuality(threshold=0.14, keep=1.0, empty_rate=1.0),
     "duplicates": Duplicates,
     "perplexity": Perplexity,
     "self_training": lambda: SelfTraining(per_step=2, steps=1),
@@ -55,6 +57,13 @@ class Counter:
 @pytest.fixture(autouse=True)
 def _no_model_is_opened(monkeypatch):
     monkeypatch.setattr("nersery.lm.perplexity.open_scorer", lambda *args, **settings: Counter())
+
+
+@pytest.fixture(autouse=True)
+def _sentences_have_a_quality(monkeypatch):
+    """As if they were projected: the lower, the higher the number of the last word is."""
+    quality = "nersery.select.alignment_quality.quality_of"
+    monkeypatch.setattr(quality, lambda sentence: 1 / float(sentence.words[-1].split(".")[1]))
 
 
 def sentence(id, text):

@@ -83,7 +83,26 @@ def arm(name: str, f1: list[float], sentences: list[int], steps: int = 300) -> d
         "per_type": per_type(center, rng, len(f1)), "train_sentences": sentences,
         "new_entities": [2 * (number - 100) for number in sentences],
         "diversity": {"entity": None, "non_entity": None, "length": None},
-        "training": training(center, rng, SEEDS[: len(f1)], steps), "against_gold": None,
+        "errors": errors(), "training": training(center, rng, SEEDS[: len(f1)], steps), "against_gold": None,
+    }  # fmt: skip
+
+
+def errors() -> dict[str, Any]:
+    """Of each type some mistakes of each kind, and two examples."""
+    kinds = ("correct", "boundary", "type", "both", "missed", "spurious")
+    gold = sentence("test-3", "[नई दिल्ली|LOC] में [लता|PER] रहती थीं ।", "hi")
+    predicted = sentence("test-3", "नई [दिल्ली|ORG] में [लता|PER] रहती थीं ।")
+    (place, person), (wrong, _) = gold["entities"], predicted["entities"]
+    shown = {"id": gold["id"], "words": gold["words"], "language": "hi", "gold": gold["entities"]}
+    return {
+        "per_type": {
+            name: {kind: count // (number + 2) for number, kind in enumerate(kinds)} for name, count in TYPES.items()
+        },
+        "examples": [
+            {**shown, "kind": "both", "predicted": predicted["entities"], "gold_entity": place,
+             "predicted_entity": wrong},
+            {**shown, "kind": "missed", "predicted": [place], "gold_entity": person, "predicted_entity": None},
+        ],
     }  # fmt: skip
 
 

@@ -70,6 +70,12 @@ def with_evil(report):
     arm["examples"] = [{"parent": {**child, "words": [*EVIL[::-1]]}, "child": child, "scores": {evil: 1.0}}]
     arm["reject_examples"] = [{"reason": evil, "stage": evil, "parent": None, "child": child}]
     arm["per_type"][evil] = arm["per_type"]["PER"]
+    entity = child["entities"][0]
+    shown = {"words": EVIL, "id": evil, "language": evil, "gold": [entity], "predicted": [entity]}
+    arm["errors"] = {
+        "per_type": {evil: {"correct": 1, evil: 2}},
+        "examples": [{**shown, "kind": evil, "gold_entity": entity, "predicted_entity": None}],
+    }
     for key in ("name", "description", "command", "nersery"):
         report[key] = evil
     report["notes"].append(evil)
@@ -148,7 +154,7 @@ def test_hostile_text_is_text_in_markdown():
 def test_hostile_text_keeps_the_columns_of_markdown_tables():
     lines = render_markdown(with_evil(build())).split("\n")
     tables = [list(rows) for table, rows in groupby(lines, key=lambda line: line.startswith("|")) if table]
-    assert len(tables) == 12
+    assert len(tables) == 17
     for rows in tables:
         assert len({len(re.findall(r"(?<!\\)\|", row)) for row in rows}) == 1, rows[0]
 
@@ -176,6 +182,27 @@ def test_diversity_of_the_methods_that_have_it():
         arm["diversity"] = {}
     for shown in (Page(render_html(report)).text, render_markdown(report)):
         assert "Diversity" not in shown
+
+
+def test_errors_by_kind_of_every_method():
+    text = render_markdown(build())
+    start = text.index("## What goes wrong")
+    head, _, *rows = (cells(line) for line in text[start:].split("\n")[2:8])
+    assert head == ["method", "correct", "boundary", "type", "both", "missed", "spurious"]
+    assert [row[0] for row in rows] == [arm["name"].replace("gold", "gold only") for arm in build()["arms"]]
+    assert rows[0][1:] == ["363", "241", "180", "143", "119", "101"]
+    assert "- both: “नई दिल्ली” LOC, predicted “दिल्ली” ORG (sentence test-3)" in text
+    assert "- missed: “लता” PER, predicted nothing (sentence test-3)" in text
+    page = Page(render_html(build()))
+    assert ("section", {"id": "errors", "aria-labelledby": "errors-title"}) in page.tags
+    assert page.text.count("both: “नई दिल्ली” LOC, predicted “दिल्ली” ORG") == 4
+    marked = [attributes for tag, attributes in page.tags if tag == "mark"]
+    assert len(marked) > 4 * 6
+    report = build()
+    for arm in report["arms"]:
+        arm["errors"] = {}
+    for shown in (Page(render_html(report)).text, render_markdown(report)):
+        assert "goes wrong" not in shown
 
 
 def test_one_seed_is_said_to_have_no_spread():

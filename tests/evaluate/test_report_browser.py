@@ -105,7 +105,7 @@ def test_a_wide_table_scrolls_in_its_own_box(visit):
 
 def test_entities_and_changed_words_are_marked(visit):
     page = visit(build())
-    pair = page.locator(".pair").first
+    pair = page.locator("#generated .pair").first
     child = pair.locator(".child")
     assert child.locator(".sentence").inner_text().replace("\xa0", " ") == (
         "portrayed by agnès varda PER in the 2019 film cléo from 5 to 7 CW"
@@ -123,7 +123,7 @@ def test_entities_and_changed_words_are_marked(visit):
 
 @pytest.mark.parametrize(("width", "beside"), [(WIDE, True), (NARROW, False)])
 def test_the_parent_stands_beside_its_child_or_above_it(visit, width, beside):
-    parent, child = visit(build(), width).locator(".pair").first.locator(".side").all()
+    parent, child = visit(build(), width).locator("#generated .pair").first.locator(".side").all()
     before, after = parent.bounding_box(), child.bounding_box()
     assert (before["y"] == after["y"] and before["x"] + before["width"] <= after["x"]) is beside
     assert (before["y"] + before["height"] <= after["y"]) is not beside
@@ -154,7 +154,7 @@ def test_what_is_folded_is_printed(visit):
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_hostile_text_is_shown_as_it_is(visit, width):
     page = visit(with_evil(build()), width)
-    words = page.locator(".pair").first.locator(".child .words")
+    words = page.locator("#generated .pair").first.locator(".child .words")
     assert words.inner_text() == " ".join(EVIL[:2])
     assert words.is_visible()
     assert page.locator("h1").inner_text() == " ".join(EVIL)

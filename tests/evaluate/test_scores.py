@@ -193,9 +193,9 @@ def test_all_mismatches_are_reported_together():
         score(gold, predicted)
     message = str(caught.value)
     assert len(caught.value.problems) == 4
-    assert "sentence b: predicted on other words: word 1 is 'W1', in gold 'w1'" in message
-    assert "sentence c: predicted on other words: 4 words, in gold 6" in message
-    assert "sentence d: no prediction" in message
+    assert "sentence b: other words in predicted: word 1 is 'W1', in gold 'w1'" in message
+    assert "sentence c: other words in predicted: 4 words, in gold 6" in message
+    assert "sentence d: no predicted sentence has this id" in message
     assert "sentence x: predicted, but not in gold" in message
     assert "Fix:" in message
 

@@ -135,8 +135,6 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         read(tmp_path / "trian.conll")
     with pytest.raises(DataError, match="no such file"):
         read(tmp_path / "nowhere" / "train.conll")
-    with pytest.raises(DataError, match="this is a folder, expected a file"):
-        read(tmp_path)
     for format in ("conll", "jsonl", "text"):
         with pytest.raises(DataError, match="no such file"):
             open_corpus(tmp_path / "none", ReadOptions(format=format))

@@ -1,4 +1,4 @@
 """Methods that say which words of a sentence and of its translation belong together, one a file."""
 
-HELPERS: tuple[str, ...] = ()
+HELPERS = ("extraction", "fine_tuning", "matching")
 """Modules in this folder that are no methods."""

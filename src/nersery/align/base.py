@@ -4,42 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
+from nersery.links import Link, Links, Pair
 from nersery.loop import Reject
 from nersery.training import NO_TRAINING, Training
 
-
-class Link(NamedTuple):
-    """A word of the source and a word of the target that belong together.
-
-    Args:
-        source: Position of the source word, from 0.
-        target: Position of the target word, from 0.
-        probability: How sure that is, in (0, 1]; 1 where nothing is known.
-    """
-
-    source: int
-    target: int
-    probability: float = 1.0
-
-
-Links = tuple[Link, ...]
-"""The links of a pair, sorted, each ``(source, target)`` once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Pair:
-    """A sentence and its translation, as words.
-
-    Args:
-        id: Unique among the pairs of a job.
-    """
-
-    source: tuple[str, ...]
-    target: tuple[str, ...]
-    id: str = ""
+__all__ = ["Aligner", "Link", "Links", "Pair"]
 
 
 class Aligner(ABC):

@@ -60,7 +60,9 @@ def _labelled(name: str, sentence: Sentence, outcome: Outcome) -> Outcome:
         return outcome if outcome.sentence is not None else Reject(outcome.reason, sentence)
     if outcome.words != sentence.words:
         raise NerseryError(f"{name} changed the words of {sentence.id}: an annotator only labels them")
-    return replace(sentence, entities=outcome.entities, scores=outcome.scores, origin=Origin(name))
+    given = outcome.origin if outcome.origin != sentence.origin else None  # what made the raw text is no parent of it
+    parents = given.parents if given else ()
+    return replace(sentence, entities=outcome.entities, scores=outcome.scores, origin=Origin(name, parents))
 
 
 def annotate(

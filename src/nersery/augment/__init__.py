@@ -8,6 +8,7 @@ HELPERS = (
     "mixner",
     "parsing",
     "pools",
+    "segments",
     "stop_words",
     "templates",
     "thesaurus",

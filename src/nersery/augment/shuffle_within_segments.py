@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from nersery.augment.base import Augmenter, check_rate
+from nersery.augment.segments import segments, shuffled
 from nersery.data import Sentence
 from nersery.loop import Reject
 
@@ -38,26 +38,5 @@ class ShuffleWithinSegments(Augmenter):
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some segments shuffled."""
-        order: list[int] = []
-        for start, end in _segments(sentence):
-            places = list(range(start, end))
-            if len(places) > 1 and rng.random() < self.rate:
-                rng.shuffle(places)
-            order += places
-        return replace(
-            sentence,
-            words=tuple(sentence.words[place] for place in order),
-            columns=tuple(tuple(column[place] for place in order) for column in sentence.columns),
-        )
-
-
-def _segments(sentence: Sentence) -> Iterator[tuple[int, int]]:
-    """The mentions and the stretches between them, in order."""
-    position = 0
-    for entity in sentence.entities:
-        if position < entity.start:
-            yield position, entity.start
-        yield entity.start, entity.end
-        position = entity.end
-    if position < len(sentence):
-        yield position, len(sentence)
+        chosen = ((start, end) for start, end in segments(sentence) if end - start > 1 and rng.random() < self.rate)
+        return shuffled(sentence, chosen, rng)

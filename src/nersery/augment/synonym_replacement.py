@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.thesaurus import Synonyms, check_wordnet, read_table, read_wordnet
-from nersery.augment.wordlists import check_file, read_words
-from nersery.data import Edit, Sentence
+from nersery.augment.thesaurus import Thesaurus, check_wordnet
+from nersery.augment.wordlists import check_file
+from nersery.data import Sentence
 from nersery.loop import Reject
 from nersery.training import NO_TRAINING, Training
 
@@ -48,8 +48,7 @@ class SynonymReplacement(Augmenter):
     wordnet: str = "/usr/share/wordnet"
     table: str = ""
     stop_words: str = ""
-    _synonyms: Synonyms | None = field(default=None, init=False, repr=False)
-    _stop_words: frozenset[str] = field(default=frozenset(), init=False, repr=False)
+    _thesaurus: Thesaurus | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_rate(self.rate)
@@ -63,28 +62,16 @@ class SynonymReplacement(Augmenter):
             DataError: When a file is broken.
             MissingResourceError: When there is neither WordNet nor a table.
         """
-        self._stop_words = read_words(self.stop_words) if self.stop_words else frozenset()
-        self._synonyms = read_table(self.table) if self.table else read_wordnet(self.wordnet)
+        self._thesaurus = Thesaurus.read(self.wordnet, self.table, self.stop_words)
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some words replaced."""
-        if self._synonyms is None:
+        if self._thesaurus is None:
             raise unfitted(self)
         words = sentence.words
-        edits: list[Edit] = []
-        for position in [place for place in range(len(words)) if rng.random() < self.rate]:
-            word = words[position]
-            if synonyms := self._synonyms_of(word, self._synonyms):
-                synonym = synonyms[int(rng.random() * len(synonyms))]
-                edits.append((position, position + 1, _capitalized_like(word, synonym).split(" ")))
-        if not edits and not any(self._synonyms_of(word, self._synonyms) for word in words):
+        places = [place for place in range(len(words)) if rng.random() < self.rate]
+        drawn = [(place, self._thesaurus.draw_like(words[place], rng)) for place in places]
+        edits = [(place, place + 1, synonym) for place, synonym in drawn if synonym]
+        if not edits and not any(map(self._thesaurus.of, words)):
             return Reject("no synonyms")
         return sentence.replace_spans(edits)
-
-    def _synonyms_of(self, word: str, synonyms: Synonyms) -> tuple[str, ...]:
-        lower = word.lower()
-        return () if lower in self._stop_words else synonyms.get(lower, ())
-
-
-def _capitalized_like(word: str, synonym: str) -> str:
-    return synonym[0].title() + synonym[1:] if word[0].isupper() else synonym

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from nersery.augment.wordlists import read_lines
+from nersery.augment.wordlists import read_lines, read_words
 from nersery.errors import DataError, MissingResourceError, Problem
 
 Synonyms = Mapping[str, tuple[str, ...]]
@@ -39,6 +41,44 @@ something else: ``who`` is the World Health Organization, ``may`` the hawthorn.
 """
 
 _SYNSET = re.compile(r"\d{8} \d\d [nvasr] ([0-9a-f]{2}) ")
+
+
+@dataclass(frozen=True, slots=True)
+class Thesaurus:
+    """The synonyms of the words that may give way to one; upper and lower case do not matter.
+
+    Args:
+        stop_words: Words, in lower case, that have none whatever the synonyms say.
+    """
+
+    synonyms: Synonyms
+    stop_words: frozenset[str] = frozenset()
+
+    @classmethod
+    def read(cls, wordnet: str | Path, table: str | Path = "", stop_words: str | Path = "") -> Thesaurus:
+        """The synonyms of a user's table, or else those of WordNet, without the words of a list.
+
+        Raises:
+            DataError: When a file is broken.
+            MissingResourceError: When a file is not there.
+        """
+        stopped = read_words(stop_words) if stop_words else frozenset()
+        return cls(read_table(table) if table else read_wordnet(wordnet), stopped)
+
+    def of(self, word: str) -> tuple[str, ...]:
+        """The synonyms of a word."""
+        lower = word.lower()
+        return () if lower in self.stop_words else self.synonyms.get(lower, ())
+
+    def draw(self, word: str, rng: random.Random) -> list[str]:
+        """The words of one of its synonyms, each as likely as the next; a word that has none gives no words."""
+        synonyms = self.of(word)
+        return synonyms[int(rng.random() * len(synonyms))].split(" ") if synonyms else []
+
+    def draw_like(self, word: str, rng: random.Random) -> list[str]:
+        """As `draw`, with a capital first letter where the word has one."""
+        words = self.draw(word, rng)
+        return [words[0][0].title() + words[0][1:], *words[1:]] if words and word[0].isupper() else words
 
 
 def read_wordnet(folder: str | Path) -> Synonyms:

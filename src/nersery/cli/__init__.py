@@ -104,6 +104,18 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal and log holds every script
-    from nersery.cli import corpora, methods, models, quality, recipes, suggestions, templates  # noqa: F401 - they add their commands
+    from nersery.cli import (  # noqa: F401 - they add their commands
+        agreement,
+        corpora,
+        labels,
+        methods,
+        models,
+        parallel,
+        publishing,
+        quality,
+        recipes,
+        suggestions,
+        templates,
+    )
 
     app()

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from nersery import io, registry
-from nersery.cli import app
+from nersery.cli import app, tables
 from nersery.cli.options import (
     AsJson,
     Force,
@@ -36,7 +36,7 @@ from nersery.cli.options import (
 )
 from nersery.data import Corpus
 from nersery.disk import write_atomic
-from nersery.errors import DataError, Problem, SettingsError, did_you_mean
+from nersery.errors import DataError, Problem, SettingsError, did_you_mean, printable
 from nersery.loop import Tally, rejects_of
 from nersery.overrides import EXAMPLE_PREFIX
 
@@ -52,7 +52,7 @@ def stats(
     *,
     reading: io.ReadOptions,
 ) -> None:
-    """Count sentences, words and entities by type; names every fault of a file."""
+    """Count sentences, words and entities by type, and what was dropped and why; names every fault of a file."""
     rows = []
     problems: list[Problem] = []
     fixes: list[str] = []
@@ -96,7 +96,14 @@ def _count(name: str, source: io.Source) -> dict[str, Any]:
         "generated_by": dict(sorted(origins.items())),
         "repaired": dict(sorted(source.repaired.items())),
         "rejected": len(source.rejects),
+        "dropped": _dropped(Path(input_path(name))),
     }
+
+
+def _dropped(path: Path) -> dict[str, int]:
+    """What the job that wrote a file dropped, by the reason, as its rejects beside the file say."""
+    reasons = Counter(reject.reason for reject in io.read_rejects(rejects_of(path)))
+    return dict(sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def _print_stats(rows: list[dict[str, Any]]) -> None:
@@ -120,6 +127,20 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
                 print(f"  {title.replace('_', ' ')}: {counts}")
         if row["rejected"]:
             print(f"  rejected: {row['rejected']:,} sentences")
+        if row["dropped"]:
+            print(f"  dropped before: {sum(row['dropped'].values()):,} sentences")
+        for reason, count in row["dropped"].items():
+            print(f"    {count:>7,}  {printable(reason)}")
+    if len(rows) > 1:
+        _print_types(rows)
+
+
+def _print_types(rows: list[dict[str, Any]]) -> None:
+    """How often each type stands in each file, for splits side by side."""
+    shown = tables.table("type", *(row["file"] for row in rows), figures_from=1)
+    for type_ in sorted({type_ for row in rows for type_ in row["types"]}):
+        shown.add_row(tables.text(type_), *(f"{row['types'].get(type_, 0):,}" for row in rows))
+    tables.show(shown)
 
 
 @app.command(
@@ -172,6 +193,9 @@ def sample(
     size: Annotated[int, typer.Option(min=1, help="Sentences to draw.")],
     protocol: Annotated[str, typer.Option(help="`nersery list protocols` names them.")] = "stratified",
     seed: Seed = 0,
+    each_language: Annotated[
+        bool, typer.Option("--each-language", help="Draw so many sentences of each language, as multilingual runs do.")
+    ] = False,
     ids: Annotated[Path | None, typer.Option(help="Write the ids of the sample here, one a line.")] = None,
     force: Force = False,
     json: AsJson = False,
@@ -180,8 +204,7 @@ def sample(
     reading: io.ReadOptions,
 ) -> None:
     """Draw a small training set, as the papers do."""
-    from nersery.sampling import id_list
-    from nersery.sampling import sample as draw
+    from nersery import sampling
 
     output_format(target)
     for path in filter(None, (target, rejects_of(target), ids)):
@@ -191,6 +214,7 @@ def sample(
         raise SettingsError(f"--ids names an output, {ids}, itself. Choose another file")
     everything = open_corpus(source, reading, quiet=quiet)
     whole = Corpus(everything)
+    draw = sampling.sample_languages if each_language else sampling.sample
     corpus = draw(whole, size, protocol, seed)
     reasons = Counter(reject.reason for reject in everything.rejects)
     tally = Tally(len(whole) + len(everything.rejects), len(corpus), reasons)
@@ -202,7 +226,7 @@ def sample(
         rejects_of(target).unlink(missing_ok=True)
     if ids is not None:
         ids.parent.mkdir(parents=True, exist_ok=True)
-        write_atomic(ids, id_list(corpus))
+        write_atomic(ids, sampling.id_list(corpus))
     _print_sample(target, corpus, tally, as_json=json)
 
 
@@ -224,7 +248,8 @@ def list_(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="augment, select, tagger, recipes, presets, protocols, repairs, types, examples; or a method's name."
+            help="augment, annotate, align, select, tagger, recipes, presets, protocols, repairs, types, examples; or "
+            "a method's name."
         ),
     ] = None,
     json: AsJson = False,

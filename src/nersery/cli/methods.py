@@ -13,6 +13,7 @@ from nersery import io, registry
 from nersery.cli import app
 from nersery.cli.options import (
     AsJson,
+    BatchSize,
     Force,
     Quiet,
     Seed,
@@ -29,6 +30,7 @@ from nersery.cli.options import (
     report_repairs,
     resumed,
 )
+from nersery.cli.sharding import Sharding, StageJob, shares_work
 from nersery.disk import files_in
 from nersery.loop import BATCH_SIZE
 
@@ -39,14 +41,14 @@ if TYPE_CHECKING:
     from nersery.select.base import Selector
     from nersery.training import Training
 
-BatchSize = Annotated[int, typer.Option(min=1, help="Sentences at once; changes speed, never results.")]
-
 
 @app.command(
     epilog="Examples:\n\n  nersery augment train.conll more.jsonl --method mention_replacement --copies 3\n\n"
-    "  nersery augment train.conll more.jsonl --method synonym_replacement --set rate=0.2 --set table=words.tsv"
+    "  nersery augment train.conll more.jsonl --method synonym_replacement --set rate=0.2 --set table=words.tsv\n\n"
+    "  nersery augment train.conll more --method mention_replacement --copies 100 --shards 10000 --workers 4"
 )
 @reads_corpora
+@shares_work
 def augment(
     source: Source,
     target: Target,
@@ -66,45 +68,26 @@ def augment(
     quiet: Quiet = False,
     *,
     reading: io.ReadOptions,
+    sharding: Sharding,
 ) -> None:
     """Make new labelled sentences; the output holds the new ones only, rejects lie beside it with their reasons."""
-    from nersery.augment.base import step, tasks
+    from nersery.engine.stages import Augment
     from nersery.overrides import settings_of
-    from nersery.progress import Progress
-    from nersery.training import Training
 
     others = [name for name in (learn_from, dev) if name]
     refuse_same_file(target, source, *others)
     chosen = settings_of(settings or [])
-    augmenter = registry.create("augment", method, chosen)
+    registry.create("augment", method, chosen)  # wrong settings show before any file is read
     corpus = open_corpus(source, reading, quiet=quiet)
     examples = open_corpus(learn_from, reading, quiet=quiet) if learn_from else corpus
     held_out = [open_corpus(dev, reading, quiet=quiet)] if dev else []
-    job = file_job(
-        target,
-        {
-            "augment": method, "settings": chosen, "files": files_in(chosen), "copies": copies, "seed": seed,
-            "inputs": content_of(corpus, examples, *held_out), "reading": asdict(reading),
-        },
-    )  # fmt: skip
-    job.check_target(overwrite=force)
-    training = target.with_name(target.name + ".training")
-    check_training(training)
-    augmenter.check()
-    corpus.check()
-    dev_sentences = [sentence for split in held_out for sentence in split]
-    with Progress(f"{method}: learn", quiet=quiet) as progress:
-        given = Training(dev_sentences, seed, progress, training)
-        resumed(partial(augmenter.fit, examples, given), training, force=force)
-    with Progress(method, quiet=quiet) as progress:
-        tally = job.run(
-            tasks(corpus.outcomes(), copies),
-            step(augmenter, seed),
-            batch_size=batch_size,
-            progress=progress,
-            overwrite=force,
-        )
-    shutil.rmtree(training, ignore_errors=True)
+    made_by = {
+        "augment": method, "settings": chosen, "files": files_in(chosen), "copies": copies, "seed": seed,
+        "inputs": content_of(corpus, examples, *held_out), "reading": asdict(reading),
+    }  # fmt: skip
+    stage = Augment(method, chosen, examples, held_out[0] if held_out else (), copies, seed)
+    job = StageJob(stage, corpus, target, method, made_by, sharding, batch_size, force, quiet)
+    tally = job.run()
     report_repairs(corpus, quiet=quiet)
     print_tally(target, tally, as_json=json)
 

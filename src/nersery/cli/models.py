@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import shutil
 import sys
-from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
 from nersery import io, registry
-from nersery.cli import app
+from nersery.cli import app, tables
 from nersery.cli.options import (
     AsJson,
+    BatchSize,
     Force,
     Quiet,
     Samples,
@@ -26,21 +25,29 @@ from nersery.cli.options import (
     Target,
     check_training,
     content_of,
-    file_job,
     input_path,
     open_corpus,
     print_json,
     print_tally,
+    read_relabelled,
     reads_corpora,
     refuse_odd_bytes,
     refuse_same_file,
     report_repairs,
     resumed,
 )
+from nersery.cli.sharding import Sharding, StageJob, shares_work
 from nersery.data import Corpus
-from nersery.disk import files_in
-from nersery.errors import SettingsError
+from nersery.disk import files_in, replaced_folder
+from nersery.errors import SettingsError, printable
+from nersery.loop import BATCH_SIZE
 from nersery.tagger.base import DESCRIPTION
+
+if TYPE_CHECKING:
+    from nersery.evaluate.errors import Errors
+
+SHOWN_MISTAKES = 3
+"""Of each kind."""
 
 
 @app.command(
@@ -82,13 +89,13 @@ def train(
     chosen = with_preset(settings_of(settings or []) | ({"preset": preset} if preset else {}), problems)
     if problems:
         raise SettingsError("\n".join(problems))
-    tagger = registry.create("tagger", method, chosen)
+    tagger = registry.create("tagger", chosen.pop("method", method), chosen)
     sources = [open_corpus(name, reading, quiet=quiet) for name in names]
     gold = [sentence for source in sources for sentence in source]
     dev_source = [open_corpus(dev, reading, quiet=quiet)] if dev else []
     dev_sentences = [sentence for source in dev_source for sentence in source]
     report_repairs(*sources, *dev_source, quiet=quiet)
-    with _replaced(folder) as unfinished:
+    with replaced_folder(folder) as unfinished:
         with Progress("train", quiet=quiet) as progress:
             fit = partial(tagger.fit, gold, dev_sentences, seed=seed, progress=progress, folder=training)
             history = resumed(fit, training, force=force)
@@ -115,61 +122,51 @@ def _check_folder(folder: Path, *, force: bool) -> None:
         raise SettingsError(f"{folder} holds no tagger, and is not overwritten even by --force. Choose another folder")
 
 
-@contextlib.contextmanager
-def _replaced(folder: Path) -> Iterator[Path]:
-    """A new folder that takes the place of one when everything is in it; made at once, to fail before the work."""
-    unfinished = folder.with_name(folder.name + ".part")
-    shutil.rmtree(unfinished, ignore_errors=True)
-    unfinished.mkdir(parents=True)
-    try:
-        yield unfinished
-        shutil.rmtree(folder, ignore_errors=True)
-        unfinished.rename(folder)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-
-
 @app.command(
     epilog="Examples:\n\n  nersery predict my-tagger raw.txt labelled.jsonl\n\n"
     "  nersery predict my-tagger test.conll predicted.conll"
 )
 @reads_corpora
+@shares_work
 def predict(
     tagger: Annotated[str, typer.Argument(help="A trained folder, or a Hugging Face token-classification model.")],
     source: Source,
     target: Target,
+    batch_size: BatchSize = BATCH_SIZE,
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
     *,
     reading: io.ReadOptions,
+    sharding: Sharding,
 ) -> None:
     """Label sentences; labels that the input has are replaced."""
-    from nersery.progress import Progress
-    from nersery.tagger.base import load_tagger
+    from nersery.engine.stages import Predict
 
     refuse_same_file(target, source)
     corpus = open_corpus(source, reading, quiet=quiet)
-    made_by = {"predict": files_in({"tagger": tagger}) or tagger, "reading": asdict(reading)}
-    job = file_job(target, {**made_by, "input": content_of(corpus)})
-    job.check_target(overwrite=force)
-    corpus.check()
-    loaded = load_tagger(tagger)
-    with Progress("predict", quiet=quiet) as progress:
-        tally = job.run(corpus.outcomes(), loaded.predict, progress=progress, overwrite=force)
+    made_by = {
+        "predict": files_in({"tagger": tagger}) or tagger, "reading": asdict(reading), "input": content_of(corpus),
+    }  # fmt: skip
+    job = StageJob(
+        Predict(tagger), corpus, target, "predict", made_by, sharding, batch_size=batch_size, force=force, quiet=quiet
+    )
+    tally = job.run()
     report_repairs(corpus, quiet=quiet)
     print_tally(target, tally, as_json=json)
 
 
 @app.command(
     epilog="Examples:\n\n  nersery evaluate test.conll predicted.jsonl\n\n"
-    "  nersery evaluate test.conll better.jsonl --against baseline.jsonl --json"
+    "  nersery evaluate test.conll better.jsonl --against baseline.jsonl --json\n\n"
+    "  nersery evaluate test.conll predicted.jsonl --errors"
 )
 @reads_corpora
 def evaluate(
     gold: Annotated[str, typer.Argument(help="Labelled by hand.", metavar="GOLD")],
     predicted: Annotated[str, typer.Argument(help="The same sentences, labelled by a tagger.", metavar="PREDICTED")],
     against: Annotated[Optional[str], typer.Option(help="Another tagger's labels, to test the difference.")] = None,  # noqa: UP045
+    errors: Annotated[bool, typer.Option("--errors", help="Show what is wrong by kind, with examples.")] = False,
     samples: Samples = 10_000,
     seed: Seed = 0,
     json: AsJson = False,
@@ -177,31 +174,29 @@ def evaluate(
     reading: io.ReadOptions,
 ) -> None:
     """Strict precision, recall and F1 over whole entities, by type too."""
+    from nersery.evaluate.errors import find_errors
     from nersery.evaluate.scores import score, sentence_counts
     from nersery.evaluate.significance import paired_bootstrap
 
     truth = Corpus(io.open_corpus(input_path(gold), reading))
-    guesses = _read_predicted(truth, predicted, reading)
+    guesses = read_relabelled(truth, predicted, reading)
     scores = score(truth, guesses)
     result: dict[str, Any] = scores.as_dict()
     if against is not None:
-        other = _read_predicted(truth, against, reading)
+        other = read_relabelled(truth, against, reading)
         test = paired_bootstrap(
             sentence_counts(truth, other), sentence_counts(truth, guesses), samples=samples, seed=seed
         )
         result["against"] = {"file": against, **test.as_dict()}
+    mistakes = find_errors(truth, guesses) if errors else None
+    if mistakes is not None:
+        result["errors"] = mistakes.as_dict(SHOWN_MISTAKES)
     if json:
         print_json(result)
         return
     _print_scores(result)
-
-
-def _read_predicted(gold: Corpus, name: str, reading: io.ReadOptions) -> Corpus:
-    """Predicted sentences; where a format kept no ids, the first one belongs to the first gold one, and so on."""
-    predicted = Corpus(io.open_corpus(input_path(name), reading))
-    if len(predicted) != len(gold) or any(sentence.id in gold.by_id for sentence in predicted):
-        return predicted
-    return Corpus(replace(guess, id=truth.id) for truth, guess in zip(gold, predicted, strict=True))
+    if mistakes is not None:
+        _print_errors(mistakes)
 
 
 def _print_scores(result: dict[str, Any]) -> None:
@@ -218,3 +213,17 @@ def _print_scores(result: dict[str, Any]) -> None:
             f"(95 % interval {100 * test['low']:+z.1f} to {100 * test['high']:+z.1f}, p = {test['p_value']:.4f})"
         )
     print("strict: an entity counts when its borders and its type are right", file=sys.stderr)
+
+
+def _print_errors(errors: Errors) -> None:
+    from nersery.evaluate.errors import CORRECT, KINDS, mistake_text
+
+    shown = tables.table("", CORRECT, *KINDS, figures_from=1)
+    for type_, counts in errors.per_type.items():
+        shown.add_row(tables.text(type_), *(f"{count:,}" for count in counts.values()))
+    print()
+    tables.show(shown)
+    for mistake in errors.as_dict(SHOWN_MISTAKES)["examples"]:
+        print(printable(f"{mistake['kind']} in {mistake['id']}: {mistake_text(mistake)}"))
+    for kind, meaning in KINDS.items():
+        print(f"{kind}: {meaning}", file=sys.stderr)

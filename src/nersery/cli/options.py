@@ -8,12 +8,14 @@ import json
 import shutil
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
 from nersery import __version__, io
+from nersery.data import Corpus
 from nersery.disk import content_hash
 from nersery.errors import NerseryError, SettingsError, did_you_mean
 from nersery.loop import FileJob, Tally, rejects_of
@@ -34,6 +36,7 @@ Settings = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="The same seed gives the same bytes.")]
+BatchSize = Annotated[int, typer.Option(min=1, help="Sentences at once; changes speed, never results.")]
 Samples = Annotated[int, typer.Option(min=100, max=MOST_SAMPLES, help="Bootstrap resamplings.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the output, or a job that was left unfinished.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
@@ -51,7 +54,7 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=_hush, help="No p
 _READING: dict[str, Any] = {
     "format": Annotated[
         str,
-        typer.Option("--format", help="Of the input: auto, conll, jsonl or text.", rich_help_panel="Reading"),
+        typer.Option("--format", help="Of the input: auto, conll, jsonl, parquet or text.", rich_help_panel="Reading"),
     ],
     "encoding": Annotated[
         str, typer.Option("--encoding", help="Of the input, e.g. latin-1.", rich_help_panel="Reading")
@@ -91,31 +94,42 @@ _DEFAULTS: dict[str, Any] = {
 }  # fmt: skip
 
 
-def reads_corpora(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the reading options; it receives them as one ``reading: ReadOptions``."""
-    signature = inspect.signature(command)
-    hints = get_type_hints(command, include_extras=True)
+def with_options(
+    parameter: str, options: Mapping[str, Any], defaults: Mapping[str, Any], build: Callable[..., Any]
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command more options, of which it receives what is built of them as one parameter."""
 
-    @functools.wraps(command)
-    def wrapper(**values: Any) -> None:
-        chosen = {name: values.pop(name) for name in _READING}
-        chosen["repair"] = tuple(chosen["repair"] or ())
-        chosen["scheme"] = chosen.pop("scheme_in")
-        command(**values, reading=io.ReadOptions(**chosen))
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command)
+        hints = get_type_hints(command, include_extras=True)
 
-    own = [
-        parameter.replace(annotation=hints[name])
-        for name, parameter in signature.parameters.items()
-        if name != "reading"
-    ]
-    shared = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=_DEFAULTS[name], annotation=annotation)
-        for name, annotation in _READING.items()
-    ]
-    parameters = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own] + shared
-    wrapper.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return wrapper
+        @functools.wraps(command)
+        def wrapper(**values: Any) -> None:
+            chosen = {name: values.pop(name) for name in options}
+            command(**values, **{parameter: build(**chosen)})
+
+        own = [
+            each.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
+            for name, each in signature.parameters.items()
+            if name != parameter
+        ]
+        shared = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=annotation)
+            for name, annotation in options.items()
+        ]
+        wrapper.__signature__ = signature.replace(parameters=own + shared)  # type: ignore[attr-defined]
+        wrapper.__annotations__ = {each.name: each.annotation for each in own + shared}
+        return wrapper
+
+    return decorate
+
+
+def _read_options(*, repair: list[str] | None, scheme_in: str | None, **others: Any) -> io.ReadOptions:
+    return io.ReadOptions(**others, repair=tuple(repair or ()), scheme=scheme_in)
+
+
+reads_corpora = with_options("reading", _READING, _DEFAULTS, _read_options)
+"""Give a command the reading options; it receives them as one ``reading: ReadOptions``."""
 
 
 def input_path(name: str) -> str:
@@ -138,6 +152,14 @@ def open_corpus(path: str, reading: io.ReadOptions, *, quiet: bool = False) -> i
     if not quiet:
         print(f"{path}: {source.description}", file=sys.stderr)
     return source
+
+
+def read_relabelled(first: Corpus, name: str, reading: io.ReadOptions) -> Corpus:
+    """Its sentences under other labels; where a format kept no ids, the first belongs to the first, and so on."""
+    other = Corpus(io.open_corpus(input_path(name), reading))
+    if len(other) != len(first) or any(sentence.id in first.by_id for sentence in other):
+        return other
+    return Corpus(replace(there, id=here.id) for here, there in zip(first, other, strict=True))
 
 
 def report_repairs(*sources: io.Source, quiet: bool = False) -> None:
@@ -182,11 +204,13 @@ def refuse_same_file(target: Path, *sources: str) -> None:
     """Reading and writing one file would destroy it.
 
     Raises:
-        SettingsError: When the target, or the file of its rejects, is one of the sources.
+        SettingsError: When the target, or the file of its rejects, is one of the sources or lies in one.
     """
     for path in (target, rejects_of(target)):
         for source in sources:
             there = Path(input_path(source))
+            if there.resolve() in path.resolve().parents:
+                raise SettingsError(f"{path} lies in the input {source}. Choose another output")
             if path.exists() and there.exists() and path.samefile(there):
                 raise SettingsError(f"{source} is an input and would be overwritten. Choose another output")
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery.disk import write_atomic
+from nersery.evaluate.errors import CORRECT, KINDS
 from nersery.evaluate.formats import plural
 from nersery.evaluate.templating import html_template, markdown_template
 from nersery.evaluate.verdict import baseline, holm, label, verdict
@@ -27,9 +28,14 @@ _REPORT: Mapping[str, Any] = {
 _ARM: Mapping[str, Any] = {
     "name": "", "method": None, "select": (), "settings": {}, "precision": None, "recall": None, "f1": None,
     "per_type": {}, "per_language": {}, "train_sentences": (), "new_entities": (), "diversity": {},
-    "training": (), "generation": None, "selection": (), "against_gold": None, "examples": (), "reject_examples": (),
+    "errors": {},
+    "training": (), "self_training": (), "generation": None, "selection": (), "against_gold": None, "examples": (), "reject_examples": (),
 }  # fmt: skip
 _STAGE: Mapping[str, Any] = {"method": "", "read": 0, "written": 0, "rejected": 0, "reasons": {}}
+_MISTAKE: Mapping[str, Any] = {
+    "kind": "", "id": "", "words": (), "language": "", "gold": (), "predicted": (), "gold_entity": None,
+    "predicted_entity": None,
+}  # fmt: skip
 _SPLIT: Mapping[str, Any] = {
     "path": "", "sha256": "", "sentences": None, "words": None, "entities": None, "types": {}, "languages": {},
 }  # fmt: skip
@@ -73,6 +79,10 @@ def _context(report: Mapping[str, Any]) -> dict[str, Any]:
         "report": full,
         "arms": arms,
         "reference": baseline(arms),
+        "mistaken": [arm for arm in arms if arm["mistakes"]],
+        "mistake_kinds": (CORRECT, *KINDS),
+        "mistake_meanings": KINDS,
+        "self_trained": [{**arm, "training": arm["self_training"]} for arm in arms if arm["self_training"]],
         "diverse": [arm for arm in arms if any(arm["diversity"].values())],
         "verdict": verdict(arms, len(full["seeds"])),
         "types": types,
@@ -104,14 +114,22 @@ def _completed(arm: Mapping[str, Any]) -> dict[str, Any]:
     full["label"] = label(full)
     first = [{**_STAGE, "method": full["method"], **full["generation"]}] if full["generation"] else []
     full["stages"] = first + [{**_STAGE, **stage} for stage in full["selection"]]
+    full["mistakes"] = {type_: _counted(row) for type_, row in full["errors"].get("per_type", {}).items()}
+    full["mistake_examples"] = [{**_MISTAKE, **one} for one in full["errors"].get("examples", ())]
     return full
+
+
+def _counted(row: Mapping[str, int]) -> dict[str, int]:
+    return {kind: row.get(kind, 0) for kind in (CORRECT, *KINDS)}
 
 
 def _types(report: Mapping[str, Any]) -> list[str]:
     """All entity types that the report speaks of, sorted."""
     found = {name for split in report["data"].values() for name in split["types"]}
     for arm in report["arms"]:
-        found.update(arm["per_type"])
+        found.update(arm["per_type"], arm["mistakes"])
+        for one in arm["mistake_examples"]:
+            found.update(entity["type"] for entity in (*one["gold"], *one["predicted"]))
         for example in (*arm["examples"], *arm["reject_examples"]):
             for sentence in (example.get("parent"), example.get("child")):
                 found.update(entity["type"] for entity in (sentence or {}).get("entities") or ())

@@ -114,7 +114,7 @@ def score(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Scores:
     0.0
     """
     counts = [Counter[str](), Counter[str](), Counter[str]()]
-    for truth, guess in _pairs(gold, predicted):
+    for truth, guess in paired(gold, predicted):
         right = {*truth.labels} & {*guess.labels}
         for counter, labels in zip(counts, (right, guess.labels, truth.labels), strict=True):
             counter.update([type_ for _, _, type_ in labels])
@@ -136,7 +136,7 @@ def score_languages(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> 
     (1.0, 0.0)
     """
     parts: dict[str, list[tuple[Sentence, Sentence]]] = {}
-    for truth, guess in _pairs(gold, predicted):
+    for truth, guess in paired(gold, predicted):
         parts.setdefault(truth.language, []).append((truth, guess))
     return {language: score(*zip(*parts[language], strict=True)) for language in sorted(parts)}
 
@@ -154,31 +154,40 @@ def sentence_counts(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> 
 
     rows = [
         (len({*truth.labels} & {*guess.labels}), len(guess.labels), len(truth.labels))
-        for truth, guess in _pairs(gold, predicted)
+        for truth, guess in paired(gold, predicted)
     ]
     return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
 
-def _pairs(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Iterator[tuple[Sentence, Sentence]]:
-    """Each gold sentence with the predicted one of the same id, once all of them are known to fit."""
+def paired(
+    gold: Iterable[Sentence], predicted: Iterable[Sentence], names: tuple[str, str] = ("gold", "predicted")
+) -> Iterator[tuple[Sentence, Sentence]]:
+    """Each gold sentence with the predicted one of the same id, once all of them are known to fit.
+
+    Args:
+        names: What an error calls the two.
+
+    Raises:
+        DataError: Naming every sentence that one of them lacks, has twice, or has with other words.
+    """
+    one, other = names
     gold, predicted = tuple(gold), tuple(predicted)
-    problems = [*_repeated(gold, "gold"), *_repeated(predicted, "predicted")]
+    problems = [*_repeated(gold, one), *_repeated(predicted, other)]
     guesses = {sentence.id: sentence for sentence in predicted}
     for truth in gold:
         guess = guesses.get(truth.id)
         if guess is None:
-            problems.append(Problem("no prediction has this id", sentence=truth.id))
+            problems.append(Problem(f"no {other} sentence has this id", sentence=truth.id))
         elif guess.words != truth.words:
-            problems.append(Problem(_first_difference(truth.words, guess.words), sentence=truth.id))
+            problems.append(Problem(_first_difference(truth.words, guess.words, names), sentence=truth.id))
     if gold and predicted and len(problems) >= len(gold) and not guesses.keys() & {truth.id for truth in gold}:
-        problems = [Problem(f"none of the {len(gold)} gold ids is among the {len(predicted)} predicted ones")]
+        problems = [Problem(f"none of the {len(gold)} {one} ids is among the {len(predicted)} {other} ones")]
         raise DataError(problems, fix="are these two files of the same sentences? Pairs are found by sentence id")
     known = {sentence.id for sentence in gold}
-    problems += [Problem("predicted, but not in gold", sentence=id_) for id_ in guesses if id_ not in known]
+    problems += [Problem(f"{other}, but not in {one}", sentence=id_) for id_ in guesses if id_ not in known]
     if problems:
         raise DataError(
-            problems,
-            fix="predict on the very sentences that are to be scored; pairs are found by sentence id",
+            problems, fix="give the very same sentences under two labellings; pairs are found by sentence id"
         )
     return ((truth, guesses[truth.id]) for truth in gold)
 
@@ -189,11 +198,12 @@ def _repeated(sentences: Sequence[Sentence], what: str) -> Iterator[Problem]:
         yield from (Problem(f"{n} {what} sentences share the id {id_!r}") for id_, n in ids.items() if n > 1)
 
 
-def _first_difference(gold: Sequence[str], predicted: Sequence[str]) -> str:
+def _first_difference(gold: Sequence[str], predicted: Sequence[str], names: tuple[str, str]) -> str:
+    one, other = names
     for position, (truth, guess) in enumerate(zip(gold, predicted, strict=False)):
         if truth != guess:
-            return f"predicted on other words: word {position} is {guess!r}, in gold {truth!r}"
-    return f"predicted on other words: {len(predicted)} words, in gold {len(gold)}"
+            return f"other words in {other}: word {position} is {guess!r}, in {one} {truth!r}"
+    return f"other words in {other}: {len(predicted)} words, in {one} {len(gold)}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup, escape
 
 from nersery.evaluate import charts, formats
+from nersery.evaluate.errors import mistake_text
 from nersery.evaluate.highlight import Segment, compared
 from nersery.evaluate.verdict import difference
 
@@ -103,5 +104,6 @@ def _environment(**options: Any) -> Environment:
     environment.filters |= {"number": formats.count, "numbers": formats.counts, "plural": formats.plural}
     environment.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False, indent=2)
     environment.globals |= {"charts": charts, "compared": compared, "difference": difference, "shade": shade}
+    environment.globals["mistake_text"] = mistake_text
     environment.globals |= {"FEW_MENTIONS": FEW_MENTIONS, "MISSING": formats.MISSING}
     return environment

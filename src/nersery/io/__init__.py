@@ -1,4 +1,4 @@
-"""Reads and writes corpora: CoNLL columns, JSONL (native, lossless) and plain text.
+"""Reads and writes corpora: CoNLL columns, JSONL (native, lossless), Parquet (in shards) and plain text.
 
 >>> import tempfile, pathlib
 >>> path = pathlib.Path(tempfile.mkdtemp()) / "tiny.conll"
@@ -23,7 +23,9 @@ from nersery.io.base import AUTO, EXTENSIONS, FORMATS, ReadOptions, Source, Writ
 from nersery.io.columns import BLANKS, detect_layout
 from nersery.io.conll import ConllSource, ConllWriter
 from nersery.io.files import STANDARD_INPUT, TextFile
+from nersery.io.folder import FolderSource
 from nersery.io.jsonl import JsonlSource, JsonlWriter, read_rejects, reject_line
+from nersery.io.parquet import ParquetSource
 from nersery.io.text import TextSource, TextWriter
 
 __all__ = [
@@ -46,6 +48,7 @@ __all__ = [
 _SOURCES: dict[str, type[ConllSource] | type[JsonlSource] | type[TextSource]] = {
     "conll": ConllSource,
     "jsonl": JsonlSource,
+    "parquet": ParquetSource,
     "text": TextSource,
 }
 
@@ -57,12 +60,18 @@ def open_corpus(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
     """A corpus to read sentence by sentence, as often as needed, in memory that does not grow with it.
 
     Args:
-        path: A file, or ``-`` for standard input.
+        path: A file, ``-`` for standard input, or a folder of files that are one corpus.
 
     Raises:
         DataError: When the file cannot be opened, or its format cannot be told. What is wrong with its
             sentences comes out when they are read.
     """
+    if Path(path).is_dir():
+        return FolderSource(TextFile(path, options.encoding), options, _open_file)
+    return _open_file(path, options)
+
+
+def _open_file(path: str | Path, options: ReadOptions) -> Source:
     file = TextFile(path, options.encoding)
     format = options.format if options.format != AUTO else _recognise(file, options)
     return _SOURCES[format](file, options)
@@ -72,7 +81,7 @@ def read(path: str | Path, **options: Any) -> Corpus:
     """A whole corpus in memory.
 
     Args:
-        path: A file, or ``-`` for standard input.
+        path: A file, ``-`` for standard input, or a folder.
         options: The fields of `ReadOptions`.
 
     Raises:
@@ -135,6 +144,8 @@ def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t", columns:
         return JsonlWriter()
     if format == "text":
         return TextWriter()
+    if format == "parquet":
+        raise SettingsError("Parquet is written in shards only (--shards ROWS). Choose .jsonl, which holds the same")
     raise SettingsError(f'there is no output format "{format}"; {did_you_mean(format, FORMATS)}')
 
 

@@ -18,7 +18,7 @@ from nersery.loop import Reject
 from nersery.tags import Fault
 
 AUTO = "auto"
-FORMATS = ("conll", "jsonl", "text")
+FORMATS = ("conll", "jsonl", "parquet", "text")
 EXTENSIONS: Mapping[str, str] = MappingProxyType(
     {
         ".conll": "conll",
@@ -27,6 +27,7 @@ EXTENSIONS: Mapping[str, str] = MappingProxyType(
         ".bio": "conll",
         ".tsv": "conll",
         ".jsonl": "jsonl",
+        ".parquet": "parquet",
         ".txt": "text",
     }
 )
@@ -44,7 +45,7 @@ class ReadOptions:
     """How to read a corpus; all of it can be left to `nersery`.
 
     Args:
-        format: ``conll``, ``jsonl``, ``text``, or ``auto``: by the file's extension, else by its content.
+        format: ``conll``, ``jsonl``, ``parquet``, ``text``, or ``auto``: by the file's extension, else by its content.
         encoding: As Python names it, e.g. ``utf-8``, ``latin-1``, ``utf-16``.
         language: A BCP 47 tag for the sentences that do not bring their own.
         repair: Names of `nersery.tags.REPAIRS`; without them broken input is an error.

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, TextIO
 
 from nersery.errors import DataError, Problem
 
@@ -42,6 +42,10 @@ class TextFile:
         self.encoding = "utf-8-sig" if name == "utf-8" else encoding
         self._keeps_mark = name.endswith(("-le", "-be"))
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process needs to read the file, as long as this one has it."""
+        return {name: value for name, value in self.__dict__.items() if name != "_folder"}
+
     def _spool(self, stream: BinaryIO) -> None:
         """Copy what can be read only once."""
         self._folder = tempfile.TemporaryDirectory(prefix="nersery-")
@@ -49,17 +53,22 @@ class TextFile:
         with self.path.open("wb") as copy:
             shutil.copyfileobj(stream, copy)
 
-    def lines(self) -> Iterator[str]:
+    def lines(self, longest: int | None = None) -> Iterator[str]:
         """The lines with their line breaks.
+
+        Args:
+            longest: Of a line with more characters only its beginning is read, one character more than so many, so that
+                no line fills the memory.
 
         Raises:
             DataError: When the file is not there, cannot be read, or holds bytes of another encoding.
         """
         try:
             with self.path.open(encoding=self.encoding, newline="\n") as stream:
+                lines = iter(stream) if longest is None else _beginnings(stream, longest)
                 if self._keeps_mark:
-                    yield stream.readline().removeprefix("\ufeff")
-                yield from stream
+                    yield next(lines, "").removeprefix("\ufeff")
+                yield from lines
         except UnicodeError:
             raise self._wrong_bytes() from None
         except OSError as error:
@@ -90,3 +99,12 @@ class TextFile:
             Problem(f"the byte 0x{ord(byte) - 0xDC00:02x} is not {encoding}", self.name, number) for number, byte in bad
         ]
         return DataError(problems or Problem(f"the bytes are not {encoding}", self.name), fix=fix)
+
+
+def _beginnings(stream: TextIO, longest: int) -> Iterator[str]:
+    """The lines; of one that has more than so many characters, these and one more."""
+    begins = True
+    while part := stream.readline(longest + 1):
+        if begins:
+            yield part
+        begins = part.endswith("\n")

@@ -26,7 +26,7 @@ Object = dict[str, Any]
 
 
 def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    return isinstance(value, list) and set(map(type, value)) <= {str}
 
 
 def _number(value: Any) -> bool:

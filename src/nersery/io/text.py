@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
-from nersery.data import Sentence
+from nersery.data import UNKNOWN_COLUMN, Sentence
 from nersery.errors import DataError
-from nersery.io.base import Pass, ReadOptions, Source, Writer, flaws_of, lone_return, storable
+from nersery.io.base import Flaw, Pass, ReadOptions, Source, Writer, flaws_of, lone_return, storable
 from nersery.io.files import TextFile
+
+LONGEST = 100_000
+"""Characters of a line; a book in one line would take the memory of thousands of sentences at every step."""
+SPLIT_HINT = r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?] |। |۔ |؟ |。|！|？)/\1\n/g'"
 
 
 class TextSource(Source):
-    """Sentences without labels; blank lines are skipped, and the id is ``{file}:{line}``."""
+    """Sentences without labels; blank lines are skipped, and the id is ``{file}:{line}``.
 
-    def __init__(self, file: TextFile, options: ReadOptions) -> None:
+    Args:
+        split: Cuts a line into words.
+    """
+
+    def __init__(self, file: TextFile, options: ReadOptions, split: Callable[[str], list[str]] = str.split) -> None:
         super().__init__(file, options)
-        self._empty = not any(map(str.strip, file.lines()))
+        self.split = split
+        self._empty = not any(map(str.strip, file.lines(LONGEST)))
 
     @property
     def description(self) -> str:
@@ -24,21 +33,32 @@ class TextSource(Source):
 
     def sentences(self, found: Pass) -> Iterator[Sentence]:
         """One pass over the file."""
-        for number, line in enumerate(self.file.lines(), start=1):
-            words = tuple(line.split())
-            if not words:
+        for number, line in enumerate(self.file.lines(LONGEST), start=1):
+            words, long = tuple(self.split(line)), _too_long(line, number)
+            if not words and long is None:
+                self.skip(found)
                 continue
             id = f"{self.file.stem}:{number}"
-            flaw = lone_return(line, number)
-            flaws = [flaw] if flaw else []
+            flaws = [flaw for flaw in (long, lone_return(line, number)) if flaw]
             try:
                 sentence = Sentence(words, id=id, language=self.options.language)
             except DataError as error:
                 flaws += flaws_of(error, number)
             if flaws:
-                found.broken(id, flaws, Sentence(tuple(storable(line).split())))
+                found.broken(id, flaws, Sentence(tuple(storable(line).split()) or (UNKNOWN_COLUMN,)))
             else:
                 yield sentence
+
+    def skip(self, found: Pass) -> None:
+        """Deal with a blank line, which is no sentence."""
+
+
+def _too_long(line: str, number: int) -> Flaw | None:
+    """What is wrong with a line that is no single sentence; of such a one only the beginning was read."""
+    if len(line.rstrip("\r\n")) <= LONGEST:
+        return None
+    message = f"the line has more than {LONGEST:,} characters, expected one sentence (no more of it was read)"
+    return Flaw(number, "line too long", message, (SPLIT_HINT,))
 
 
 class TextWriter(Writer):

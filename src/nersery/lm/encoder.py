@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -12,7 +11,7 @@ from torch import Tensor
 
 from nersery.errors import SettingsError
 from nersery.lm.load import ModelSource, Precision, autocast, pick_device, positions
-from nersery.lm.pieces import PieceEncoder, Window, collate
+from nersery.lm.pieces import PieceEncoder, Window, by_length, collate
 from nersery.progress import Progress
 
 Embeddings = NDArray[np.float32]
@@ -105,16 +104,11 @@ class TextEncoder:
 
     def _batches(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[Window]]]:
         """Windows of one padded length, and the numbers of the texts they belong to; the longest come first."""
-        for chunk in range(0, len(texts), CHUNK):
-            by_length: dict[int, list[tuple[int, Window]]] = defaultdict(list)
-            for number, text in enumerate(texts[chunk : chunk + CHUNK], start=chunk):
-                for window in self.pieces.windows(text):
-                    by_length[-(-len(window.pieces) // LENGTH_MULTIPLE)].append((number, window))
-            for length in sorted(by_length, reverse=True):
-                group = by_length[length]
-                for start in range(0, len(group), ROWS):
-                    part = group[start : start + ROWS]
-                    yield [number for number, _ in part], [window for _, window in part]
+        for start in range(0, len(texts), CHUNK):
+            chunk = enumerate(texts[start : start + CHUNK], start)
+            owned = [(number, window) for number, text in chunk for window in self.pieces.windows(text)]
+            for part in by_length([window for _, window in owned], lambda _: ROWS, LENGTH_MULTIPLE):
+                yield [owned[index][0] for index in part], [owned[index][1] for index in part]
 
     def _counted(self, window: Window) -> list[int]:
         """The positions of a window's special tokens and of the pieces of the words that are its own."""

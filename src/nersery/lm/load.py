@@ -106,6 +106,24 @@ class ModelSource:
         bundled.add_masked_lm(model)
         return model
 
+    def question_answering(self) -> Any:
+        """The model as an extractive question-answering one, its head and all.
+
+        Raises:
+            MissingResourceError: When it cannot be found, or is another kind of model.
+        """
+        if self.name == bundled.NAME:
+            model = self.model("AutoModelForQuestionAnswering")
+            bundled.add_qa_head(model)
+            return model
+        kinds = self.config().architectures or ()
+        if kinds and not any("QuestionAnswering" in kind for kind in kinds):
+            raise MissingResourceError(
+                f'the model "{self.name}" is a {", ".join(kinds)}; expected an extractive question-answering model, '
+                "e.g. deepset/bert-base-cased-squad2 or deepset/xlm-roberta-base-squad2"
+            )
+        return self.model("AutoModelForQuestionAnswering", whole=True)
+
     def _load(self, loader: Callable[..., T], **settings: Any) -> T:
         location = self.location
         if os.sep in location and location.startswith((".", os.sep, "~")) and not Path(location).is_dir():

@@ -157,8 +157,7 @@ class MaskedLM:
     def _loss(self, rows: Sequence[Row]) -> Tensor:
         if not rows:  # a batch of sentences without a gap
             return sum((p.sum() * 0.0 for p in self.network.parameters()), torch.zeros((), device=self.network.device))
-        targets = torch.tensor([piece for row in rows for piece in row.targets]).to(self.network.device)
-        return nn.functional.cross_entropy(self._logits(rows).float(), targets)
+        return masked_loss(self.network, self.encoder, rows)
 
     @torch.inference_mode()
     def _mean_loss(self, rows: Sequence[Row]) -> float:
@@ -173,15 +172,7 @@ class MaskedLM:
     # --- forward ----------------------------------------------------------------------------------------------------
 
     def _logits(self, texts: Sequence[Row], multiple: int = 1) -> Tensor:
-        """Scores of all pieces at the masks of all texts, in order. Shape: (masks, pieces)."""
-        device = self.network.device
-        windows = [row.window for row in texts]
-        batch = collate(windows, self.encoder.pad, multiple=multiple, longest=self.encoder.max_pieces).to(device)
-        rows = torch.tensor([number for number, row in enumerate(texts) for _ in row.positions], device=device)
-        places = torch.tensor([position for row in texts for position in row.positions], device=device)
-        with output_at(self.network, rows, places):
-            logits: Tensor = self.network(input_ids=batch.input_ids, attention_mask=batch.attention_mask).logits
-        return logits if logits.ndim == 2 else logits[rows, places]
+        return logits_at_masks(self.network, self.encoder, texts, multiple)
 
     def _passes(self, rows: Sequence[Row]) -> Iterator[tuple[list[int], Tensor]]:
         """Rows of like shape together through the model: their numbers, and the scores at their masks."""
@@ -300,6 +291,27 @@ class MaskedLM:
         if len(original) > 1 and original == original.upper():
             return word.upper()
         return word[:1].upper() + word[1:] if original[:1] != original[:1].lower() else word
+
+
+def masked_loss(network: Any, encoder: PieceEncoder, rows: Sequence[Row]) -> Tensor:
+    """The mean loss of a masked language model over the hidden pieces of some rows."""
+    targets = torch.tensor([piece for row in rows for piece in row.targets]).to(network.device)
+    return nn.functional.cross_entropy(logits_at_masks(network, encoder, rows).float(), targets)
+
+
+def logits_at_masks(network: Any, encoder: PieceEncoder, texts: Sequence[Row], multiple: int = 1) -> Tensor:
+    """Scores of all pieces at the masks of all texts, in order. Shape: (masks, pieces).
+
+    Args:
+        multiple: As for `nersery.lm.pieces.collate`.
+    """
+    windows = [row.window for row in texts]
+    batch = collate(windows, encoder.pad, multiple=multiple, longest=encoder.max_pieces).to(network.device)
+    rows = torch.tensor([number for number, row in enumerate(texts) for _ in row.positions], device=network.device)
+    places = torch.tensor([position for row in texts for position in row.positions], device=network.device)
+    with output_at(network, rows, places):
+        logits: Tensor = network(input_ids=batch.input_ids, attention_mask=batch.attention_mask).logits
+    return logits if logits.ndim == 2 else logits[rows, places]
 
 
 def tokenizer_with_mask(source: ModelSource) -> Any:

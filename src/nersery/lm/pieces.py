@@ -7,7 +7,8 @@ to the model as its unknown token.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -92,6 +93,11 @@ class PieceEncoder:
             self._cache.update((word, tuple(ids) or nothing) for word, ids in zip(new, encoded, strict=True))
         return [self._cache[word] for word in words]
 
+    def is_nothing(self, word: str) -> bool:
+        """Whether the tokenizer turns a word into nothing, as those for text do with control characters."""
+        unknown = self.pieces([word])[0] in ((self.tokenizer.unk_token_id,), (self.pad,))
+        return unknown and not self.tokenizer(self._lead + word, add_special_tokens=False)["input_ids"]
+
     def misfit(self, words: Sequence[str]) -> str:
         """What shows that the vocabulary was made for other languages than that of the words; empty when it suits.
 
@@ -118,7 +124,7 @@ class PieceEncoder:
         prefix = self._prefix(condition)
         room = self.max_pieces - len(prefix) - len(self.suffix)
         pieces = [ids[:room] for ids in self.pieces(words)]
-        spans = _spans([len(ids) for ids in pieces], room, overlap=room // 4)
+        spans = window_spans([len(ids) for ids in pieces], room, overlap=room // 4)
         borders = [0, *((a[1] + b[0] + 1) // 2 for a, b in itertools.pairwise(spans)), len(words)]
         return [
             self._window(prefix, pieces, span, (borders[number], borders[number + 1]))
@@ -157,7 +163,7 @@ class PieceEncoder:
         return Window((*ids, *self.suffix), tuple(firsts), span[0], core)
 
 
-def _spans(lengths: Sequence[int], room: int, overlap: int) -> list[tuple[int, int]]:
+def window_spans(lengths: Sequence[int], room: int, overlap: int) -> list[tuple[int, int]]:
     """Spans of words of at most ``room`` pieces that cover all words, each beginning and ending later than the last."""
     spans: list[tuple[int, int]] = []
     start = 0
@@ -238,3 +244,18 @@ def collate(
         torch.tensor([window.firsts + (0,) * (words - len(window.firsts)) for window in windows]),
         torch.tensor([(True,) * len(window.firsts) + (False,) * (words - len(window.firsts)) for window in windows]),
     )
+
+
+def by_length(windows: Sequence[Window], rows: Callable[[int], int], multiple: int) -> Iterator[list[int]]:
+    """The numbers of the windows of each forward pass, which all have one padded length; the longest come first.
+
+    Args:
+        rows: At most how many are in a pass, by the padded length.
+        multiple: As for `collate`.
+    """
+    groups: dict[int, list[int]] = defaultdict(list)
+    for number, window in enumerate(windows):
+        groups[-(-len(window.pieces) // multiple) * multiple].append(number)
+    for length in sorted(groups, reverse=True):
+        group, most = groups[length], rows(length)
+        yield from (group[start : start + most] for start in range(0, len(group), most))

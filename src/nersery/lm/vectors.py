@@ -146,6 +146,48 @@ def read_vectors(path: str | Path, words: Iterable[str]) -> WordVectors:
     return WordVectors(head.dimension, rows, tuple(_flaws(head, missing, undecodable)))
 
 
+def read_first(path: str | Path, most: int, words: Iterable[str] = ()) -> WordVectors:
+    """Read the vectors at the beginning of a file, which are those of frequent words, and of some words anywhere.
+
+    Of a word that comes twice the first counts. Every line is looked at, also those that are not kept. GloVe's largest
+    file has a few words with spaces in them; they are passed over, for no word of a sentence is like that.
+
+    Args:
+        most: How many to keep from the beginning.
+        words: What else to keep, as it is written and in lower case.
+
+    Raises:
+        DataError: When a line has another dimension than the first, or is broken, or this is no file of vectors.
+    """
+    head = read_head(path)
+    wanted = {form.encode() for word in words for form in (word, word.lower())}
+    rows: dict[str, Vector] = {}
+    undecodable, number = 0, head.first_line - 1
+    with Path(path).open("rb", buffering=BUFFER) as stream:
+        stream.seek(head.start)
+        for number, line in enumerate(_lines(stream), start=head.first_line):
+            key, _, values = line.rstrip(b" \r\n").partition(b" ")
+            if values.count(b" ") + 1 != head.dimension and (not key or _follow_on(values, head.dimension)):
+                continue
+            if len(rows) >= most and key not in wanted and values.count(b" ") + 1 == head.dimension:
+                continue
+            try:
+                row = _parsed(line, head.dimension)
+                rows.setdefault(key.decode(), row)
+            except UnicodeDecodeError:
+                undecodable += 1
+            except ValueError as fault:
+                raise DataError(Problem(f"the vector of {_shown(key)} {fault}", str(path), number), fix=FIX) from None
+    missing = (head.words or 0) - (number + 1 - head.first_line)
+    return WordVectors(head.dimension, rows, tuple(_flaws(head, missing, undecodable)))
+
+
+def _follow_on(values: bytes, dimension: int) -> bool:
+    """Whether what stands behind the first space is the rest of the word, and then as many values as expected."""
+    fields = values.split(b" ")
+    return len(fields) > dimension and not _is_finite(fields[-dimension - 1])
+
+
 def _lines(stream: BinaryIO) -> Iterator[bytes]:
     return iter(partial(stream.readline, LONGEST_LINE), b"")
 

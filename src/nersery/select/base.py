@@ -56,6 +56,10 @@ class Selector(ABC):
     def score(self, sentences: Sequence[Sentence]) -> Sequence[float]:
         """One score for each sentence, in order; higher is better."""
 
+    def keeps(self, sentence: Sentence, score: float) -> bool:
+        """Whether a sentence of that score stays: for most, when it reaches the threshold."""
+        return score >= self.threshold
+
     def reason(self, sentence: Sentence, score: float) -> str:
         """Why a sentence of that score is rejected: short, and the same for all of its kind."""
         return f"{name_of(self)} < {self.threshold:g}"
@@ -80,7 +84,7 @@ def _judged(selector: Selector, name: str, sentence: Sentence, score: float) -> 
     if not math.isfinite(score):  # a file has no way to write it
         return Reject(f"{name} is {'not a number' if math.isnan(score) else 'infinite'}", sentence)
     scored = sentence.with_scores(**{name: score})
-    return scored if score >= selector.threshold else Reject(selector.reason(sentence, score), scored)
+    return scored if selector.keeps(scored, score) else Reject(selector.reason(sentence, score), scored)
 
 
 def select(

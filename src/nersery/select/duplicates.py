@@ -3,25 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import math
-import unicodedata
-from bisect import bisect_left, bisect_right
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from nersery.data import Sentence
 from nersery.errors import DataError, NerseryError, Problem, SettingsError
 from nersery.select.base import Selector
+from nersery.select.near import NOTHING, Found, Near, Text, text_of
 from nersery.training import NO_TRAINING, Training
-
-Text = tuple[str, ...]
-Found = tuple[float, int]
-"""How alike an earlier text is, and its number."""
-
-NOTHING: Found = (0.0, -1)
-ROUNDING = 1e-6
-"""By so much a number may miss a bound that it meets on paper. With less, rapidfuzz overlooks some."""
 
 SOURCES = ("held-out data", "gold", "another generated sentence")
 """What a sentence may be a duplicate of; of several that are equally near, the first counts."""
@@ -60,8 +50,8 @@ class Duplicates(Selector):
             raise SettingsError(f"threshold is {self.threshold:g}, expected a number in [0, 1]")
         self._seen = self._memory()
 
-    def _memory(self) -> _Exact | _Near:
-        return _Exact() if self.similarity == 1 else _Near(self.similarity)
+    def _memory(self) -> _Exact | Near:
+        return _Exact() if self.similarity == 1 else Near(self.similarity)
 
     def fit(
         self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
@@ -113,10 +103,7 @@ class Duplicates(Selector):
         return self._seen.nearest(number)
 
     def _text(self, sentence: Sentence) -> Text:
-        joined = unicodedata.normalize("NFD", "\n".join(sentence.words))
-        if self.ignore_case:
-            joined = unicodedata.normalize("NFD", joined.casefold())
-        return tuple(joined.split("\n"))
+        return text_of(sentence, ignore_case=self.ignore_case)
 
 
 class _Exact:
@@ -136,74 +123,3 @@ class _Exact:
     def nearest(self, number: int) -> Found:
         first = self._first_of[number]
         return (1.0, first) if first < number else NOTHING
-
-
-class _Near:
-    """Finds the most similar of the earlier texts, comparing only those that can be similar enough.
-
-    Texts of n and m words that are ``similarity`` s alike have s (n + m) / 2 words in common, so at least
-    k = n s / (2 - s) of each one's. Two such texts then share one of their n - k + 1 rarest words: an index
-    of those misses nothing.
-    """
-
-    def __init__(self, similarity: float) -> None:
-        self._similarity = similarity
-        self._least = similarity / (2 - similarity)
-        self._texts: list[Text] = []
-        self._frequency: Counter[str] = Counter()
-        self._index: dict[str, list[int]] = {}
-        self._found: dict[int, Found] = {}
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    def add(self, text: Text) -> None:
-        self._texts.append(text)
-        self._frequency.update(text)
-        self._index, self._found = {}, {}
-
-    def nearest(self, number: int) -> Found:
-        if number not in self._found:
-            self._found[number] = self._search(number)
-        return self._found[number]
-
-    def _search(self, number: int) -> Found:
-        from rapidfuzz.distance import Indel
-        from rapidfuzz.process import extractOne
-
-        text = self._texts[number]
-        numbers = sorted(self._comparable(number))
-        best = extractOne(
-            text,
-            [self._texts[earlier] for earlier in numbers],
-            scorer=Indel.normalized_similarity,
-            score_cutoff=self._similarity - ROUNDING,
-        )
-        return NOTHING if best is None else (best[1], numbers[best[2]])
-
-    def _comparable(self, number: int) -> Iterator[int]:
-        """The earlier texts that share a rare word and are not too short or long, each once."""
-        if not self._index:
-            self._build_index()
-        length = len(self._texts[number])
-        seen: set[int] = set()
-        for word in self._rarest(self._texts[number]):
-            numbers = self._index[word]
-            seen.update(numbers[: bisect_left(numbers, number)])
-        for earlier in seen:
-            shorter, longer = sorted((length, len(self._texts[earlier])))
-            if shorter >= self._least * longer - ROUNDING:
-                yield earlier
-
-    def _build_index(self) -> None:
-        index = defaultdict(list)
-        for number, text in enumerate(self._texts):
-            for word in self._rarest(text):
-                index[word].append(number)
-        self._index = index
-
-    def _rarest(self, text: Text) -> set[str]:
-        """The words of which a similar text must have one."""
-        common = math.ceil(self._least * len(text) - ROUNDING)
-        by_rarity = sorted(text, key=lambda word: (self._frequency[word], word))
-        return set(by_rarity[: len(text) - common + 1])

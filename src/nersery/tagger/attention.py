@@ -19,7 +19,8 @@ from nersery.lm.pieces import Window, collate
 from nersery.progress import Progress
 from nersery.registry import name_of
 from nersery.tagger.base import Tagger
-from nersery.tagger.transformer import LENGTH_MULTIPLE, ROWS, TransformerTagger
+from nersery.tagger.labelling import LENGTH_MULTIPLE, ROWS
+from nersery.tagger.transformer import TransformerTagger
 
 MOST_PAIRS = ROWS * 256**2
 """Pairs of pieces in one pass: every layer keeps a number for each of them and each head."""

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from nersery.data import Sentence
 from nersery.disk import files_in
-from nersery.errors import DataError, MissingResourceError
+from nersery.errors import DataError, MissingResourceError, SettingsError
 from nersery.progress import Progress
 from nersery.registry import get, name_of
 
@@ -55,6 +55,24 @@ class Tagger(ABC):
     @abstractmethod
     def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
         """The same sentences, in order, under predicted entities with scores in [0, 1]."""
+
+    def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
+        """How sure the tagger is of the labels that sentences bear, by forward passes with dropout left on.
+
+        It depends neither on the order of the sentences nor on what stands beside them.
+
+        Args:
+            passes: Over each sentence, 1 or more.
+            seed: Of what the passes drop.
+
+        Returns:
+            For each sentence, and each of its words, the share in [0, 1] of the passes that predict its label: its
+            type and whether it begins an entity.
+
+        Raises:
+            SettingsError: When the tagger has no dropout.
+        """
+        raise SettingsError(f"the tagger {name_of(self)} cannot say how certain it is: take another tagger")
 
     @abstractmethod
     def save(self, folder: Path) -> None:

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from nersery.data import Entity
 from nersery.errors import MissingResourceError
@@ -113,6 +113,32 @@ class TagSet:
         if self._closed and last:
             return "S" if first else "E"
         return "B" if first and self._begun else "I"
+
+    def labels(self, paths: Tensor) -> Tensor:
+        """What the tags of legal paths say of each word, as one number whatever the scheme.
+
+        Which type it has, and whether an entity begins there; 0 outside of entities.
+
+        Args:
+            paths: Shape: (..., words).
+
+        >>> tags = TagSet.of(["LOC", "PER"], "BIOES")
+        >>> path = torch.tensor(tags.indices([Entity(1, 3, "PER"), Entity(3, 4, "LOC")], 4))
+        >>> tags.labels(path).tolist(), tags.labels_of([Entity(0, 2, "PER")], 2)
+        ([0, 4, 5, 2], [4, 5])
+        """
+        types = torch.tensor([2 * self.types.index(type_) + 2 if type_ else 0 for _, type_ in self.parts])[paths]
+        inside = torch.tensor([letter in "IE" for letter, _ in self.parts])[paths]
+        goes_on = inside[..., 1:] & (types[..., 1:] == types[..., :-1])
+        return types + nn.functional.pad(goes_on, (1, 0))
+
+    def labels_of(self, entities: Iterable[Entity], length: int) -> list[int]:
+        """The same for the labels of a sentence; a negative number where the tag set lacks the type."""
+        labels = [0] * length
+        for entity in entities:
+            begins = 2 * self.types.index(entity.type) + 2 if entity.type in self.types else -2
+            labels[entity.start : entity.end] = [begins] + [begins + 1] * (entity.end - entity.start - 1)
+        return labels
 
     def entities(self, indices: Sequence[int], scores: Sequence[float]) -> list[Entity]:
         """A legal path as labels.

@@ -5,9 +5,7 @@ The folder it saves is an ordinary Hugging Face token-classification model.
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,8 +16,9 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from nersery.data import Entity, Sentence
+from nersery.data import Sentence
 from nersery.errors import MissingResourceError, SettingsError
+from nersery.lm.dropout import thinned
 from nersery.lm.load import (
     ModelSource,
     Precision,
@@ -35,16 +34,11 @@ from nersery.lm.training import Optimizer, Schedule, TrainingPlan, seeded, train
 from nersery.progress import Progress
 from nersery.tagger.base import DESCRIPTION, Tagger, describe, require_labels, strict_f1, training_record
 from nersery.tagger.crf import ConditionalRandomField
+from nersery.tagger.fitting import check_settings, course, from_settings, plan_of, settings_of
+from nersery.tagger.labelling import LENGTH_MULTIPLE, Example, emissions, examples, labelled, loss, shares
 from nersery.tagger.tagset import OutputScheme, TagSet
 
 Head = Literal["linear", "crf"]
-Example = tuple[Window, tuple[int, ...], bool, bool]
-"""A window, the tag of each of its words, and whether it begins and ends where its sentence does."""
-
-ROWS = 16
-"""Windows in one forward pass. Prediction pads every pass to the same shape, so that a sentence gets the same
-numbers to the last bit whatever stands beside it."""
-LENGTH_MULTIPLE = 4
 LEAST_STEPS = 300
 LEAST_EPOCHS = 3
 """Without ``steps`` and ``epochs``, training takes as long as both of these ask for."""
@@ -120,33 +114,17 @@ class TransformerTagger(Tagger):
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot work."""
-        checks = {
-            "steps is 1 or more": self.steps is None or self.steps >= 1,
-            "epochs is 1 or more": self.epochs is None or self.epochs >= 1,
-            "only one of steps and epochs is given": self.steps is None or self.epochs is None,
-            "evaluate_every is 1 or more": self.evaluate_every is None or self.evaluate_every >= 1,
-            "patience is 1 or more": self.patience is None or self.patience >= 1,
-            "batch_size is 1 or more": self.batch_size >= 1,
-            "learning_rate is above 0": self.learning_rate > 0,
+        own = {
             "head_learning_rate is above 0": self.head_learning_rate is None or self.head_learning_rate > 0,
-            "warmup lies in [0, 1]": 0 <= self.warmup <= 1,
-            "clip is above 0": self.clip > 0,
-            "weight_decay is 0 or more": self.weight_decay >= 0,
             "dropout lies in [0, 1)": self.dropout is None or 0 <= self.dropout < 1,
             "max_pieces is 8 or more": self.max_pieces is None or self.max_pieces >= 8,
         }
-        wrong = [expectation for expectation, holds in checks.items() if not holds]
-        if wrong:
-            raise SettingsError(f"the transformer tagger expects that {'; that '.join(wrong)}")
+        check_settings(self, "transformer", own)
 
     @property
     def types(self) -> tuple[str, ...]:
         """The types that a trained tagger can predict."""
         return self._tags.types
-
-    @property
-    def _settings(self) -> dict[str, Any]:
-        return {f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.init}
 
     @property
     def _source(self) -> ModelSource:
@@ -165,19 +143,21 @@ class TransformerTagger(Tagger):
         seed: int = 0,
         progress: Progress | None = None,
         folder: Path | None = None,
+        warm: bool = False,
     ) -> dict[str, Any]:
         """Train; see `Tagger.fit`. A type that only dev has is learnt by nobody and counts as missed."""
         require_labels(gold)
         with seeded(seed):
-            network = self._build(TagSet.of({e.type for s in gold for e in s.entities}, self.scheme))
+            tags = TagSet.of({e.type for s in gold for e in s.entities}, self.scheme)
+            network = self._network if warm and self._tags == tags else self._build(tags)
             self._warn_of_misfit(gold)
-            examples = [example for sentence in gold for example in self._examples(sentence)]
-            plan = self._plan(len(examples))
+            learnt = [example for sentence in gold for example in self._examples(sentence)]
+            plan = self._plan(len(learnt))
             if progress is not None:
-                progress.total = plan.total_steps(len(examples))
+                progress.total = plan.total_steps(len(learnt))
             history = train(
                 self._trained_parts(),
-                examples,
+                learnt,
                 self._loss,
                 plan,
                 seed=seed,
@@ -186,15 +166,9 @@ class TransformerTagger(Tagger):
                 is_new=lambda name: not name.startswith(f"network.{network.base_model_prefix}."),
                 progress=progress,
                 folder=folder,
-                fingerprint=training_record(self._settings, gold, dev),
+                fingerprint={**training_record(settings_of(self), gold, dev), "warm": warm},
             )
-        self.history = {
-            "seed": seed,
-            "sentences": len(gold),
-            "steps": history.steps,
-            "best_step": history.best.step if history.best else history.steps,
-            "evaluations": [dataclasses.asdict(evaluation) for evaluation in history.evaluations],
-        }
+        self.history = course(history, seed, len(gold))
         return self.history
 
     def _warn_of_misfit(self, gold: Sequence[Sentence]) -> None:
@@ -206,11 +180,7 @@ class TransformerTagger(Tagger):
             )
 
     def _plan(self, examples: int) -> TrainingPlan:
-        names = {plan_field.name for plan_field in dataclasses.fields(TrainingPlan)}
-        plan = TrainingPlan(**{name: getattr(self, name) for name in names})
-        if self.steps is None and self.epochs is None:
-            plan = dataclasses.replace(plan, steps=max(LEAST_STEPS, LEAST_EPOCHS * plan.epoch_steps(examples)))
-        return plan
+        return plan_of(self, examples, LEAST_STEPS, LEAST_EPOCHS)
 
     def _trained_parts(self) -> nn.Module:
         """Everything with weights; names that begin with ``crf`` are the CRF's."""
@@ -251,78 +221,49 @@ class TransformerTagger(Tagger):
 
     def _examples(self, sentence: Sentence) -> list[Example]:
         _, encoder = self.parts
-        tags = self._tags.indices(sentence.entities, len(sentence))
-        examples = []
-        for window in encoder.windows(sentence.words):
-            end = window.start + len(window.firsts)
-            examples.append((window, tuple(tags[window.start : end]), window.start == 0, end == len(sentence)))
-        return examples
+        return examples(encoder.windows(sentence.words), sentence.entities, len(sentence), self._tags)
 
-    def _emissions(self, windows: Sequence[Window], **shape: int) -> tuple[Tensor, Tensor]:
-        """Scores of each tag at each word's first piece, and the word mask.
+    def _loss(self, batch: Sequence[Example]) -> Tensor:
+        scores, mask = self._scores([window for window, *_ in batch])
+        return loss(scores, mask, batch, self._crf)
 
-        Shape: (windows, words, tags) and (windows, words).
+    def _scores(self, windows: Sequence[Window], passes: int = 1, **shape: int) -> tuple[Tensor, Tensor]:
+        """Scores of each tag at each word's first piece, and the word mask; pass after pass over all windows.
+
+        Shape: (passes * windows, words, tags) and (windows, words).
         """
         network, encoder = self.parts
         batch = collate(windows, encoder.pad, longest=encoder.max_pieces, **shape).to(network.device)
-        logits = network(input_ids=batch.input_ids, attention_mask=batch.attention_mask).logits
+        ids, attention_mask, firsts = (
+            t.repeat(passes, 1) for t in (batch.input_ids, batch.attention_mask, batch.firsts)
+        )
+        logits = network(input_ids=ids, attention_mask=attention_mask).logits
         rows = torch.arange(len(logits), device=logits.device).unsqueeze(1)
-        return logits[rows, batch.firsts], batch.word_mask
-
-    def _loss(self, examples: Sequence[Example]) -> Tensor:
-        windows, paths, begins, ends = zip(*examples, strict=True)
-        emissions, mask = self._emissions(windows)
-        width = mask.shape[1]
-        tags = torch.tensor([path + (0,) * (width - len(path)) for path in paths]).to(mask.device)
-        if self._crf is not None:
-            borders = torch.tensor([begins, ends]).to(mask.device)
-            return self._crf.loss(emissions, tags, mask, borders[0], borders[1])
-        return nn.functional.cross_entropy(emissions[mask], tags[mask])
+        return logits[rows, firsts], batch.word_mask
 
     @torch.inference_mode()
     def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
         """Label sentences; see `Tagger.predict`. An entity's score is the mean probability of its words' tags."""
+        return labelled(sentences, self._emissions(sentences, 1, progress), self._tags, self._crf)
+
+    @torch.inference_mode()
+    def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
+        """Judge labels; see `Tagger.certainty`."""
+        with thinned(self.parts[0], passes, seed):
+            found = self._emissions(sentences, passes)
+        return shares(sentences, found, self._tags, self._crf)
+
+    def _emissions(self, sentences: Sequence[Sentence], passes: int, progress: Progress | None = None) -> list[Tensor]:
         network, encoder = self.parts
         network.eval()
-        windows = [(number, w) for number, s in enumerate(sentences) for w in encoder.windows(s.words)]
-        windows.sort(key=lambda pair: len(pair[1].pieces))
-        emissions = [torch.empty(len(s), len(self._tags.names)) for s in sentences]
-        by_length: dict[int, list[tuple[int, Window]]] = defaultdict(list)
-        for number, window in windows:
-            by_length[-(-len(window.pieces) // LENGTH_MULTIPLE)].append((number, window))
+
+        def score(windows: Sequence[Window], rows: int) -> Tensor:
+            scores, _ = self._scores(windows, passes, rows=rows, multiple=LENGTH_MULTIPLE)
+            return scores.view(passes, -1, *scores.shape[1:])
+
         with autocast(network.device, self.precision):
-            for group in by_length.values():
-                for start in range(0, len(group), ROWS):
-                    part = group[start : start + ROWS]
-                    self._fill(emissions, part)
-                    if progress is not None:
-                        progress.advance(len(part))
-        return self._decode(sentences, emissions)
-
-    def _fill(self, emissions: list[Tensor], part: Sequence[tuple[int, Window]]) -> None:
-        scores, _ = self._emissions([window for _, window in part], rows=ROWS, multiple=LENGTH_MULTIPLE)
-        for (number, window), row in zip(part, scores.float().cpu(), strict=False):
-            start, end = window.core
-            emissions[number][start:end] = row[start - window.start : end - window.start]
-
-    def _decode(self, sentences: Sequence[Sentence], emissions: Sequence[Tensor]) -> list[Sentence]:
-        tags = self._tags
-        decoder = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
-        if self._crf is not None:  # copied, for the one in training must stay on its device
-            decoder.load_state_dict({name: weights.cpu() for name, weights in self._crf.state_dict().items()})
-        order = sorted(range(len(sentences)), key=lambda number: len(sentences[number]))
-        entities: dict[int, list[Entity]] = {}
-        for start in range(0, len(order), 8 * ROWS):
-            numbers = order[start : start + 8 * ROWS]
-            padded = nn.utils.rnn.pad_sequence([emissions[number] for number in numbers], batch_first=True)
-            lengths = torch.tensor([len(sentences[number]) for number in numbers])
-            mask = torch.arange(padded.shape[1]) < lengths.unsqueeze(1)
-            paths = decoder.decode(padded, mask)
-            scores = decoder.marginals(padded, mask).gather(2, paths.unsqueeze(2)).squeeze(2)
-            for number, path, score in zip(numbers, paths.tolist(), scores.tolist(), strict=True):
-                length = len(sentences[number])
-                entities[number] = self._tags.entities(path[:length], score[:length])
-        return [sentence.with_entities(entities[number]) for number, sentence in enumerate(sentences)]
+            windows = [encoder.windows(sentence.words) for sentence in sentences]
+            return emissions(windows, score, passes=passes, progress=progress)
 
     def save(self, folder: Path) -> None:
         """Write a Hugging Face folder, the CRF beside it in a file of its own, and our description."""
@@ -334,7 +275,7 @@ class TransformerTagger(Tagger):
             (folder / CRF_FILE).unlink(missing_ok=True)
             if self._crf is not None:
                 save_file(self._crf.state_dict(), folder / CRF_FILE)
-        settings = {**self._settings, "head": "linear" if self._crf is None else "crf"}
+        settings = {**settings_of(self), "head": "linear" if self._crf is None else "crf"}
         description = folder / DESCRIPTION
         description.write_text(describe(self, settings, self.history), "utf-8")
         for weights in folder.glob("*.safetensors"):  # safetensors lets nobody but the owner read them
@@ -350,10 +291,7 @@ class TransformerTagger(Tagger):
         description = Path(folder) / DESCRIPTION
         saved = json.loads(description.read_text("utf-8")) if description.exists() else {}
         settings = saved.get("settings", {"model": str(folder)})
-        try:
-            tagger = cls(**{**settings, "trust_remote_code": trust_remote_code, "device": "auto"})
-        except (TypeError, SettingsError) as error:
-            raise MissingResourceError(f"{description} holds settings of another version: {error}") from error
+        tagger: Self = from_settings(cls, {**settings, "trust_remote_code": trust_remote_code}, description)
         source = ModelSource(str(folder), trust_remote_code=trust_remote_code)
         config = source.config()
         if not any("TokenClassification" in name for name in config.architectures or ()):

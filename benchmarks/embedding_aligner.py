@@ -1,0 +1,155 @@
+"""Speed of alignment by embeddings: pairs a second against a plain way, and agreement with one pair at a time.
+
+    .venv/bin/python benchmarks/embedding_aligner.py [--pairs 256] [--model bundled | mbert] [--checked 128]
+
+The pairs are NTREX's English and German news sentences, where ``../shared/data`` is. The plain way takes batches of 16
+pairs in the order of the file, each side padded to its longest, through the same layers of the same encoder in the same
+precision, and goes over the links of each pair in Python. Both compute in fp32. The reference takes each sentence by
+itself through the whole model, without padding. ``mbert`` is an encoder of the size of multilingual BERT with random
+weights and the bundled vocabulary.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from nersery.align.base import Links, Pair
+from nersery.align.embeddings import Embeddings
+from nersery.lm.load import ModelSource
+from nersery.loop import Reject
+
+DATA = Path(__file__).parents[2] / "shared" / "data" / "bitext"
+MBERT = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072}
+THRESHOLD = 1e-3
+BATCH = 16
+REPEATS = 2
+
+Place = tuple[int, int]
+
+
+def sides(name: str, count: int) -> list[tuple[str, ...]]:
+    lines = (DATA / f"ntrex.{name}.txt").read_text("utf-8").splitlines()
+    return [tuple(line.split()) for line in lines[:count]]
+
+
+def random_mbert(folder: Path) -> str:
+    """A folder with an encoder of that size."""
+    from transformers import AutoConfig, BertModel
+
+    source = ModelSource("bundled")
+    config = AutoConfig.for_model("bert", **{**source.config().to_dict(), **MBERT})
+    torch.manual_seed(0)
+    BertModel(config).save_pretrained(folder)
+    source.tokenizer().save_pretrained(folder)
+    return str(folder)
+
+
+class Plain:
+    """What a script does: whole sentences, words cut into pieces one by one, no windows."""
+
+    def __init__(self, model: str, layer: int) -> None:
+        source = ModelSource(model)
+        self.tokenizer = source.tokenizer()
+        self.whole: Any = source.model("AutoModel").eval()
+        self.layers: Any = source.model("AutoModel", num_hidden_layers=layer).eval()
+        self.layer = layer
+
+    def pieces(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
+        """The ids of a sentence, and the word of each."""
+        ids, owners = [], []
+        for number, word in enumerate(words):
+            found = self.tokenizer(word, add_special_tokens=False)["input_ids"]
+            ids += found
+            owners += [number] * len(found)
+        return [self.tokenizer.cls_token_id, *ids, self.tokenizer.sep_token_id], owners
+
+    @torch.inference_mode()
+    def one_pair(self, pair: Pair) -> set[Place]:
+        """The links of a pair by itself."""
+        (left, rows), (right, columns) = self.pieces(pair.source), self.pieces(pair.target)
+        states = [
+            self.whole(torch.tensor([ids]), output_hidden_states=True).hidden_states[self.layer][0, 1:-1]
+            for ids in (left, right)
+        ]
+        return words_of(states[0] @ states[1].T, rows, columns)
+
+    @torch.inference_mode()
+    def align(self, pairs: Sequence[Pair]) -> list[set[Place]]:
+        """The links of all pairs, in batches as they come."""
+        found = []
+        for start in range(0, len(pairs), BATCH):
+            batch = pairs[start : start + BATCH]
+            lefts, rights = ([self.pieces(text) for text in texts] for texts in zip(*map(texts_of, batch), strict=True))
+            scores = self.batch([ids for ids, _ in lefts]) @ self.batch([ids for ids, _ in rights]).transpose(1, 2)
+            for matrix, (_, rows), (_, columns) in zip(scores, lefts, rights, strict=True):
+                found.append(words_of(matrix[1 : len(rows) + 1, 1 : len(columns) + 1], rows, columns))
+        return found
+
+    def batch(self, texts: Sequence[list[int]]) -> Tensor:
+        """The states of some texts side by side."""
+        length = max(map(len, texts))
+        ids = torch.tensor([text + [0] * (length - len(text)) for text in texts])
+        mask = torch.tensor([[1] * len(text) + [0] * (length - len(text)) for text in texts])
+        states: Tensor = self.layers(input_ids=ids, attention_mask=mask).last_hidden_state
+        return states
+
+
+def texts_of(pair: Pair) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    return pair.source, pair.target
+
+
+def words_of(scores: Tensor, rows: Sequence[int], columns: Sequence[int]) -> set[Place]:
+    """The words whose pieces are probable both ways."""
+    linked = (scores.softmax(1) > THRESHOLD) & (scores.softmax(0) > THRESHOLD)
+    return {(rows[i], columns[j]) for i, j in linked.nonzero().tolist()}
+
+
+def places(links: Links | Reject) -> set[Place]:
+    return set() if isinstance(links, Reject) else {(link.source, link.target) for link in links}
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    """Print pairs a second, their ratio, and in how many pairs and links both ways agree."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=256)
+    parser.add_argument("--checked", type=int, default=128)
+    parser.add_argument("--model", choices=("bundled", "mbert"), default="bundled")
+    arguments = parser.parse_args()
+    texts = zip(sides("eng", arguments.pairs), sides("deu", arguments.pairs), strict=True)
+    pairs = [Pair(source, target, str(number)) for number, (source, target) in enumerate(texts)]
+    with tempfile.TemporaryDirectory() as folder:
+        model = random_mbert(Path(folder)) if arguments.model == "mbert" else "bundled"
+        layer = 8 if arguments.model == "mbert" else 4
+        ours = Embeddings(model, layer=layer, threshold=THRESHOLD, device="cpu", precision="fp32")
+        plain = Plain(model, layer)
+        ours.align(pairs[:1])
+    plain.align(pairs[:1])
+    timings = [(seconds(lambda: plain.align(pairs)), seconds(lambda: ours.align(pairs))) for _ in range(REPEATS)]
+    slow, fast = (min(column) for column in zip(*timings, strict=True))
+    print(f"{torch.get_num_threads()} threads, {arguments.model}, {len(pairs)} pairs in fp32: ", end="")
+    print(f"plain {len(pairs) / slow:.1f} pairs/s, ours {len(pairs) / fast:.1f}, {slow / fast:.2f} times")
+    checked = pairs[: arguments.checked]
+    found = [places(links) for links in ours.align(checked)]
+    expected = [plain.one_pair(pair) for pair in checked]
+    same = sum(a == b for a, b in zip(found, expected, strict=True))
+    differing = sum(len(a ^ b) for a, b in zip(found, expected, strict=True))
+    total = sum(map(len, expected))
+    print(f"one pair at a time: {same} of {len(checked)} pairs agree, {differing} of {total} links differ")
+
+
+if __name__ == "__main__":
+    main()

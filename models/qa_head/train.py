@@ -1,0 +1,337 @@
+"""Train the question-answering head that comes with nersery; README.md beside this file tells what came out.
+
+    python models/qa_head/train.py --data DIR --work DIR [--steps N] [--start FILE] [--device cuda]
+
+The same command again goes on where it stopped. It writes ``curve.jsonl`` into the working folder, and
+``qa_head.safetensors``: what was learnt on top of the bundled encoder, as `nersery.lm.bundled` reads it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from examples import Example, Kinds, Questions, Text, asked, filled, labelled
+from mining import COVERS, Miner, balanced, common_words, mine, pools, refined, sentences_of, with_things
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+from nersery import definitions
+from nersery.lm import bundled
+from nersery.lm.load import ModelSource, autocast, pick_device
+from nersery.lm.pairs import PairEncoder
+from nersery.lm.pieces import PieceEncoder
+from nersery.lm.qa import best_spans, word_scores
+from nersery.lm.training import TrainingPlan, seeded, train
+from nersery.progress import Progress
+from nersery.rng import item_rng
+
+TEXTS = ("wikitext2", "textbooks", "wikipedia_crowd")
+RANK = 32
+LONGEST_ANSWER = 12
+GROUP = 24
+"""Texts of like length that make a step."""
+MOST_PIECES = 40
+"""Longer sentences are left out: they cost more than they teach."""
+MINED = 60_000
+"""Sentences of plain text that are looked through for names."""
+MOST = {"tweets": 3000, "anatomy": 1000, "asked": 2500}
+HELD_OUT = 120
+"""Sentences of Wikigold, its last, that are only measured on."""
+TYPES = {"PER": "person", "LOC": "place", "ORG": "organization", "MISC": "misc"}
+MOST_OF_A_KIND = 300
+COPIES = 50
+"""Times that each sentence of ``sentences.txt`` is filled."""
+RATE, NEW_RATE = 5e-4, 1.5e-3
+
+
+# --- texts --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Material:
+    """What is trained and measured on."""
+
+    groups: list[tuple[Text, ...]]
+    questions: Questions
+    dev: list[tuple[str, Example]]
+    """With the type that is asked for."""
+
+
+def material(folder: Path, seed: int) -> Material:
+    """All texts, those of like length in groups."""
+    kinds = Kinds()
+    wikigold = labelled(folder / "ner_en/wikigold/wikigold.conll.txt", COVERS)
+    wikigold, held_out = wikigold[:-HELD_OUT], wikigold[-HELD_OUT:]
+    tweets = [
+        text
+        for path in sorted((folder / "ner_en/btc_twitter").glob("*.conll"))
+        for text in labelled(path, ("person", "place", "organization"))
+    ]
+    columns: dict[str, Any] = {"format": "conll", "word_column": 1, "tag_column": 4}
+    bodies = [
+        text
+        for name in ("AnEM.train", "AnEM.test")
+        for text in labelled(folder / "ner_en/anem" / name, ("anatomy", "work", "group"), **columns)
+    ]
+    sentences = [words for name in TEXTS for words in sentences_of(folder / f"text/en/{name}.txt")]
+    chance = random.Random(seed)
+    sentences = chance.sample(sentences, MINED)
+    miner = Miner(kinds, wikigold + tweets, common_words(sentences, 50))
+    mined = mine(sentences, miner)
+    names = pools([*wikigold, *mined], kinds)
+    phrases = [phrase for words in chance.sample(sentences, 8000) if (phrase := _phrase(words, chance))]
+    parts = {
+        "wikigold": 2 * [refined(with_things(text, kinds), kinds, miner) for text in wikigold],
+        "tweets": [refined(text, kinds, miner) for text in tweets if text.mentions or chance.random() < 0.5],
+        "anatomy": bodies,
+        "mined": balanced(mined, MOST_OF_A_KIND, seed),
+        "filled": filled(kinds, names, phrases, COPIES, seed),
+        "asked": asked(folder / "qa/xquad.en.json"),
+    }
+    encoder = PieceEncoder(ModelSource(bundled.NAME).tokenizer())
+    lengths = []
+    for name, texts in parts.items():
+        counted = [(sum(map(len, encoder.pieces(text.words))), text) for text in texts]
+        counted = [(pieces, text) for pieces, text in counted if pieces <= MOST_PIECES]
+        counted = chance.sample(counted, min(len(counted), MOST.get(name, len(counted))))
+        print(f"{name}: {len(counted)} sentences", flush=True)
+        lengths += counted
+    lengths.sort(key=lambda pair: (pair[0], chance.random()))
+    texts = [text for _, text in lengths]
+    groups = [tuple(texts[start : start + GROUP]) for start in range(0, len(texts), GROUP)]
+    return Material(groups, Questions(kinds, names), _dev(held_out))
+
+
+def _phrase(words: Sequence[str], chance: random.Random) -> tuple[str, ...]:
+    """Two to five words of a sentence without signs, or none."""
+    start, length = chance.randrange(len(words)), chance.randint(2, 5)
+    phrase = tuple(words[start : start + length])
+    return phrase if len(phrase) == length and all(word.isalpha() for word in phrase) else ()
+
+
+def _dev(texts: Sequence[Text]) -> list[tuple[str, Example]]:
+    """The questions that nersery asks by itself."""
+    return [
+        (
+            type,
+            Example(
+                definitions.question(type, {}),
+                text.words,
+                tuple((mention.start, mention.end) for mention in text.mentions if mention.kind == kind),
+                frozenset(),
+            ),
+        )
+        for text in texts
+        for type, kind in TYPES.items()
+    ]
+
+
+# --- model --------------------------------------------------------------------------------------------------------
+
+
+class LowRank(nn.Module):
+    """A layer to whose matrix a product of two narrow ones is added, which alone learn; the matrix stays in bf16."""
+
+    def __init__(self, layer: nn.Linear, rank: int) -> None:
+        super().__init__()
+        self.weight: Tensor
+        self.register_buffer("weight", layer.weight.detach().bfloat16(), persistent=False)
+        self.bias = layer.bias
+        self.up = nn.Parameter(torch.zeros(layer.out_features, rank))
+        self.down = nn.Parameter(torch.randn(rank, layer.in_features) / layer.in_features**0.5)
+
+    def forward(self, states: Tensor) -> Tensor:
+        """What the layer with the sum answers."""
+        weight = self.weight + self.up.bfloat16() @ self.down.bfloat16()
+        return nn.functional.linear(states, weight.to(states.dtype), self.bias)
+
+
+def build(start: Path | None = None) -> Any:
+    """The installed encoder under a new head, of which only what is new learns, and biases and norms.
+
+    Args:
+        start: A file of an earlier training to go on from.
+    """
+    # "eager": on CPUs the backward pass of torch's fused attention takes longer than all the rest
+    model = ModelSource(bundled.NAME).model("AutoModelForQuestionAnswering", attn_implementation="eager")
+    for name, parameter in model.named_parameters():
+        parameter.requires_grad_(bundled.is_learnt_by_qa(name) and (parameter.ndim == 1 or bundled.QA_OUTPUTS in name))
+    for name, layer in list(model.named_modules()):
+        if isinstance(layer, nn.Dropout):
+            layer.p = 0.0  # no question is asked twice
+        elif isinstance(layer, nn.Linear) and name.startswith(bundled.LAYERS):
+            parent, _, own = name.rpartition(".")
+            setattr(model.get_submodule(parent), own, LowRank(layer, RANK))
+    if start is not None:
+        learnt = {
+            name.replace(f".weight{bundled.UP}", bundled.UP).replace(f".weight{bundled.DOWN}", bundled.DOWN): tensor
+            for name, tensor in load_file(start).items()
+        }
+        for name, parameter in model.named_parameters():
+            if parameter.requires_grad:
+                parameter.data.copy_(learnt[name])
+    return model
+
+
+def save(model: Any, path: Path) -> None:
+    """Write what was learnt."""
+    factors = {
+        f"{name}.weight": (module.up, module.down)
+        for name, module in model.named_modules()
+        if isinstance(module, LowRank)
+    }
+    bundled.save_qa_head(model, factors, path)
+
+
+class Asker:
+    """Asks a model in training."""
+
+    def __init__(self, model: Any, device: torch.device) -> None:
+        self.model, self.device = model, device
+        self.pairs = PairEncoder(PieceEncoder(ModelSource(bundled.NAME).tokenizer()), token_types=2)
+
+    def loss(self, examples: Sequence[Example]) -> Tensor:
+        """Answers above, all other spans below no answer; spans with a word that nobody knows of do not count."""
+        starts, ends, none = self._scores(examples)
+        following = nn.functional.pad(ends, (0, LONGEST_ANSWER - 1), value=-torch.inf).unfold(1, LONGEST_ANSWER, 1)
+        scores = starts.unsqueeze(2) + following - none[:, None, None]
+        right = torch.zeros(scores.shape, dtype=torch.bool)
+        hidden = torch.zeros(starts.shape[0], starts.shape[1] + LONGEST_ANSWER - 1)
+        for row, example in enumerate(examples):
+            for start, end in example.answers:
+                if end - start <= LONGEST_ANSWER:
+                    right[row, start, end - start - 1] = True
+            hidden[row, list(example.unknown)] = 1
+        is_open = (hidden.unfold(1, LONGEST_ANSWER, 1).cumsum(2) > 0).to(scores.device)
+        right = right.to(scores.device)
+        wrong = (scores.masked_fill(right | is_open, -torch.inf)).flatten(1)
+        missed = (-scores).masked_fill(~right, -torch.inf).flatten(1)
+        nothing = torch.zeros(len(scores), 1, device=scores.device)
+        losses = [torch.cat([nothing, part], 1).logsumexp(1) for part in (wrong, missed)]
+        return (losses[0] + losses[1]).mean()
+
+    def _scores(self, examples: Sequence[Example]) -> tuple[Tensor, Tensor, Tensor]:
+        questions, sentences = [e.question for e in examples], [e.words for e in examples]
+        batch = self.pairs.collate(self.pairs.readings(questions, sentences))
+        return word_scores(self.model, batch.to(self.device))
+
+    @torch.inference_mode()
+    def answers(self, examples: Sequence[Example], top: int = 8) -> list[list[tuple[int, int]]]:
+        """The spans that are better than no answer."""
+        order = sorted(range(len(examples)), key=lambda number: len(examples[number].words))
+        found: list[list[tuple[int, int]]] = [[] for _ in examples]
+        for start in range(0, len(order), 32):
+            part = order[start : start + 32]
+            with autocast(self.device, "auto"):
+                starts, ends, none = self._scores([examples[number] for number in part])
+            spans, scores = best_spans(starts, ends, top, LONGEST_ANSWER)
+            better = scores > none.unsqueeze(1)
+            for number, row, kept in zip(part, spans.tolist(), better.tolist(), strict=True):
+                found[number] = [(span[0], span[1]) for span, keep in zip(row, kept, strict=True) if keep]
+        return found
+
+
+def fingerprint(data: Material, model: Any) -> dict[str, str]:
+    """What a training depends on beside its settings: the texts, and the weights that it begins with."""
+    texts, weights = hashlib.sha256(repr(data.groups).encode()), hashlib.sha256()
+    for parameter in model.parameters():
+        weights.update(parameter.detach().cpu().numpy().tobytes())
+    return {"texts": texts.hexdigest(), "weights": weights.hexdigest()}
+
+
+def f1(examples: Sequence[tuple[str, Example]], answers: Sequence[list[tuple[int, int]]]) -> dict[str, float]:
+    """Strict F1 of answers, in all and for each type, in [0, 1]."""
+    counts: dict[str, list[int]] = {}
+    for (type, example), found in zip(examples, answers, strict=True):
+        for name in ("all", type):
+            right, predicted, gold = counts.setdefault(name, [0, 0, 0])
+            hits = len(set(found) & set(example.answers))
+            counts[name] = [right + hits, predicted + len(found), gold + len(example.answers)]
+    return {name: 2 * right / max(1, predicted + gold) for name, (right, predicted, gold) in counts.items()}
+
+
+def plan(steps: int) -> TrainingPlan:
+    """AdamW, at rates that rise over 6 % of the steps and then fall to zero."""
+    return TrainingPlan(
+        steps=steps,
+        epochs=None,
+        evaluate_every=max(1, steps // 3),
+        patience=None,
+        batch_size=1,
+        learning_rate=RATE,
+        head_learning_rate=NEW_RATE,
+        warmup=0.06,
+        weight_decay=0.01,
+        clip=1.0,
+        optimizer="adamw",
+        schedule="linear",
+        precision="auto",
+    )
+
+
+def run(data: Material, model: Any, work: Path, steps: int, seed: int) -> None:
+    """Train to the end; the same call goes on where it stopped."""
+    with seeded(seed):
+        device = next(model.parameters()).device
+        asker = Asker(model, device)
+
+        def draw(group: tuple[Text, ...], index: int, number: int) -> list[Example]:
+            return [data.questions.draw(text, item_rng(seed, index, row, number)) for row, text in enumerate(group)]
+
+        def evaluate() -> float:
+            figures = f1(data.dev, asker.answers([example for _, example in data.dev]))
+            print({name: round(figure, 4) for name, figure in figures.items()}, flush=True)
+            return figures["all"]
+
+        history = train(
+            model,
+            data.groups,
+            lambda batch: asker.loss(batch[0]),
+            plan(steps),
+            seed=seed,
+            device=device,
+            draw=draw,
+            evaluate=evaluate,
+            is_new=lambda name: name.endswith((bundled.UP, bundled.DOWN)) or bundled.QA_OUTPUTS in name,
+            progress=Progress("train", steps),
+            folder=work / "state",
+            fingerprint=fingerprint(data, model),
+        )
+    points = [{"step": e.step, "loss": e.loss, "held_out_f1": round(e.score, 4)} for e in history.evaluations]
+    (work / "curve.jsonl").write_text("".join(json.dumps(point) + "\n" for point in points), "utf-8")
+
+
+def main() -> None:
+    """Train, write what was learnt, and measure what was written."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with ner_en, qa and text/en")
+    parser.add_argument("--work", type=Path, required=True, help="folder for the state and the results")
+    parser.add_argument("--steps", type=int, default=600, help="length of the training")
+    parser.add_argument("--start", type=Path, help="a qa_head.safetensors to go on from, with --seed of its own")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", default="auto")
+    arguments = parser.parse_args()
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    device = pick_device(arguments.device)
+    data = material(arguments.data, arguments.seed)
+    with seeded(arguments.seed):
+        model = build(arguments.start).to(device)
+    run(data, model, arguments.work, arguments.steps, arguments.seed)
+    target = arguments.work / "qa_head.safetensors"
+    save(model, target)
+    shipped = ModelSource(bundled.NAME).model("AutoModelForQuestionAnswering")
+    bundled.add_qa_head(shipped, target)
+    figures = f1(data.dev, Asker(shipped.to(device).eval(), device).answers([example for _, example in data.dev]))
+    print(f"{target}: {target.stat().st_size} bytes, held-out F1 {figures}")
+
+
+if __name__ == "__main__":
+    main()

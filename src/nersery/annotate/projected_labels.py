@@ -1,0 +1,161 @@
+"""Labels carried over from a translation, whose words are aligned first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from nersery import io
+from nersery.annotate.base import Annotator
+from nersery.data import Corpus, Sentence
+from nersery.errors import DataError, MissingResourceError, NerseryError, Problem, SettingsError
+from nersery.io.base import ReadOptions
+from nersery.links import Pair
+from nersery.loop import Reject
+from nersery.project import Projection, Translation
+from nersery.registry import create, validated
+from nersery.tagger.gold import gold_tagger
+from nersery.training import NO_TRAINING, Training
+
+if TYPE_CHECKING:
+    from nersery.align.base import Aligner
+
+
+@dataclass
+class ProjectedLabels(Annotator):
+    """The labels of a translation, put on the sentence by the links between their words.
+
+    The translation is labelled already, or a tagger labels it; an aligner learns on all pairs; each sentence then gets
+    the entities of its translation, or is rejected because one of them has no place in it. The score
+    ``alignment_quality`` stays, for the selector of that name. For text that does not fit into memory there are the
+    commands ``align`` and ``project``.
+
+    Args:
+        source: The translations, in any format, as many as there are sentences to label. They are paired by ids where
+            both have the same ones, else by order.
+        source_language: Of the translations.
+        labels: ``given`` takes the labels in that file, ``predicted`` those of the tagger.
+        tagger: The folder of a tagger, or a Hugging Face token-classification model. Not set: in a run the tagger of
+            what the arm goes on from; elsewhere the default tagger, trained on gold first.
+        aligner: The ``method`` that aligns (``nersery list align``), and its settings.
+        more_source: More text in the source language, to learn to align from.
+        more_target: Its translation, a sentence for each.
+        projection: Settings of `nersery.project.Projection`, e.g. ``{ max_gap = 2, drop = ["MISC"] }``.
+
+    Reference:
+        Mhaske et al. (2023). Naamapadam: A Large-Scale Named Entity Annotated Data for Indic Languages. ACL, section 3.
+
+    Departures:
+        Those of `nersery.project.Projection` and of the aligner.
+    """
+
+    source: str
+    source_language: str = ""
+    labels: Literal["given", "predicted"] = "given"
+    tagger: str | None = None
+    aligner: dict[str, Any] = field(default_factory=lambda: {"method": "statistical"})
+    more_source: str = ""
+    more_target: str = ""
+    projection: dict[str, Any] = field(default_factory=dict)
+    _projection: Projection = field(default_factory=Projection, init=False, repr=False, compare=False)
+    _gold: Sequence[Sentence] = field(default=(), init=False, repr=False, compare=False)
+    _training: Training = field(default=NO_TRAINING, init=False, repr=False, compare=False)
+    _translations: Mapping[str, Translation | Reject] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
+
+    def __post_init__(self) -> None:
+        values, problems = validated(Projection, "projection", self.projection)
+        if bool(self.more_source) != bool(self.more_target):
+            problems.append("more_source and more_target go together: name both files, or none")
+        if problems:
+            raise SettingsError("\n".join(problems))
+        self._projection = Projection(**values)
+        self._new_aligner()
+
+    def _new_aligner(self) -> Aligner:
+        settings = dict(self.aligner)
+        aligner: Aligner = create("align", settings.pop("method", "statistical"), settings)
+        return aligner
+
+    def check(self) -> None:
+        """Look for the files and for what the aligner needs; see `Annotator.check`."""
+        for name in filter(None, (self.source, self.more_source, self.more_target)):
+            if not Path(name).exists():
+                raise MissingResourceError(f"{name} is not there: expected a file of translations, a sentence each")
+        self._new_aligner().check()
+
+    def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
+        """Take what a tagger can be trained on; the aligner learns when the sentences are known."""
+        self._gold, self._training, self._translations = gold, training, None
+
+    def survey(self, corpus: Iterable[Sentence]) -> None:
+        """Read the translations of the sentences, label them where they are not, and align.
+
+        Raises:
+            DataError: When there are more or fewer translations than sentences.
+        """
+        targets = list(corpus)
+        sources = self._labelled(self._read(self.source, targets, self.source_language))
+        pairs = [Pair(s.words, t.words, t.id) for s, t in zip(sources, targets, strict=True)]
+        aligner, folder = self._new_aligner(), self._training.folder
+        training = replace(self._training, dev=(), folder=folder / "aligner" if folder else None)
+        aligner.fit([*pairs, *self._more()], training)
+        self._translations = {
+            pair.id: Reject(links.reason) if isinstance(links, Reject) else Translation(source, links)
+            for pair, source, links in zip(pairs, sources, aligner.align(pairs), strict=True)
+        }
+
+    def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
+        """The sentences under the labels of their translations.
+
+        Raises:
+            NerseryError: When a sentence was not surveyed.
+        """
+        if self._translations is None or any(sentence.id not in self._translations for sentence in sentences):
+            raise NerseryError("projected_labels was asked about sentences that it was not shown: call survey first")
+        return [self._projected(sentence, self._translations[sentence.id]) for sentence in sentences]
+
+    def _projected(self, sentence: Sentence, translation: Translation | Reject) -> Sentence | Reject:
+        if isinstance(translation, Reject):
+            return translation
+        return self._projection.project(translation.source, sentence, translation.links)
+
+    def _read(self, name: str, others: Sequence[Sentence], language: str = "") -> Corpus:
+        """A file of translations of other sentences, in the order of these."""
+        found = Corpus(io.open_corpus(name, ReadOptions(language=language)))
+        if len(found) != len(others):
+            raise DataError(
+                Problem(
+                    f"{len(found):,} sentences here, and {len(others):,} that they should be translations of", name
+                ),
+                fix="give one for each, in the same order and without empty lines; `nersery align` says where two files "
+                "run apart",
+            )
+        ids = [sentence.id for sentence in others]
+        return Corpus(found.by_id[id] for id in ids) if {*ids} == {*found.by_id} else found
+
+    def _labelled(self, sources: Corpus) -> Sequence[Sentence]:
+        """The translations under labels.
+
+        Raises:
+            DataError: When the labels should be in the file and are not.
+        """
+        if self.labels == "predicted":
+            return gold_tagger(self.tagger, self._gold, self._training).predict(sources)
+        if sources and not sources.types:
+            raise DataError(
+                Problem("no sentence has an entity", self.source),
+                fix='name a labelled file, or let a tagger label it: labels = "predicted"',
+            )
+        return sources
+
+    def _more(self) -> list[Pair]:
+        """More pairs to learn from."""
+        if not self.more_source:
+            return []
+        targets = Corpus(io.open_corpus(self.more_target, ReadOptions()))
+        sources = self._read(self.more_source, targets)
+        return [Pair(s.words, t.words, f"more/{t.id}") for s, t in zip(sources, targets, strict=True)]

@@ -1,0 +1,184 @@
+"""PromptDA, question answering: an extractive model is asked for the mentions of each type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from nersery.annotate.base import Annotator
+from nersery.data import Entity, Sentence
+from nersery.definitions import check_texts, check_types, is_known, question
+from nersery.errors import NerseryError, SettingsError, did_you_mean, printable
+from nersery.lm.cloze import is_replaceable
+from nersery.training import NO_TRAINING, Training
+
+if TYPE_CHECKING:
+    from nersery.lm.qa import Answer, QuestionAnswerer
+
+LONG = 200
+"""Words of a sentence that is rather several in one."""
+
+
+@dataclass
+class QaPrompting(Annotator):
+    """Asks a question-answering model for the mentions of each type, so that no labelled sentence is needed.
+
+    For each type a question made of its definition ("Who is the named person or family mentioned in texts?") is put to
+    each sentence. The answers that are probable enough against "no answer" are entities, with that probability as
+    their score. Where answers overlap, of one type or of two, the one of the higher score stays. A sentence without
+    any answer is written without entities.
+
+    Args:
+        model: ``bundled``, or any extractive question-answering model by name or folder. One that was trained with
+            questions that have no answer, as in SQuAD 2.0, is needed for sensible scores.
+        types: What to ask for. Not set: the types of the gold sentences, or else those that ``definitions`` has.
+        definitions: What types mean, before the defaults for common sets of types. One that ends in a question mark is
+            asked as it is. A type without any definition is asked for by its name, and a note says so.
+        answers: The most mentions of a type in a sentence.
+        longest: The most words of a mention.
+        threshold: The lowest score of an entity, in [0, 1]. From 0.5 on an answer is more probable than that there is
+            none; 0 takes all that the model has.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
+        precision: ``auto`` computes in bf16 where the processor has it.
+        revision: Branch, tag or commit of a model on the hub.
+        trust_remote_code: Run code that comes with the model.
+
+    Reference:
+        Jian Liu, Yufeng Chen and Jinan Xu (2022). Low-Resource NER by Data Augmentation With Prompting. IJCAI,
+        section 3.2.
+
+    Departures:
+        - The paper finds the start and the end of one mention. Here a sentence may have several of a type, each
+          measured against "no answer"; the paper does not say how a sentence without a mention is told.
+        - The paper does not say which of two types gets a mention that both questions find: here the higher score, and
+          of equal ones the mention that begins first, then the longer one, then the type that stands first.
+        - The paper shows questions for two types; those for the others are our own.
+        - An answer without a letter or digit is no mention. One that begins or ends within a word is taken as the
+          whole word.
+    """
+
+    model: str = "bundled"
+    types: list[str] | None = None
+    definitions: dict[str, str] = field(default_factory=dict)
+    answers: int = 3
+    longest: int = 10
+    threshold: float = 0.5
+    device: str = "auto"
+    precision: Literal["auto", "bf16", "fp32"] = "auto"
+    revision: str | None = None
+    trust_remote_code: bool = False
+    _model: Any = field(default=None, init=False, repr=False, compare=False)
+    _questions: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _has_looked: bool = field(default=False, init=False, repr=False, compare=False)
+    _has_told: bool = field(default=False, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("answers", "longest"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{name} is {getattr(self, name)}, expected 1 or more")
+        if not 0 <= self.threshold <= 1:
+            raise SettingsError(f"threshold is {self.threshold:g}, expected a probability from 0 to 1")
+        check_texts(self.definitions, "definitions")
+        check_types(self.definitions, "definitions")
+        check_types(self.types or (), "types")
+
+    def check(self) -> None:
+        """Open the model; see `Annotator.check`."""
+        self._opened()
+
+    def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
+        """Choose the types and their questions; nothing is learnt.
+
+        Raises:
+            SettingsError: When there is no type to ask for, or a question is too long for the model.
+        """
+        types = self._types(gold)
+        self._tell_of_undefined(types)
+        self._questions = {type_: question(type_, self.definitions) for type_ in types}
+        self._opened().check_questions(self._questions.values())
+
+    def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        """The sentences with the answers as entities.
+
+        Raises:
+            NerseryError: When there was no fit.
+        """
+        if not self._questions:
+            raise NerseryError("qa_prompting has no questions yet: call fit before annotate")
+        self._look_at(sentences)
+        asked = list(self._questions.values()) * len(sentences)
+        texts = [sentence.words for sentence in sentences for _ in self._questions]
+        found = self._opened().answers(asked, texts, top=self.answers, longest=self.longest)
+        each = len(self._questions)
+        return [
+            sentence.with_entities(self._entities(sentence, found[number * each : (number + 1) * each]))
+            for number, sentence in enumerate(sentences)
+        ]
+
+    def _entities(self, sentence: Sentence, found: Sequence[Sequence[Answer]]) -> list[Entity]:
+        """The mentions among the answers for each type, without those that overlap a better one."""
+        candidates = [
+            (answer, type_)
+            for type_, answers in zip(self._questions, found, strict=True)
+            for answer in answers
+            if answer.score >= self.threshold and any(map(is_replaceable, sentence.words[answer.start : answer.end]))
+        ]
+        candidates.sort(key=lambda each: (-each[0].score, each[0].start, -each[0].end))
+        kept: list[Entity] = []
+        for answer, type_ in candidates:
+            if all(answer.end <= other.start or other.end <= answer.start for other in kept):
+                kept.append(Entity(answer.start, answer.end, type_, answer.score))
+        return kept
+
+    def _types(self, gold: Sequence[Sentence]) -> list[str]:
+        """What to ask for, in order."""
+        of_gold = sorted({entity.type for sentence in gold for entity in sentence.entities})
+        types = list(dict.fromkeys(self.types or of_gold or self.definitions))
+        if not types:
+            raise SettingsError(
+                'qa_prompting has no types to ask for. Name them, types = ["PER", "LOC"]; or say what they mean by '
+                "definitions; or give labelled sentences that have them (--gold FILE)"
+            )
+        if unused := [type_ for type_ in self.definitions if type_ not in types]:
+            from nersery.lm.load import warn
+
+            warn(f'definitions has "{unused[0]}", which is not asked for; {did_you_mean(unused[0], types)}')
+        return types
+
+    def _tell_of_undefined(self, types: Sequence[str]) -> None:
+        from nersery.lm.load import warn
+
+        if undefined := [type_ for type_ in types if type_ not in self.definitions and not is_known(type_)]:
+            warn(
+                f"qa_prompting has no definition of {', '.join(undefined)}, and asks by the bare name: "
+                f'"{question(undefined[0], {})}" Say what is meant: '
+                f'definitions = {{ {json.dumps(undefined[0], ensure_ascii=False)} = "..." }}'
+            )
+
+    def _opened(self) -> QuestionAnswerer:
+        from nersery.lm.load import ModelSource
+        from nersery.lm.qa import QuestionAnswerer
+
+        if self._model is None:
+            source = ModelSource(self.model, self.revision, self.trust_remote_code)
+            self._model = QuestionAnswerer(source, device=self.device, precision=self.precision)
+        opened: QuestionAnswerer = self._model
+        return opened
+
+    def _look_at(self, sentences: Sequence[Sentence]) -> None:
+        """Say once when the model does not suit the text, and once when a sentence is hardly one."""
+        from nersery.lm.load import warn
+
+        if not self._has_looked and sentences:
+            words = [word for sentence in sentences for word in sentence.words]
+            self._opened().warn_of_misfit(words, {sentence.language for sentence in sentences})
+            self._has_looked = True
+        longest = max(sentences, key=len, default=None)
+        if longest is not None and len(longest) > LONG and not self._has_told:
+            warn(
+                f"the sentence {printable(longest.id)} has {len(longest):,} words, and at most {self.answers} mentions "
+                "of a type are found in each (answers). Put each sentence on a line of its own"
+            )
+            self._has_told = True

@@ -1,0 +1,79 @@
+"""Teacher and student: labels that a tagger predicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nersery.annotate.base import Annotator
+from nersery.data import Entity, Sentence
+from nersery.definitions import check_types
+from nersery.errors import NerseryError, SettingsError, did_you_mean
+from nersery.tagger.base import Tagger, load_tagger
+from nersery.tagger.gold import gold_tagger
+from nersery.training import NO_TRAINING, Training
+
+
+@dataclass
+class TaggerLabels(Annotator):
+    """The labels that a tagger, the teacher, predicts; another one, the student, is then trained on them.
+
+    The scores of the tagger stay with its entities.
+
+    Args:
+        tagger: The folder of a tagger, or a Hugging Face token-classification model. Not set: in a run the baseline's
+            tagger of the same seed; elsewhere the default tagger, trained on gold first.
+        types: Other names for the tagger's types, and an empty one for those whose entities are left out, e.g.
+            ``{ LOC = "place", MISC = "" }``. The types that it does not have stay as they are.
+
+    Reference:
+        Arnav Mhaske et al. (2023). Naamapadam: A Large-Scale Named Entity Annotated Data for Indic Languages. ACL,
+        sections 3.1 (the types to keep) and 5.3.2 (hard labels, after Wu et al. 2020, UniTrans, IJCAI).
+    """
+
+    tagger: str | None = None
+    types: dict[str, str] = field(default_factory=dict)
+    _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_types(filter(None, self.types.values()), "types")
+
+    def check(self) -> None:
+        """Open the tagger, if one is named; see `Annotator.check`."""
+        if self.tagger is not None and self._tagger is None:
+            self._tagger = load_tagger(self.tagger)
+
+    def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
+        """Take the tagger that is there, or train one on gold.
+
+        Raises:
+            SettingsError: When there is no tagger, and nothing to train one on; or ``types`` has one that it does not.
+        """
+        if self.tagger is None and training.tagger is None and not gold:
+            raise SettingsError(
+                "tagger_labels has no tagger. Name one by tagger (a folder that `nersery train` wrote, or a Hugging "
+                "Face token-classification model), or give labelled sentences to train one on (--gold FILE)"
+            )
+        self.check()
+        if self.tagger is None:
+            self._tagger = gold_tagger(None, gold, training)
+        known: Any = getattr(self._tagger, "types", None)  # not every tagger tells
+        if unknown := [type_ for type_ in self.types if known is not None and type_ not in known]:
+            hint = did_you_mean(unknown[0], known)
+            raise SettingsError(f'types has "{unknown[0]}", which the tagger does not predict; {hint}')
+
+    def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        """The sentences under the tagger's labels.
+
+        Raises:
+            NerseryError: When there was no fit.
+        """
+        if self._tagger is None:
+            raise NerseryError("tagger_labels has no tagger yet: call fit before annotate")
+        return [sentence.with_entities(self._named(sentence.entities)) for sentence in self._tagger.predict(sentences)]
+
+    def _named(self, entities: Sequence[Entity]) -> list[Entity]:
+        """The entities that are kept, under the names that they get."""
+        named = [replace(entity, type=self.types.get(entity.type, entity.type)) for entity in entities]
+        return [entity for entity in named if entity.type]

@@ -1,0 +1,180 @@
+"""EDA for NER: synonyms for words, synonyms put in, words shuffled, and as settings words swapped and left out."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Literal
+
+from nersery.augment.base import Augmenter, check_rate, unfitted
+from nersery.augment.segments import outside, reordered, segments, shuffled
+from nersery.augment.thesaurus import Thesaurus, check_wordnet
+from nersery.augment.wordlists import check_file
+from nersery.data import Edit, Sentence
+from nersery.errors import MissingResourceError, SettingsError
+from nersery.loop import Reject
+from nersery.training import NO_TRAINING, Training
+
+Operation = Literal["synonyms", "insertion", "shuffle", "swap", "deletion"]
+WITH_SYNONYMS = ("synonyms", "insertion")
+WORDNET = "/usr/share/wordnet"
+
+
+@dataclass
+class Eda(Augmenter):
+    """Changes a sentence by one of several simple operations, drawn at random.
+
+    ``synonyms`` puts synonyms in the place of words, inside and outside entities; ``insertion`` puts synonyms of
+    words outside entities anywhere outside entities; ``shuffle`` shuffles the words within mentions or within
+    stretches between them; ``swap`` lets two words outside entities change places; ``deletion`` leaves out words
+    outside entities. An operation that cannot change a sentence leaves it to another; a sentence that none can
+    change is rejected.
+
+    Where neither WordNet is installed nor a table given, the operations that need synonyms are left out, and a note
+    says so.
+
+    Args:
+        operations: Which to draw from, each as likely as the next.
+        rate: Share in [0, 1] of a sentence's words (its segments, in a shuffle) that an operation changes, rounded
+            down, but at least one.
+        wordnet: Folder of WordNet's ``data.*`` files; Debian's package ``wordnet-base`` fills the default.
+        table: File with lines of ``word<TAB>synonym[<TAB>synonym …]``; if it is given, WordNet is not read.
+        stop_words: File with one word a line; these words, in any case, have no synonyms. Empty: none.
+
+    Reference:
+        Jason Wei and Kai Zou (2019). EDA: Easy Data Augmentation Techniques for Boosting Performance on Text
+        Classification Tasks. EMNLP-IJCNLP, section 2. For labels of words: Xiang Dai and Heike Adel (2020), An
+        Analysis of Simple Data Augmentation for Named Entity Recognition, COLING; Bosheng Ding et al. (2020), DAGA:
+        Data Augmentation with a Generation Approach for Low-resource Tagging Tasks, EMNLP, whom Liu et al. (2022,
+        PromptDA) name for it.
+
+    Departures:
+        - EDA has four operations, made for labels of whole sentences: synonym replacement, random insertion, random
+          swap and random deletion. The adaptation, as Liu et al. (2022, PromptDA) compare with it, replaces, inserts
+          and shuffles. Swap and deletion are left out by default, for a word that moves across a mention or
+          disappears takes away what its label was learned from; here they are settings, and touch no mention.
+        - The papers do not say how a shuffle or an insertion keeps labels right. We shuffle within segments, as Dai
+          and Adel do, and insert nothing inside a mention, nor a mention's synonym elsewhere.
+        - EDA's code makes a fixed number of sentences by each operation. We draw one for each sentence and copy.
+        - EDA's code skips a list of stop words. We skip English function words with WordNet, and with a table only
+          what ``stop_words`` holds. It lower-cases sentences and takes out punctuation; we leave both.
+    """
+
+    operations: list[Operation] = field(default_factory=lambda: ["synonyms", "insertion", "shuffle"])
+    rate: float = 0.1
+    wordnet: str = WORDNET
+    table: str = ""
+    stop_words: str = ""
+    _thesaurus: Thesaurus | None = field(default=None, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        check_rate(self.rate)
+        check_file(self.stop_words)
+        check_file(self.table)
+        if not self.operations or len(set(self.operations)) < len(self.operations):
+            raise SettingsError(f"operations is {self.operations}, expected one or more, each named once")
+        if self._needs_synonyms and not self.table and not self._can_do_without:
+            check_wordnet(self.wordnet)
+
+    @property
+    def _needs_synonyms(self) -> bool:
+        return any(operation in WITH_SYNONYMS for operation in self.operations)
+
+    @property
+    def _can_do_without(self) -> bool:
+        """Whether nobody named a WordNet, and an operation is left that needs none."""
+        return self.wordnet == WORDNET and not set(self.operations) <= set(WITH_SYNONYMS)
+
+    def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
+        """Read the synonyms; the sentences do not matter.
+
+        Raises:
+            DataError: When a file is broken.
+            MissingResourceError: When there is neither WordNet nor a table, and no operation does without.
+        """
+        self._thesaurus = Thesaurus({})
+        if not self._needs_synonyms:
+            return
+        try:
+            self._thesaurus = Thesaurus.read(self.wordnet, self.table, self.stop_words)
+        except MissingResourceError as error:
+            if self.table or not self._can_do_without:
+                raise
+            _tell_of_missing(self.operations, error)
+
+    def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
+        """The sentence changed by the first of the operations, in random order, that can change it."""
+        if self._thesaurus is None:
+            raise unfitted(self)
+        for operation in rng.sample(self.operations, len(self.operations)):
+            made = _changed(sentence, operation, self.rate, self._thesaurus, rng)
+            if made is not None:
+                return made
+        return Reject("no operation applies")
+
+
+def _tell_of_missing(operations: Iterable[str], error: MissingResourceError) -> None:
+    from nersery.lm.load import warn
+
+    left = ", ".join(operation for operation in operations if operation not in WITH_SYNONYMS)
+    warn(f"eda has no synonyms, so of its operations only these are done: {left}. {error}")
+
+
+def _changed(
+    sentence: Sentence, operation: Operation, rate: float, thesaurus: Thesaurus, rng: random.Random
+) -> Sentence | None:
+    """The sentence after one operation; None where it cannot change it."""
+    count = _share(rate, len(sentence))
+    if operation == "synonyms":
+        return _with_synonyms(sentence, count, thesaurus, rng)
+    if operation == "insertion":
+        return _with_insertions(sentence, count, thesaurus, rng)
+    if operation == "shuffle":
+        return _with_shuffles(sentence, rate, rng)
+    return _with_swaps(sentence, count, rng) if operation == "swap" else _with_deletions(sentence, count, rng)
+
+
+def _share(rate: float, number: int) -> int:
+    return max(1, int(rate * number))
+
+
+def _with_synonyms(sentence: Sentence, count: int, thesaurus: Thesaurus, rng: random.Random) -> Sentence | None:
+    known = [place for place, word in enumerate(sentence.words) if thesaurus.of(word)]
+    chosen = rng.sample(known, min(count, len(known)))
+    edits: list[Edit] = [(place, place + 1, thesaurus.draw_like(sentence.words[place], rng)) for place in chosen]
+    return sentence.replace_spans(edits) if edits else None
+
+
+def _with_insertions(sentence: Sentence, count: int, thesaurus: Thesaurus, rng: random.Random) -> Sentence | None:
+    known = [word for place in outside(sentence) if thesaurus.of(word := sentence.words[place])]
+    if not known:
+        return None
+    within = {place for entity in sentence.entities for place in range(entity.start + 1, entity.end)}
+    gaps = [place for place in range(len(sentence) + 1) if place not in within]
+    places = rng.choices(gaps, k=count)
+    return sentence.replace_spans((place, place, thesaurus.draw(rng.choice(known), rng)) for place in places)
+
+
+def _with_shuffles(sentence: Sentence, rate: float, rng: random.Random) -> Sentence | None:
+    every = list(segments(sentence))
+    several = [(start, end) for start, end in every if end - start > 1]
+    chosen = rng.sample(several, min(_share(rate, len(every)), len(several)))
+    return shuffled(sentence, chosen, rng) if chosen else None
+
+
+def _with_swaps(sentence: Sentence, count: int, rng: random.Random) -> Sentence | None:
+    free = outside(sentence)
+    if len(free) < 2:
+        return None
+    order = list(range(len(sentence)))
+    for _ in range(count):
+        one, other = rng.sample(free, 2)
+        order[one], order[other] = order[other], order[one]
+    return reordered(sentence, order)
+
+
+def _with_deletions(sentence: Sentence, count: int, rng: random.Random) -> Sentence | None:
+    free = outside(sentence)
+    chosen = rng.sample(free, min(count, len(free), len(sentence) - 1))
+    return sentence.replace_spans([(place, place + 1, ()) for place in chosen]) if chosen else None

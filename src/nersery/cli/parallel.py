@@ -1,0 +1,330 @@
+"""Commands on parallel text: align, project."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from nersery import __version__, io, registry
+from nersery.cli import app
+from nersery.cli.options import (
+    AsJson,
+    Force,
+    Quiet,
+    Seed,
+    Settings,
+    Target,
+    check_training,
+    content_of,
+    file_job,
+    input_path,
+    print_tally,
+    reads_corpora,
+    refuse_existing,
+    refuse_same_file,
+    report_repairs,
+    resumed,
+)
+from nersery.data import Sentence
+from nersery.disk import content_hash, files_in, write_atomic
+from nersery.errors import DataError, Problem, SettingsError
+from nersery.io.bitext import Bitext, PairedBy, Row, fault_of, open_side
+from nersery.io.pharaoh import LinksFile, format_links
+from nersery.io.splitting import Splitting
+from nersery.links import Links, Pair
+from nersery.loop import BATCH_SIZE, FileJob, Reject
+from nersery.project import Projection, Task, Translation, Voting, fault_of_links, step
+from nersery.tags import DROP_SENTENCE
+
+if TYPE_CHECKING:
+    from nersery.align.base import Aligner
+
+SourceText = Annotated[str, typer.Argument(help="Text, a sentence a line, or a corpus.", metavar="SOURCE")]
+TargetText = Annotated[str, typer.Argument(help="Its translation, line by line or by ids.", metavar="TARGET")]
+PairBy = Annotated[PairedBy, typer.Option(help="auto pairs by ids where both files bring the same, else by order.")]
+Split = Annotated[Splitting, typer.Option(help="How lines of text are cut into words.")]
+TargetSplit = Annotated[Splitting, typer.Option(help="The same for the target.")]
+TargetFormat = Annotated[str, typer.Option(help="Of the target; --format is that of the source.")]
+TargetLanguage = Annotated[str, typer.Option(help="Of the target; --language is that of the source.")]
+First = Annotated[int, typer.Option(min=0, max=1, help="The number that files of links give the first word: 0 or 1.")]
+
+
+@app.command(
+    epilog="Examples:\n\n  nersery align text.en text.de en-de.links --split punctuation --target-split punctuation\n\n"
+    "  nersery align train.conll text.de en-de.links --method statistical"
+)
+@reads_corpora
+def align(
+    source: SourceText,
+    target: TargetText,
+    output: Annotated[Path, typer.Argument(help="The file of links to write, a pair a line.", metavar="OUTPUT")],
+    method: Annotated[str, typer.Option(help="`nersery list align` names them.")] = "statistical",
+    settings: Settings = None,
+    split: Split = "spaces",
+    target_split: TargetSplit = "spaces",
+    target_format: TargetFormat = "auto",
+    target_language: TargetLanguage = "",
+    pair_by: PairBy = "auto",
+    first: First = 0,
+    probabilities: Annotated[bool, typer.Option("--probabilities/--plain", help="0-0:0.83, or 0-0 alone.")] = True,
+    seed: Seed = 0,
+    batch_size: Annotated[int, typer.Option(min=1, help="Pairs at once; changes speed, never results.")] = BATCH_SIZE,
+    force: Force = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    *,
+    reading: io.ReadOptions,
+) -> None:
+    """Link the words of sentences and their translations, in Pharaoh's format; a pair that is rejected has no links."""
+    from nersery.overrides import settings_of
+    from nersery.progress import Progress
+    from nersery.training import Training
+
+    refuse_same_file(output, source, target)
+    chosen = settings_of(settings or [])
+    aligner: Aligner = registry.create("align", method, chosen)
+    target_reading = replace(reading, format=target_format, language=target_language)
+    bitext = _open([(source, reading, split)], (target, target_reading, target_split), pair_by, quiet=quiet)
+    made_by = {
+        "align": method, "settings": chosen, "files": files_in(chosen), "seed": seed, "first": first,
+        "probabilities": probabilities, **_identity(bitext, split, target_split),
+    }  # fmt: skip
+    encode = partial(format_links, first=first, probabilities=probabilities)
+    job = FileJob(output, _line_of(encode), io.reject_line, {"nersery": __version__, **made_by}, blank="\n")
+    job.check_target(overwrite=force)
+    training = output.with_name(output.name + ".training")
+    check_training(training)
+    aligner.check()
+    pairs, rows = _pairs(bitext)
+    with Progress(f"{method}: learn", quiet=quiet) as progress:
+        resumed(partial(aligner.fit, pairs, Training((), seed, progress, training)), training, force=force)
+    items = (fault_of(row) or row for row in bitext)
+    with Progress(method, rows, quiet=quiet) as progress:
+        tally = job.run(items, _aligned_by(aligner), batch_size=batch_size, progress=progress, overwrite=force)
+    shutil.rmtree(training, ignore_errors=True)
+    report_repairs(*bitext.sides, quiet=quiet)
+    print_tally(output, tally, as_json=json)
+
+
+@app.command(
+    epilog="Examples:\n\n  nersery project train.conll text.de projected.jsonl --links en-de.links\n\n"
+    "  nersery project train.conll text.de p.jsonl --links en-de.links --set keep_incomplete=true --picture pair.svg"
+)
+@reads_corpora
+def project(
+    source: Annotated[str, typer.Argument(help="A labelled corpus.", metavar="SOURCE")],
+    target: TargetText,
+    output: Target,
+    links: Annotated[list[str], typer.Option(help="Links in Pharaoh's format; one file for each source, in order.")],
+    also: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(help="A labelled source in another language, which votes; may be repeated."),
+    ] = None,
+    voting: Annotated[Voting, typer.Option(help="One vote for each source, or more for better links.")] = "majority",
+    settings: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the projection; may be repeated."),
+    ] = None,
+    probabilities: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="A file with the probabilities of the links, where those do not say them."),
+    ] = None,
+    picture: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Draw the links and labels of a pair into this SVG."),
+    ] = None,
+    picture_of: Annotated[str, typer.Option(help="The id of its target; else the first with an entity.")] = "",
+    target_split: TargetSplit = "spaces",
+    target_format: TargetFormat = "auto",
+    target_language: TargetLanguage = "",
+    pair_by: PairBy = "auto",
+    first: First = 0,
+    force: Force = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    *,
+    reading: io.ReadOptions,
+) -> None:
+    """Put the labels of sentences on their translations, each entity whole; what cannot be placed is rejected."""
+    from nersery.overrides import settings_of
+    from nersery.progress import Progress
+
+    sources = [source, *(also or [])]
+    refuse_same_file(output, target, *sources, *links)
+    chosen = settings_of(settings or [])
+    projection = _projection(chosen)
+    if picture is not None:
+        refuse_existing(picture, force=force)
+    target_reading = replace(reading, format=target_format, language=target_language)
+    bitext = _open(
+        [(name, reading, "spaces") for name in sources], (target, target_reading, target_split), pair_by, quiet=quiet
+    )
+    files = _links_files(links, sources, probabilities, first, reject=DROP_SENTENCE in reading.repair)
+    made_by = {
+        "project": chosen, "voting": voting, "first": first, "links": [content_hash(file.file.path) for file in files],
+        **_identity(bitext, target_split),
+    }  # fmt: skip
+    if probabilities is not None:
+        made_by["probabilities"] = content_hash(input_path(probabilities))
+    job = file_job(output, made_by)
+    job.check_target(overwrite=force)
+    rows = bitext.count()
+    _check_lengths(files, rows)
+    with Progress("project", rows, quiet=quiet) as progress:
+        tally = job.run(_tasks(bitext, files), step(projection, voting), progress=progress, overwrite=force)
+    if picture is not None:
+        _draw(picture, picture_of, _tasks(bitext, files), projection)
+    report_repairs(*bitext.sides, quiet=quiet)
+    print_tally(output, tally, as_json=json)
+
+
+def _open(
+    sources: Sequence[tuple[str, io.ReadOptions, Splitting]],
+    target: tuple[str, io.ReadOptions, Splitting],
+    pair_by: PairedBy,
+    *,
+    quiet: bool,
+) -> Bitext:
+    """The sides of parallel text, each a path, how it is read and split; says what they were recognised as."""
+    opened = [open_side(input_path(name), reading, splitting) for name, reading, splitting in (target, *sources)]
+    bitext = Bitext(opened[0], tuple(opened[1:]), pair_by)
+    if not quiet:
+        for side in bitext.sides:
+            print(f"{side.file.name}: {side.description}", file=sys.stderr)
+        print(f"paired by {bitext.paired_by}", file=sys.stderr)
+    return bitext
+
+
+def _identity(bitext: Bitext, *splittings: str) -> dict[str, Any]:
+    """What a result depends on, as far as it is the text."""
+    return {
+        "inputs": content_of(*bitext.sides),
+        "reading": [asdict(side.options) for side in bitext.sides],
+        "split": splittings,
+        "paired_by": bitext.paired_by,
+    }
+
+
+def _pairs(bitext: Bitext) -> tuple[list[Pair], int]:
+    """All pairs that are whole, and the number of rows."""
+    pairs, rows = [], 0
+    for rows, row in enumerate(bitext, start=1):  # noqa: B007 - it is counted
+        if fault_of(row) is None:
+            pairs.append(_pair(row))
+    return pairs, rows
+
+
+def _pair(row: Row) -> Pair:
+    target, (source,) = _target(row), row.sources
+    assert isinstance(source, Sentence)
+    return Pair(source.words, target.words, target.id)
+
+
+def _target(row: Row) -> Sentence:
+    """The target of a row that is whole."""
+    assert isinstance(row.target, Sentence)
+    return row.target
+
+
+def _aligned_by(aligner: Aligner) -> Any:
+    """A step that makes links out of rows; the loop asks of what is no reject only that it can be encoded."""
+
+    def run_batch(rows: Sequence[Row]) -> list[Links | Reject]:
+        outcomes = aligner.align([_pair(row) for row in rows])
+        return [
+            Reject(outcome.reason, outcome.sentence or _target(row)) if isinstance(outcome, Reject) else outcome
+            for row, outcome in zip(rows, outcomes, strict=True)
+        ]
+
+    return run_batch
+
+
+def _line_of(encode: Callable[[Links], str]) -> Any:
+    return lambda links: f"{encode(links)}\n"
+
+
+def _projection(settings: Mapping[str, Any]) -> Projection:
+    """The projection of some settings.
+
+    Raises:
+        SettingsError: With all that is wrong with them.
+    """
+    values, problems = registry.validated(Projection, "project", settings)
+    if problems:
+        raise SettingsError("\n".join(problems))
+    return Projection(**values)
+
+
+def _links_files(
+    links: Sequence[str], sources: Sequence[str], probabilities: str | None, first: int, *, reject: bool
+) -> list[LinksFile]:
+    if len(links) != len(sources):
+        raise SettingsError(
+            f"{len(sources)} sources and {len(links)} files of links: name one by --links for each, in the same order"
+        )
+    if probabilities is not None and len(links) > 1:
+        raise SettingsError("--probabilities goes with one file of links; with several write them as 0-0:0.83")
+    beside = None if probabilities is None else input_path(probabilities)
+    return [LinksFile(input_path(name), first=first, probabilities=beside, reject=reject) for name in links]
+
+
+def _check_lengths(files: Sequence[LinksFile], rows: int) -> None:
+    """Refuse links of other text.
+
+    Raises:
+        DataError: When a file has not a line for each row.
+    """
+    counts = {file.file.name: sum(1 for _ in file.file.lines()) for file in files}
+    problems = [
+        Problem(f"{count:,} lines of links, expected {rows:,}: one for each pair of sentences", name)
+        for name, count in counts.items()
+        if count != rows
+    ]
+    if problems:
+        raise DataError(problems, fix="align the same files anew; an aligner must write an empty line for an empty one")
+
+
+def _tasks(bitext: Bitext, files: Sequence[LinksFile]) -> Iterator[Task | Reject]:
+    """What the loop projects: each row with its links."""
+    for row, *aligned in zip(bitext, *files, strict=True):
+        target, sources = row
+        if (fault := fault_of(row)) or isinstance(target, Reject):
+            yield fault or target
+        else:
+            yield Task(target, [_translation(*pair, target) for pair in zip(sources, aligned, strict=True)])
+
+
+def _translation(source: Sentence | Reject, links: Links | Reject, target: Sentence) -> Translation | Reject:
+    if isinstance(source, Reject):
+        return Reject(source.reason, target)
+    return Reject(links.reason, target) if isinstance(links, Reject) else Translation(source, links)
+
+
+def _draw(path: Path, id: str, tasks: Iterable[Task | Reject], projection: Projection) -> None:
+    """Draw one pair, projected from its first source.
+
+    Raises:
+        SettingsError: When there is no such pair.
+    """
+    from nersery.evaluate.alignment_map import alignment_map
+
+    whole = ((task.target, task.translations[0]) for task in tasks if not isinstance(task, Reject))
+    for target, translation in whole:
+        if not isinstance(translation, Reject) and (target.id == id if id else translation.source.entities):
+            source, links = translation
+            if fault := fault_of_links(links, len(source), len(target)):
+                raise DataError(Problem(fault, sentence=target.id), fix="choose another pair by --picture-of")
+            outcome = projection.project(source, target, links)
+            shown = outcome.sentence if isinstance(outcome, Reject) else outcome
+            write_atomic(path, str(alignment_map(source, shown or target, links)))
+            return
+    raise SettingsError(
+        f"--picture-of {id}: no pair has a target of that id" if id else "no pair has an entity to draw"
+    )

@@ -1,0 +1,113 @@
+"""The command that makes a dataset for others: publish."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Optional, cast
+
+import typer
+
+from nersery import io
+from nersery.cli import app
+from nersery.cli.options import (
+    AsJson,
+    Force,
+    Quiet,
+    Seed,
+    open_corpus,
+    print_json,
+    reads_corpora,
+    refuse_odd_bytes,
+    report_repairs,
+)
+from nersery.errors import SettingsError
+
+GIVEN = {"train": "train", "dev": "validation", "validation": "validation", "test": "test"}
+"""What may stand in front of a file, and the split that it means."""
+
+
+@app.command(
+    epilog="Examples:\n\n  nersery publish train.conll my-dataset --no-parquet\n\n"
+    "  nersery publish train=train.conll dev=dev.conll test=test.conll my-dataset --about about.toml --leaks drop"
+)
+@reads_corpora
+def publish(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            help="Labelled corpora, then the folder to write; train=, dev= or test= before a file keeps it one split.",
+            metavar="[SPLIT=]INPUT... FOLDER",
+        ),
+    ],
+    about: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            help="TOML with name, description, license, citation and [[sources]] of name, url, license, note."
+        ),
+    ] = None,
+    errors: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="What `nersery evaluate GOLD PREDICTED --errors --json` said, for the card."),
+    ] = None,
+    dev_share: Annotated[float, typer.Option(help="Of the sentences without a split, in [0, 1).")] = 0.1,
+    test_share: Annotated[float, typer.Option(help="Likewise.")] = 0.1,
+    similarity: Annotated[
+        float, typer.Option(help="Sentences with this share of common words are never parted; 1: equal ones.")
+    ] = 0.8,
+    leaks: Annotated[
+        str, typer.Option(help="Sentences that have their like in a given split further on: refuse, drop or keep.")
+    ] = "refuse",
+    parquet: Annotated[bool, typer.Option("--parquet/--no-parquet", help="Beside JSONL; needs pyarrow.")] = True,
+    seed: Seed = 0,
+    force: Force = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    *,
+    reading: io.ReadOptions,
+) -> None:
+    """Make a dataset for others: splits without leakage, Parquet and JSONL, and a card that says how it was made."""
+    from nersery.evaluate.formats import plural
+    from nersery.publish import dataset
+    from nersery.publish.about import About, gather, read_about, read_evaluation
+    from nersery.publish.splits import Division, divide
+
+    *inputs, folder = _inputs_and_folder(files)
+    division = Division(dev_share, test_share, similarity, cast(Any, leaks), seed)
+    dataset.check_folder(folder, force=force)
+    if parquet:
+        dataset.check_parquet()
+    described = read_about(about) if about else About()
+    evaluation = read_evaluation(errors) if errors else None
+    sources = [(open_corpus(name, reading, quiet=quiet), split) for split, name in inputs]
+    sentences, given, records = gather(sources)
+    report_repairs(*(source for source, _ in sources), quiet=quiet)
+    divided = divide(sentences, given, division)
+    record = {"inputs": records, "division": asdict(division), "evaluation": evaluation}
+    full = dataset.publish(divided, folder, described, record, parquet=parquet)
+    for (own, last), count in () if quiet else sorted(divided.leaks.items()):
+        done = "left out of" if divided.dropped else "kept in"
+        print(f"note: {plural(count, 'sentence')} {done} {own} with its like in {last}", file=sys.stderr)
+    if json:
+        print_json({"folder": str(folder), "splits": full["splits"], "dropped": len(divided.dropped)})
+    else:
+        print(f"{folder}: {', '.join(f'{split} {count:,}' for split, count in full['splits'].items())} sentences")
+
+
+def _inputs_and_folder(files: Sequence[str]) -> list[Any]:
+    """Each input with its split, which is empty where none is given, and last the folder."""
+    if len(files) < 2:
+        raise SettingsError("name at least one corpus and, last, the folder to write: nersery publish all.conll data")
+    *names, folder = files
+    parts = [(name.partition("=")[0], name.partition("=")[2]) for name in names]
+    inputs = [
+        (GIVEN[split], path) if split in GIVEN and path else ("", name)
+        for name, (split, path) in zip(names, parts, strict=True)
+    ]
+    refuse_odd_bytes(Path(folder))
+    for _, path in inputs:
+        if Path(folder).resolve() in Path(path).resolve().parents:
+            raise SettingsError(f"{path} is an input and lies in {folder}, the folder to write. Choose another folder")
+    return [*inputs, Path(folder)]

@@ -1,0 +1,198 @@
+"""How commands carry out a stage: in this process into one file, or over shards by several workers."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
+
+import typer
+
+from nersery import __version__, io
+from nersery.cli.options import check_training, file_job, resumed, with_options
+from nersery.errors import SettingsError, did_you_mean
+from nersery.loop import BATCH_SIZE, Tally
+
+if TYPE_CHECKING:
+    from nersery.engine.base import Engine, Orders, Stage
+    from nersery.engine.shards import ShardJob
+
+ENGINES = ("local", "ray")
+_PANEL = "Many rows"
+_SHARDING: dict[str, Any] = {
+    "shards": Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="ROWS",
+            help="Cut the input into shards of so many rows; OUTPUT is then a folder of JSONL files, or of Parquet "
+            "files if its name ends with .parquet. The same command resumes after the last finished shard.",
+            rich_help_panel=_PANEL,
+        ),
+    ],
+    "workers": Annotated[
+        int, typer.Option(min=1, help="Processes that share the work; with --shards.", rich_help_panel=_PANEL)
+    ],
+    "engine": Annotated[
+        str,
+        typer.Option(
+            help="Where workers run: local, or ray (here, or on the cluster that RAY_ADDRESS names).",
+            rich_help_panel=_PANEL,
+        ),
+    ],
+    "gpus": Annotated[
+        float, typer.Option(min=0, help="GPUs of each worker, e.g. 0.5; for ray.", rich_help_panel=_PANEL)
+    ],
+}
+_DEFAULTS: dict[str, Any] = {"shards": None, "workers": 1, "engine": "local", "gpus": 0.0}
+
+
+@dataclass(frozen=True)
+class Sharding:
+    """Whether and how a stage is carried out over shards.
+
+    Args:
+        shards: Rows of a shard; None writes one file, in this process.
+        workers: How many are at work at a time.
+        engine: One of `ENGINES`.
+        gpus: Of each worker, for Ray.
+    """
+
+    shards: int | None = None
+    workers: int = 1
+    engine: str = "local"
+    gpus: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            raise SettingsError(f'there is no engine "{self.engine}"; {did_you_mean(self.engine, ENGINES)}')
+        if self.shards is None and (self.workers > 1 or self.engine != "local"):
+            raise SettingsError("workers need shards: say how many rows one has, e.g. --shards 10000")
+        if self.gpus and self.engine != "ray":
+            raise SettingsError("--gpus is for --engine ray; local workers share the GPU that is there")
+
+    def start(self, *, quiet: bool) -> Engine[Any]:
+        """The engine."""
+        from nersery.engine.base import fair_threads
+        from nersery.engine.local import LocalEngine
+        from nersery.engine.ray import RayEngine
+
+        threads = fair_threads(self.workers)
+        if self.engine == "ray":
+            return RayEngine(self.workers, threads, self.gpus, quiet=quiet)
+        return LocalEngine(threads)
+
+
+shares_work = with_options("sharding", _SHARDING, _DEFAULTS, Sharding)
+"""Give a command the options for many rows; it receives them as one ``sharding: Sharding``."""
+
+
+class Rows(Protocol):
+    """What a stage is carried out on, as a rule an `io.Source`; each call of either reads it anew."""
+
+    def check(self) -> None:
+        """Refuse what cannot be read to its end."""
+
+    def outcomes(self) -> Iterable[Any]:
+        """The rows, and what was rejected as they were read."""
+
+
+@dataclass(frozen=True)
+class StageJob:
+    """A stage from rows into a file or a folder of shards; a training before it goes on after a kill too.
+
+    Args:
+        label: What the progress is called.
+        made_by: All that the result depends on, as JSON values.
+        batch_size: Sentences at once.
+        force: Overwrite the target, or a job that was left unfinished.
+    """
+
+    stage: Stage[Any, Any]
+    rows: Rows
+    target: Path
+    label: str
+    made_by: Mapping[str, Any]
+    sharding: Sharding = Sharding()
+    batch_size: int = BATCH_SIZE
+    force: bool = False
+    quiet: bool = False
+
+    @property
+    def training(self) -> Path:
+        """Where a training keeps its state until the job is done."""
+        return self.target.with_name(self.target.name + ".training")
+
+    def run(self) -> Tally:
+        """Carry it out, or what an earlier call left over.
+
+        Raises:
+            NerseryError: Of the kind that fits what is wrong.
+        """
+        tally = self._into_file() if self.sharding.shards is None else self._into_shards(self.sharding.shards)
+        shutil.rmtree(self.training, ignore_errors=True)
+        return tally
+
+    def _into_file(self) -> Tally:
+        from nersery.progress import Progress
+
+        job = file_job(self.target, self.made_by)
+        job.check_target(overwrite=self.force)
+        check_training(self.training)
+        method = self.stage.load()
+        self.rows.check()
+        with Progress(f"{self.label}: learn", quiet=self.quiet) as progress:
+            step = resumed(partial(self.stage.fit, method, self.training, progress), self.training, force=self.force)
+        with Progress(self.label, quiet=self.quiet) as progress:
+            return job.run(
+                self.stage.items(self.rows.outcomes()),
+                step,
+                batch_size=self.batch_size,
+                progress=progress,
+                overwrite=self.force,
+            )
+
+    def _into_shards(self, rows: int) -> Tally:
+        from nersery.engine.base import Orders
+        from nersery.engine.shards import ShardJob
+
+        format = self._format()
+        job = ShardJob(self.target, rows, {"nersery": __version__, **self.made_by}, format)
+        job.check_target(overwrite=self.force)
+        check_training(self.training)
+        self.rows.check()
+        orders = Orders(self.stage, self.batch_size, self.training, label=f"{self.label}: learn", quiet=self.quiet)
+        return resumed(partial(self._run_shards, job, orders), self.training, force=self.force)
+
+    def _format(self) -> str:
+        """That of the shards, by the name of the folder."""
+        own, format = self.stage.extension, io.EXTENSIONS.get(self.target.suffix.lower())
+        known = [own, "parquet"] if own == "jsonl" else [own]
+        if format is not None and format not in known:
+            raise SettingsError(f"{self.target}: shards cannot be {format}, expected {' or '.join(known)}")
+        return format or own
+
+    def _run_shards(self, job: ShardJob, orders: Orders[Any, Any]) -> Tally:
+        from nersery.engine.pool import Pool
+        from nersery.progress import Progress
+
+        engine = self.sharding.start(quiet=self.quiet)
+        with (
+            Progress(self.label, quiet=self.quiet) as progress,
+            Pool(engine, orders, self.sharding.workers, self._say) as pool,
+        ):
+            return job.run(
+                self.rows.outcomes(),
+                pool.answers,
+                batch_size=self.batch_size,
+                progress=progress,
+                overwrite=self.force,
+            )
+
+    def _say(self, text: str) -> None:
+        if not self.quiet:
+            print(f"note: {text}", file=sys.stderr, flush=True)

@@ -1,0 +1,132 @@
+"""The stages that commands run, in one process or over shards: what a worker needs to make the step of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nersery import registry
+from nersery.annotate.base import Annotator
+from nersery.annotate.base import step as annotate_step
+from nersery.augment.base import Augmenter, Task, tasks
+from nersery.augment.base import step as augment_step
+from nersery.data import Sentence
+from nersery.engine.base import Stage
+from nersery.loop import Reject, Step
+from nersery.progress import Progress
+from nersery.project import Projection, Voting
+from nersery.project import Task as ProjectTask
+from nersery.project import step as project_step
+from nersery.tagger.base import load_tagger
+from nersery.training import Training
+
+
+@dataclass(frozen=True)
+class Augment(Stage[Sentence, Task]):
+    """New labelled sentences.
+
+    Args:
+        method: A name of `nersery list augment`.
+        examples: What it learns from; read by every worker, so not a one-way iterator, as a rule an `io.Source`.
+        dev: Sentences to choose the best weights by.
+        copies: How many new sentences to try for each row.
+    """
+
+    method: str
+    settings: Mapping[str, Any]
+    examples: Iterable[Sentence]
+    dev: Iterable[Sentence] = ()
+    copies: int = 1
+    seed: int = 0
+
+    def load(self) -> Augmenter:
+        """See `Stage`."""
+        method: Augmenter = registry.create("augment", self.method, self.settings)
+        method.check()
+        return method
+
+    def fit(self, method: Augmenter, folder: Path | None, progress: Progress | None) -> Step[Task]:
+        """See `Stage`."""
+        method.fit(self.examples, Training(list(self.dev), self.seed, progress, folder))
+        return augment_step(method, self.seed)
+
+    def items(self, rows: Iterable[Sentence | Reject]) -> Iterator[Task | Reject]:
+        """Each row as often as there are copies to make."""
+        return tasks(rows, self.copies)
+
+    def sentence_of(self, row: Sentence | Task) -> Sentence:
+        """The sentence that a new one was to be made of."""
+        return row if isinstance(row, Sentence) else row[0]
+
+
+@dataclass(frozen=True)
+class Annotate(Stage[Sentence, Sentence]):
+    """Labels for raw text.
+
+    Args:
+        method: A name of `nersery list annotate`.
+        gold: What it learns from, if anything; read by every worker.
+        dev: Sentences to choose the best weights by.
+    """
+
+    method: str
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    gold: Iterable[Sentence] = ()
+    dev: Iterable[Sentence] = ()
+    seed: int = 0
+
+    def load(self) -> Annotator:
+        """See `Stage`."""
+        method: Annotator = registry.create("annotate", self.method, self.settings)
+        method.check()
+        return method
+
+    def fit(self, method: Annotator, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
+        """See `Stage`."""
+        method.fit(list(self.gold), Training(list(self.dev), self.seed, progress, folder))
+        return annotate_step(method)
+
+
+@dataclass(frozen=True)
+class Predict(Stage[Sentence, Sentence]):
+    """Labels by a tagger.
+
+    Args:
+        tagger: A trained folder, or a Hugging Face token-classification model.
+    """
+
+    tagger: str
+
+    def load(self) -> str:
+        """A tagger takes seconds to open, so `fit` does; see `Stage`."""
+        return self.tagger
+
+    def fit(self, method: str, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
+        """There is nothing to learn; see `Stage`."""
+        return load_tagger(method).predict
+
+
+@dataclass(frozen=True)
+class Project(Stage[ProjectTask, ProjectTask]):
+    """Labels of sentences on their translations.
+
+    Args:
+        voting: What several sources do.
+    """
+
+    projection: Projection
+    voting: Voting = "majority"
+
+    def load(self) -> Projection:
+        """See `Stage`."""
+        return self.projection
+
+    def fit(self, method: Projection, folder: Path | None, progress: Progress | None) -> Step[ProjectTask]:
+        """There is nothing to learn; see `Stage`."""
+        return project_step(method, self.voting)
+
+    def sentence_of(self, row: ProjectTask) -> Sentence:
+        """The sentence that was to be labelled."""
+        return row.target

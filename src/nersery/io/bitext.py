@@ -1,0 +1,285 @@
+"""Parallel text: a sentence a line in two files, or two corpora in any format, paired by order or by id."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from nersery import io
+from nersery.data import Sentence
+from nersery.errors import DataError, Problem, SettingsError
+from nersery.io.base import Pass, ReadOptions, Source
+from nersery.io.columns import BLANKS
+from nersery.io.divergence import where_apart
+from nersery.io.files import TextFile
+from nersery.io.folder import FolderSource
+from nersery.io.jsonl import JsonlSource
+from nersery.io.splitting import Splitting, splitter
+from nersery.io.text import TextSource
+from nersery.loop import Reject
+
+EMPTY_LINE = "empty line"
+EMPTY_SOURCE = "empty line in the source"
+EMPTY_TARGET = "empty line in the target"
+EMPTY_BOTH = "empty line on both sides"
+UNPAIRED = "the other side has no sentence of that id"
+EXCERPT = 60
+"""Characters that a message shows of a sentence."""
+
+Side = Sentence | Reject
+PairedBy = Literal["auto", "order", "id"]
+
+
+class Row(NamedTuple):
+    """What stands in one place of parallel text: a target, and what it is a translation of in each source."""
+
+    target: Side
+    sources: tuple[Side, ...]
+
+
+class Lines(TextSource):
+    """Sentences of a text file, a line each; a blank line keeps its place, as a reject without a sentence."""
+
+    @property
+    def description(self) -> str:
+        """The format."""
+        return "text, line by line"
+
+    def skip(self, found: Pass) -> None:
+        """Note a blank line."""
+        found.rejects.append(Reject(EMPTY_LINE))
+
+
+def open_side(path: str | Path, options: ReadOptions, splitting: Splitting = "spaces") -> Source:
+    """One side of parallel text: a corpus in any format, or text line by line.
+
+    Args:
+        path: A file, ``-`` for standard input, or a folder of files that are one corpus.
+        splitting: How lines of text are cut into words; corpora have words already.
+
+    Raises:
+        DataError: When it cannot be read.
+        SettingsError: When there is no such splitting, or the file has words already.
+    """
+    split = splitter(splitting, options.language)
+
+    def opened(path: str | Path, options: ReadOptions) -> Source:
+        try:
+            source = io.open_corpus(path, options)
+        except DataError:
+            if options.format != io.AUTO or Path(path).suffix.lower() in io.EXTENSIONS:
+                raise
+            source = io.open_corpus(path, replace(options, format="text"))  # as in text.en, text.de
+        if isinstance(source, TextSource):
+            return Lines(source.file, options, split)
+        if splitting != "spaces":
+            raise SettingsError(f"{path} is {source.description} and has words already: they are not split again")
+        return source
+
+    if Path(path).is_dir():
+        return FolderSource(TextFile(path, options.encoding), options, opened)
+    return opened(path, options)
+
+
+def in_order(source: Source) -> Iterator[Side]:
+    """The sentences of a corpus, and the rejects in their places; the numbers of sentences stay those of the file.
+
+    Raises:
+        DataError: At the end, with all problems of the file.
+    """
+    found = Pass(source.file, source.options)
+    told = 0
+    for sentence in source.sentences(found):
+        if len(found.rejects) > told:
+            yield from found.rejects[told:]
+            told = len(found.rejects)
+        if not found.problems:
+            yield sentence
+    yield from found.rejects[told:]
+    if found.problems:
+        raise found.error()
+    source.rejects, source.repaired = found.rejects, found.repaired
+
+
+@dataclass(frozen=True)
+class Bitext:
+    """A target and one or several sources, which say the same in the same order or under the same ids.
+
+    Each iteration reads all files anew, in memory that does not grow with them. What cannot be paired keeps its place.
+
+    Args:
+        by: ``order`` pairs the first with the first; ``id`` pairs equal ids, in the order of the target; ``auto`` takes
+            ids where all files bring their own and begin with the same one.
+    """
+
+    target: Source
+    sources: tuple[Source, ...]
+    by: PairedBy = "auto"
+
+    @property
+    def sides(self) -> tuple[Source, ...]:
+        """The target and the sources."""
+        return (self.target, *self.sources)
+
+    @property
+    def paired_by(self) -> Literal["order", "id"]:
+        """How the sides are paired.
+
+        Raises:
+            SettingsError: When ids are asked for, and a side is text without ids.
+        """
+        if self.by == "id":
+            for side in self.sides:
+                if isinstance(side, Lines):
+                    raise SettingsError(f"{side.file.name} is text and has no ids: pair by order")
+        if self.by != "auto":
+            return self.by
+        first = [_first_own_id(side) for side in self.sides]
+        return "id" if first[0] and len({*first}) == 1 else "order"
+
+    def __iter__(self) -> Iterator[Row]:
+        """The rows; those of sources without a target come last.
+
+        Raises:
+            DataError: With the problems of a file, or when the files are of unequal length.
+        """
+        return self._by_id() if self.paired_by == "id" else self._by_order()
+
+    def count(self) -> int:
+        """The number of rows, quickly where that can be: by lines, without a look at what is in them.
+
+        Raises:
+            DataError: When the files are of unequal length; else with the problems of files that had to be read.
+        """
+        if self.paired_by == "id":
+            return sum(1 for _ in self)
+        extents = [_extent(side) for side in self.sides]
+        rows = min(rows for rows, _ in extents)
+        if max(last for _, last in extents) > rows:
+            raise self._unequal()
+        return rows
+
+    def _by_order(self) -> Iterator[Row]:
+        for sides in zip_longest(*map(in_order, self.sides)):
+            if all(sides):
+                yield Row(sides[0], sides[1:])
+            elif not all(side is None or _is_blank(side) for side in sides):
+                raise self._unequal()
+
+    def _by_id(self) -> Iterator[Row]:
+        tables = [_Table(source) for source in self.sources]
+        for target in in_order(self.target):
+            found = [None if isinstance(target, Reject) else table.take(target.id) for table in tables]
+            yield Row(target, tuple(side or Reject(UNPAIRED) for side in found))
+        for reject in (reject for table in tables for reject in table.rest()):
+            yield Row(reject, (reject,))
+
+    def _unequal(self) -> DataError:
+        """What is told of files of unequal length, with the place where they run apart if it can be seen."""
+        lengths = [_extent(side)[1] for side in self.sides]
+        problems = []
+        for source, length in zip(self.sources, lengths[1:], strict=True):
+            if length == lengths[0]:
+                continue
+            counts = f"{length:,} sentences, and {lengths[0]:,} in {self.target.file.name}"
+            place = where_apart(map(_words, in_order(source)), map(_words, in_order(self.target)))
+            problems.append(Problem(f"{counts}{self._seen(source, place)}", source.file.name))
+        return DataError(problems, fix="mend the files so that each line is the translation of the same line")
+
+    def _seen(self, source: Source, place: tuple[int, int] | None) -> str:
+        if place is None:
+            return "; where they run apart cannot be seen"
+        number, ahead = place
+        here, there = number + 1 + max(ahead, 0), number + 1 + max(-ahead, 0)
+        shown = (_excerpt(source, here), _excerpt(self.target, there))
+        apart = f"they seem to run apart near {number + 1:,}"
+        return f"; {apart}: {here:,} here, {shown[0]}, seems to be {there:,} there, {shown[1]}"
+
+
+def fault_of(row: Row) -> Reject | None:
+    """Why nothing can be done with a row: it has no target, or no source; None where it has both."""
+    target, sources = row
+    there = [source for source in sources if isinstance(source, Sentence)]
+    if isinstance(target, Sentence):
+        return None if there else _named(sources[0], Reject(EMPTY_SOURCE, target), target)
+    if there:
+        return _named(target, Reject(EMPTY_TARGET, there[0]), there[0])
+    return Reject(EMPTY_BOTH) if all(map(_is_blank, row.sources)) and _is_blank(target) else target
+
+
+def _named(side: Side, blank: Reject, other: Sentence) -> Reject:
+    """The reject of a side that is not there: an empty line is told by its side."""
+    assert isinstance(side, Reject)
+    return blank if _is_blank(side) else Reject(side.reason, side.sentence or other)
+
+
+def _is_blank(side: Side) -> bool:
+    return isinstance(side, Reject) and side.reason == EMPTY_LINE
+
+
+def _words(side: Side) -> Sequence[str]:
+    return side.words if isinstance(side, Sentence) else ()
+
+
+def _extent(source: Source) -> tuple[int, int]:
+    """The number of the last row of a side, and of the last one that is not blank."""
+    if isinstance(source, JsonlSource):
+        rows = sum(1 for line in source.file.lines() if line.strip(BLANKS))
+        return rows, rows
+    rows = last = 0
+    sides = source.file.lines() if isinstance(source, Lines) else in_order(source)
+    for rows, side in enumerate(sides, start=1):
+        if not (side.isspace() if isinstance(side, str) else _is_blank(side)):
+            last = rows
+    return rows, last
+
+
+def _excerpt(source: Source, number: int) -> str:
+    side = next(islice(in_order(source), number - 1, None), None)
+    text = " ".join(_words(side)) if side is not None else ""
+    return f'"{text[:EXCERPT]}…"' if len(text) > EXCERPT else f'"{text}"'
+
+
+def _first_own_id(source: Source) -> str:
+    """The id of the first sentence, if the file says it."""
+    found = Pass(source.file, source.options)
+    first = next(source.sentences(found), None)
+    return "" if first is None or first.id.startswith(f"{found.file.stem}:") else first.id
+
+
+class _Table:
+    """The sentences of a corpus by their ids, in a temporary file without a name, which the system removes."""
+
+    def __init__(self, source: Source) -> None:
+        import sqlite3
+
+        self._rejects: list[Reject] = []
+        self._table = sqlite3.connect("", isolation_level=None)
+        self._table.execute("pragma journal_mode = off")
+        self._table.execute("create table sentences (id text primary key, sentence blob, taken integer default 0)")
+        self._table.execute("begin")
+        for side in in_order(source):
+            if isinstance(side, Reject):
+                self._rejects.append(side)
+            else:
+                row = side.id, pickle.dumps(side)
+                self._table.execute("insert into sentences (id, sentence) values (?, ?)", row)
+
+    def take(self, id: str) -> Sentence | None:
+        """The sentence of an id, if there is one; it is no longer left over."""
+        found = self._table.execute("select sentence from sentences where id = ?", (id,)).fetchone()
+        if found is None:
+            return None
+        self._table.execute("update sentences set taken = 1 where id = ?", (id,))
+        sentence: Sentence = pickle.loads(found[0])
+        return sentence
+
+    def rest(self) -> Iterator[Reject]:
+        """What nobody has taken, in order."""
+        yield from self._rejects
+        for (pickled,) in self._table.execute("select sentence from sentences where taken = 0 order by rowid"):
+            yield Reject(UNPAIRED, pickle.loads(pickled))

@@ -1,0 +1,91 @@
+"""A folder of files as one corpus: shards, or whatever a corpus is kept in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from nersery.data import Sentence
+from nersery.errors import DataError, Problem
+from nersery.io.base import Pass, ReadOptions, Source
+from nersery.io.files import TextFile
+
+MANIFEST = "manifest.jsonl"
+"""The file in a folder of shards that says what is in it; see `nersery.engine.shards`."""
+TOTAL = "total"
+"""The key in its last line, which a finished folder has."""
+
+Open = Callable[[Path, ReadOptions], Source]
+
+
+class FolderSource(Source):
+    """The sentences of all files in a folder, in the order of their names.
+
+    Hidden files are left alone, and so are the manifest and the rejects that a job has left there.
+
+    Args:
+        open_file: Opens one of the files.
+
+    Raises:
+        DataError: When there is no file, or something that is none, or two of a name; or when a job has not finished
+            the folder.
+    """
+
+    def __init__(self, file: TextFile, options: ReadOptions, open_file: Open) -> None:
+        super().__init__(file, options)
+        self._open = open_file
+        self.paths = [path for path in sorted(file.path.iterdir()) if not _is_left_out(path)]
+        if problems := list(self._problems()):
+            raise DataError(problems, fix="name a folder that holds the files of one corpus and nothing else")
+
+    def _problems(self) -> Iterator[Problem]:
+        stems: dict[str, Path] = {}
+        if not self.paths:
+            yield Problem("there is no file in the folder", self.file.name)
+        if _is_unfinished(self.file.path / MANIFEST):
+            yield Problem("the job that writes the folder is not finished; the same command goes on", self.file.name)
+        for path in self.paths:
+            if not path.is_file():
+                yield Problem("this is no file", str(path))
+            elif (other := stems.setdefault(path.stem, path)) is not path:
+                yield Problem(f"sentences without ids would get the same ones as those of {other.name}", str(path))
+
+    @property
+    def description(self) -> str:
+        """How many files there are, and what the first one is."""
+        return f"{len(self.paths)} files, the first: {self._first.description}"
+
+    @property
+    def extra_columns(self) -> int | None:
+        """Those of the first file; see `Source`."""
+        return self._first.extra_columns
+
+    @property
+    def _first(self) -> Source:
+        return self._open(self.paths[0], self.options)
+
+    def sentences(self, found: Pass) -> Iterator[Sentence]:
+        """One pass over all files, with ids that are distinct among all of them."""
+        for path in self.paths:
+            source = self._open(path, self.options)
+            found.file = source.file
+            yield from source.sentences(found)
+
+
+def _is_left_out(path: Path) -> bool:
+    name = path.name
+    if name.startswith(".") or name.endswith(".rejects.jsonl"):
+        return True
+    return path.with_name(MANIFEST).exists() and (name == MANIFEST or name.startswith("rejects-"))
+
+
+def _is_unfinished(manifest: Path) -> bool:
+    """Whether a manifest lacks the last line of a finished one."""
+    if not manifest.exists():
+        return False
+    *_, last = manifest.read_text("utf-8").splitlines() or [""]
+    try:
+        return TOTAL not in json.loads(last)
+    except ValueError:
+        return True

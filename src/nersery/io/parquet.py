@@ -1,0 +1,123 @@
+"""Parquet, with columns named and shaped like the keys of JSONL: it holds all of a sentence and gives it back.
+
+Only the scores, an object in JSONL, are a list of ``{"name": string, "value": number}``: their names differ from one
+corpus to the next, and columns must not.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from nersery.errors import DataError, MissingResourceError, Problem
+from nersery.io.base import ReadOptions
+from nersery.io.files import TextFile
+from nersery.io.jsonl import JsonlSource, Object
+
+READ_ROWS = 1024
+GROUP_ROWS = 10_000
+"""So many rows are in memory at once, in reading and in writing."""
+
+
+class ParquetSource(JsonlSource):
+    """Sentences of a Parquet file, with the same keys, checks and conveniences as those of JSONL.
+
+    Raises:
+        DataError: When the file cannot be read.
+        MissingResourceError: When pyarrow is not installed.
+    """
+
+    def __init__(self, file: TextFile, options: ReadOptions) -> None:
+        super().__init__(_Rows(file), options)
+
+    @property
+    def description(self) -> str:
+        """The format, and the scheme of the tags if there are any."""
+        return super().description.replace("jsonl", "parquet", 1)
+
+
+class _Rows(TextFile):
+    """A Parquet file as lines of JSONL; a line number is then that of a row."""
+
+    def __init__(self, file: TextFile) -> None:
+        self.__dict__.update(file.__dict__)  # what was copied from standard input stays as long as either is there
+
+    def lines(self, longest: int | None = None) -> Iterator[str]:
+        """The rows without what is null."""
+        parquet = _pyarrow().parquet
+        try:
+            with parquet.ParquetFile(self.path) as stream:
+                for batch in stream.iter_batches(READ_ROWS):
+                    yield from (f"{json.dumps(_without_nulls(row), ensure_ascii=False)}\n" for row in batch.to_pylist())
+        except OSError as error:
+            raise self._unreadable(error) from None
+        except (_pyarrow().ArrowException, ValueError, TypeError) as error:
+            message = f"this cannot be read as Parquet: {error}"
+            raise DataError(Problem(message, self.name), fix="name the format that it has by --format") from None
+
+
+def _without_nulls(row: Object) -> Object:
+    row = {key: value for key, value in row.items() if value is not None}
+    if isinstance(scores := row.get("scores"), list):
+        row["scores"] = {score["name"]: score["value"] for score in scores}
+    return row
+
+
+def write_objects(objects: Iterable[Object], path: Path) -> None:
+    """Write sentences that are JSON values, as `nersery.io.jsonl.to_object` gives them.
+
+    Raises:
+        MissingResourceError: When pyarrow is not installed.
+    """
+    arrow = _pyarrow()
+    schema, iterator = _schema(arrow), iter(objects)
+    with arrow.parquet.ParquetWriter(path, schema) as stream:
+        while rows := [_with_columns(value) for value in islice(iterator, GROUP_ROWS)]:
+            stream.write_table(arrow.Table.from_pylist(rows, schema))
+
+
+def write_lines(lines: Path, path: Path) -> None:
+    """Write the sentences of a JSONL file that nersery has written."""
+    with lines.open(encoding="utf-8", newline="\n") as stream:
+        write_objects(map(json.loads, stream), path)
+
+
+def _with_columns(value: Object) -> Object:
+    if "scores" not in value:
+        return value
+    return {**value, "scores": [{"name": name, "value": score} for name, score in value["scores"].items()]}
+
+
+def _schema(arrow: Any) -> Any:
+    text, number = arrow.string(), arrow.int64()
+    texts = arrow.list_(text)
+    entity = {"start": number, "end": number, "type": text, "score": arrow.float64()}
+    origin = {"method": text, "parents": texts, "copy": number}
+    score = {"name": text, "value": arrow.float64()}
+    columns = {
+        "id": text, "words": texts, "language": text, "entities": arrow.list_(arrow.struct(entity)),
+        "origin": arrow.struct(origin), "scores": arrow.list_(arrow.struct(score)), "columns": arrow.list_(texts),
+        "comments": texts,
+    }  # fmt: skip
+    return arrow.schema(columns)
+
+
+def check_installed() -> None:
+    """Refuse to begin what could not end.
+
+    Raises:
+        MissingResourceError: When pyarrow is not installed.
+    """
+    _pyarrow()
+
+
+def _pyarrow() -> Any:
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        raise MissingResourceError('Parquet needs pyarrow. Install it with: pip install "nersery[parquet]"') from None
+    return pyarrow

@@ -1,0 +1,137 @@
+"""Links in Pharaoh's format: a pair of sentences a line, ``0-0 1-2``, with probabilities ``0-0:0.83``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
+from pathlib import Path
+
+from nersery.errors import DataError, Problem, SettingsError
+from nersery.io.files import TextFile
+from nersery.links import Link, Links
+from nersery.loop import Reject
+
+MALFORMED = "malformed links"
+_LINK = re.compile(r"(?<!\S)(\d+)-(\d+)(?::((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?))?(?!\S)", re.ASCII)
+MOST_PROBLEMS = 1000
+"""After so many problems in one file the rest of it is not read."""
+FIX = "expected pairs of positions such as 0-0 1-2:0.83, a line for each pair of sentences; an empty one has no links"
+
+
+def parse_links(text: str, *, first: int = 0, probabilities: str | None = None) -> Links:
+    """The links of a line, sorted.
+
+    Args:
+        first: The number of the first word, 0 or 1; no file says which.
+        probabilities: A line of as many numbers, where they stand in a file of their own.
+
+    Raises:
+        ValueError: Saying what is wrong with the line.
+
+    >>> parse_links("1-2:0.5 0-0")
+    (Link(source=0, target=0, probability=1.0), Link(source=1, target=2, probability=0.5))
+    """
+    if probabilities is not None:
+        text = _joined(text, probabilities)
+    fields = _LINK.findall(text)
+    if len(fields) < len(text.split()):
+        odd = next(field for field in text.split() if not _LINK.fullmatch(field))
+        raise ValueError(f"{odd!r:.40} is no link, expected e.g. 0-0 or 0-0:0.83")
+    links = sorted([Link(int(source), int(target), float(chance or 1)) for source, target, chance in fields])
+    if len({link[:2] for link in links}) < len(links):
+        raise ValueError("a link stands twice, expected once")
+    for link in links:
+        if not 0 < link[2] <= 1:
+            raise ValueError(f"a probability is {link[2]:g}, expected a number above 0 and at most 1")
+    return tuple(_shifted(links, first) if first else links)
+
+
+def _shifted(links: Sequence[Link], first: int) -> list[Link]:
+    """The links, whose words are counted from ``first`` on, counted from 0 on."""
+    if any(link.source < first or link.target < first for link in links):
+        raise ValueError(f"a link to the word 0, expected {first} for the first word")
+    return [Link(source - first, target - first, chance) for source, target, chance in links]
+
+
+def _joined(text: str, probabilities: str) -> str:
+    """The links of a line with the probabilities that stand beside it."""
+    links, chances = text.split(), probabilities.split()
+    if len(links) != len(chances):
+        raise ValueError(f"{len(links)} links and {len(chances)} probabilities, expected one for each")
+    return " ".join(map("{}:{}".format, links, chances))
+
+
+def format_links(links: Links, *, first: int = 0, probabilities: bool = True) -> str:
+    """The links as a line without its line break, the probabilities with six digits unless all of them are 1.
+
+    >>> format_links((Link(0, 0), Link(1, 2, 0.5)), first=1)
+    '1-1:1 2-3:0.5'
+    """
+    if not probabilities or all(link[2] == 1 for link in links):
+        return " ".join([f"{source + first}-{target + first}" for source, target, _ in links])
+    return " ".join([f"{source + first}-{target + first}:{chance:.6g}" for source, target, chance in links])
+
+
+class LinksFile:
+    """The links of a file, a line a pair; each iteration reads it anew, in constant memory.
+
+    Args:
+        path: The file, or ``-`` for standard input.
+        first: The number of the first word, 0 or 1.
+        probabilities: A second file with the probabilities of the links, line by line, in their order.
+        reject: Whether a malformed line is a reject; otherwise it is an error.
+
+    Raises:
+        SettingsError: When the first word has another number.
+    """
+
+    def __init__(
+        self, path: str | Path, *, first: int = 0, probabilities: str | Path | None = None, reject: bool = False
+    ) -> None:
+        if first not in (0, 1):
+            raise SettingsError(f"the first word is {first}, expected 0 or 1")
+        self.file, self.first, self.reject = TextFile(path), first, reject
+        self.beside = None if probabilities is None else TextFile(probabilities)
+
+    def __iter__(self) -> Iterator[Links | Reject]:
+        """The links of each line, in order.
+
+        Raises:
+            DataError: At the end, with every malformed line; or when the two files differ in length.
+        """
+        problems: list[Problem] = []
+        for line, (text, beside) in enumerate(self._lines(), start=1):
+            try:
+                links = parse_links(text, first=self.first, probabilities=beside)
+            except ValueError as fault:
+                if self.reject:
+                    yield Reject(MALFORMED)
+                    continue
+                problems.append(Problem(str(fault), self.file.name, line))
+                if len(problems) >= MOST_PROBLEMS:
+                    break
+            else:
+                if not problems:
+                    yield links
+        if problems:
+            raise DataError(problems, fix=FIX)
+
+    def _lines(self) -> Iterator[tuple[str, str | None]]:
+        if self.beside is None:
+            yield from ((text, None) for text in self.file.lines())
+            return
+        for line, (text, beside) in enumerate(zip_longest(self.file.lines(), self.beside.lines()), start=1):
+            if text is None or beside is None:
+                shorter = self.file if text is None else self.beside
+                raise DataError(
+                    Problem(f"the file ends before line {line}, expected a line for each pair", shorter.name),
+                    fix="give the links and the probabilities of one and the same alignment",
+                )
+            yield text, beside
+
+
+def write_links(path: Path, alignments: Iterable[Links], *, first: int = 0) -> None:
+    """Write a file of links, a pair a line."""
+    with path.open("w", encoding="utf-8", newline="\n") as stream:
+        stream.writelines(f"{format_links(links, first=first)}\n" for links in alignments)

@@ -1,0 +1,164 @@
+"""Cuts plain text into words: at white space, at punctuation too, or into characters where a script has no spaces.
+
+No character is lost: the words of a line, joined, are the line without its white space.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Literal, get_args
+from unicodedata import category
+
+from nersery.errors import SettingsError, did_you_mean
+
+Splitting = Literal["spaces", "punctuation", "characters"]
+Splitter = Callable[[str], list[str]]
+
+APOSTROPHES = "'’"
+JOINER = "\N{ZERO WIDTH JOINER}"
+ELIDING = ("fr", "it", "ca", "oc")
+"""Languages whose articles and pronouns lose their vowel before another: *l'Italie*."""
+ORDINALS = ("de", "da", "nb", "nn", "no", "fi", "cs", "sk", "sl", "hr", "hu", "pl", "et", "lv")
+"""Languages that write an ordinal number with a full stop: *3. Oktober*."""
+ABBREVIATIONS = frozenset(
+    """mr mrs ms dr prof st sr jr rev gen col capt lt sgt hon gov sen rep pres inc ltd co corp vs etc cf ca approx
+    no nos vol pp fig jan feb mar apr jun jul aug sep sept oct nov dec hr fr bzw usw vgl evtl ggf bspw nr abs
+    art str mio mrd sra srta ud uds dña avda núm pág ee uu mme mlle mm me av bd sig sigg dott ing डॉ प्रो सं ई
+    पू""".split()  # noqa: SIM905
+)
+"""Words that a full stop belongs to, in lower case."""
+_LETTERS_AND_STOPS = re.compile(r"[^\W\d_]{1,3}(?:\.[^\W\d_]{1,3})+")
+"""*U.S* and *z.B*, before their last full stop."""
+_URL = re.compile(r"(?:https?://|www\.)\S+|[\w.+-]+@[\w-]+\.[\w.-]+")
+_AFTER_URL = ".,;:!?)]}\"'»”’।"
+_CLITIC = re.compile(rf"[{APOSTROPHES}](?:s|ll|re|ve|d|m)$", re.IGNORECASE)
+_ELISION = re.compile(rf"^(?:\w{{1,3}}|\w+(?:ll|qu))[{APOSTROPHES}](?=\w)", re.IGNORECASE)
+_NO_SPACES = re.compile(
+    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-〇\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff])"
+)
+"""A character of Thai, Lao, Burmese, Khmer, Chinese or Japanese."""
+
+
+def splitter(splitting: Splitting, language: str = "") -> Splitter:
+    """What cuts a line into words.
+
+    Args:
+        splitting: ``spaces`` takes words as they are given. ``punctuation`` parts punctuation and symbols from words,
+            but not those inside numbers, addresses and abbreviations. ``characters`` also parts every character
+            (with its marks) of scripts without spaces.
+        language: Of the text; it decides where an apostrophe and a full stop belong.
+
+    Raises:
+        SettingsError: When there is no such way.
+
+    >>> splitter("punctuation")("Dr. Müller's firm (AT&T) paid $3.50.")
+    ['Dr.', 'Müller', "'s", 'firm', '(', 'AT&T', ')', 'paid', '$', '3.50', '.']
+    >>> splitter("characters")("東京へ Tokyo。")
+    ['東', '京', 'へ', 'Tokyo', '。']
+    """
+    language = language.partition("-")[0].lower()
+    if splitting == "spaces":
+        return str.split
+    if splitting == "punctuation":
+        return lambda text: list(_words(text, language))
+    if splitting == "characters":
+        return lambda text: list(_words(_spaced(text), language))
+    raise SettingsError(f'there is no splitting "{splitting}"; {did_you_mean(splitting, get_args(Splitting))}')
+
+
+def _spaced(text: str) -> str:
+    """The text with a space on both sides of each character that words are written of without spaces."""
+    spread: list[str] = []
+    for character in text:
+        if spread and _is_mark(character):
+            spread[-1] += character
+        elif _NO_SPACES.match(character) or (spread and _NO_SPACES.match(spread[-1])):
+            spread += " ", character
+        else:
+            spread.append(character)
+    return "".join(spread)
+
+
+def _words(text: str, language: str) -> Iterator[str]:
+    chunks = text.split()
+    for number, chunk in enumerate(chunks):
+        following = chunks[number + 1] if number + 1 < len(chunks) else ""
+        if chunk.isalnum() or not any(map(_is_sign, chunk)):
+            yield chunk
+        elif url := _URL.search(chunk):
+            address = url[0].rstrip(_AFTER_URL)
+            end = url.start() + len(address)
+            yield from _parted(chunk[: url.start()], "", language)
+            yield from [address] if address else []
+            yield from _parted(chunk[end:], following, language)
+        else:
+            yield from _parted(chunk, following, language)
+
+
+def _parted(chunk: str, following: str, language: str) -> Iterator[str]:
+    """The words of a text without white space, before another one."""
+    tokens: list[str] = []
+    for place, character in enumerate(chunk):
+        if tokens and _goes_on(chunk, place, tokens[-1]):
+            tokens[-1] += character
+        else:
+            tokens.append(character)
+    if tokens[-2:][1:] == ["."] and _is_abbreviation(tokens[-2], following, language):
+        tokens[-2:] = [f"{tokens[-2]}."]
+    for token in tokens:
+        yield from _without_clitic(token, language)
+
+
+def _goes_on(chunk: str, place: int, token: str) -> bool:
+    """Whether a character belongs to the word before it."""
+    character, before = chunk[place], chunk[place - 1]
+    if _is_mark(character) or before == JOINER:
+        return True
+    if not _is_sign(character):
+        return not _is_sign(before) or before in "@#_" or (len(token) > 1 and not _is_sign(token[0]))
+    if character == before and _is_sign(token[0]):
+        return True  # an ellipsis or a dash of several characters
+    if _is_sign(before):
+        return False
+    after = chunk[place + 1 : place + 2]
+    if character in "॰·׳״_":
+        return True
+    if not after or _is_sign(after):
+        return False
+    if character in ",:٫٬":
+        return before.isdecimal() and after.isdecimal()
+    return character in ".-&\N{HYPHEN}\N{NON-BREAKING HYPHEN}" or character in APOSTROPHES
+
+
+def _is_abbreviation(word: str, following: str, language: str) -> bool:
+    """Whether a full stop behind a word belongs to it."""
+    if word.lower() in ABBREVIATIONS or _LETTERS_AND_STOPS.fullmatch(word):
+        return True
+    if not following or _is_sign(word[0]):
+        return False
+    if word.isdecimal():
+        return len(word) <= 2 and language in ORDINALS
+    return (len(word) == 1 and word.isalpha()) or following[0].islower()
+
+
+def _without_clitic(word: str, language: str) -> list[str]:
+    """A word, and apart from it what an apostrophe joins to it."""
+    match = _ELISION.match(word) if language in ELIDING else _CLITIC.search(word)
+    if match is None or match.end() - match.start() == len(word):
+        return [word]
+    cut = match.end() if language in ELIDING else match.start()
+    return [word[:cut], word[cut:]]
+
+
+@lru_cache(maxsize=10_000)
+def _is_sign(character: str) -> bool:
+    return category(character)[0] in "PS"
+
+
+@lru_cache(maxsize=10_000)
+def _is_mark(character: str) -> bool:
+    """Whether a character only changes or joins the one before it."""
+    return category(character) in ("Mn", "Mc", "Me", "Cf")

@@ -1,0 +1,37 @@
+"""What stands in two languages: a pair of sentences as words, and the links between their words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+
+class Link(NamedTuple):
+    """A word of the source and a word of the target that belong together.
+
+    Args:
+        source: Position of the source word, from 0.
+        target: Position of the target word, from 0.
+        probability: How sure that is, in (0, 1]; 1 where nothing is known.
+    """
+
+    source: int
+    target: int
+    probability: float = 1.0
+
+
+Links = tuple[Link, ...]
+"""The links of a pair, sorted, each ``(source, target)`` once."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A sentence and its translation, as words.
+
+    Args:
+        id: Unique among the pairs of a job.
+    """
+
+    source: tuple[str, ...]
+    target: tuple[str, ...]
+    id: str = ""

@@ -1,0 +1,185 @@
+"""Writes the folder: Parquet with tags, JSONL with spans, the card, and a record of how it was made."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from nersery import __version__, io, tags
+from nersery.data import Sentence
+from nersery.disk import replaced_folder, write_atomic
+from nersery.errors import MissingResourceError, SettingsError
+from nersery.publish.about import About
+from nersery.publish.card import SPANS, Layout, card, front_matter
+from nersery.publish.splits import Divided
+
+RECORD = "nersery.json"
+"""By it a folder is known as one of these, which `--force` may replace."""
+TAGS = "tags"
+"""The folder of the Parquet files."""
+ROWS = 10_000
+"""In memory at once as rows of Parquet."""
+Feature = Mapping[str, Any]
+
+
+def check_folder(folder: Path, *, force: bool) -> None:
+    """Refuse a folder that is not to be overwritten; one that holds anything but such a dataset never is.
+
+    Raises:
+        SettingsError: Saying which it is.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"{folder} is a file, expected the folder to write")
+    if folder.exists() and not force:
+        raise SettingsError(f"{folder} exists already. Choose another folder, or allow to overwrite it (--force)")
+    if folder.exists() and any(folder.iterdir()) and not (folder / RECORD).exists():
+        raise SettingsError(f"{folder} holds no dataset, and is not overwritten even by --force. Choose another folder")
+
+
+def check_parquet() -> None:
+    """Refuse to begin without what writes Parquet.
+
+    Raises:
+        MissingResourceError: When pyarrow is not installed.
+    """
+    try:
+        import pyarrow.parquet  # noqa: F401 - to see whether it is there
+    except ImportError:
+        raise MissingResourceError(
+            'Parquet needs pyarrow. Install it (pip install "nersery[parquet]"), or write JSONL alone (--no-parquet)'
+        ) from None
+
+
+def publish(
+    divided: Divided, folder: Path, about: About, record: Mapping[str, Any], *, parquet: bool = True
+) -> dict[str, Any]:
+    """Write a dataset, whole or not at all; a folder of that name is replaced once everything is written.
+
+    Args:
+        record: How it was made: ``inputs``, ``division`` and ``evaluation``.
+
+    Returns:
+        The record that lies in the folder.
+
+    Raises:
+        MissingResourceError: When Parquet is asked for and pyarrow is not installed.
+        SettingsError: When there is no sentence.
+    """
+    if not divided.splits:
+        raise SettingsError("there is no sentence to publish")
+    if parquet:
+        check_parquet()
+    about = replace(about, name=about.name or folder.name)
+    full = {
+        "versions": {"nersery": __version__, "python": ".".join(map(str, sys.version_info[:3]))},
+        "about": asdict(about),
+        **record,
+        "splits": {split: len(corpus) for split, corpus in divided.splits.items()},
+        "dropped": list(divided.dropped),
+    }
+    with replaced_folder(folder) as unfinished:
+        spans = _write_spans(divided, unfinished)
+        layout = _write_tags(divided, unfinished) if parquet else spans
+        write_atomic(unfinished / "README.md", card(about, divided, full, layout))
+        if parquet:  # one card speaks of one format
+            names = {split: f"{split}.jsonl" for split in spans.files}
+            text = front_matter(about, divided, replace(spans, files=names))
+            write_atomic(unfinished / SPANS / "README.md", f"{text}\nSee the [card](../README.md) one folder up.\n")
+        write_atomic(unfinished / RECORD, json.dumps(full, ensure_ascii=False, indent=1) + "\n")
+    return full
+
+
+def _write_spans(divided: Divided, folder: Path) -> Layout:
+    """JSONL as nersery reads it."""
+    files = {split: f"{SPANS}/{split}.jsonl" for split in divided.splits}
+    for split, corpus in divided.splits.items():
+        io.write(corpus, folder / files[split])
+    return Layout(files, _span_features([sentence for corpus in divided.splits.values() for sentence in corpus]))
+
+
+def _write_tags(divided: Divided, folder: Path) -> Layout:
+    """Parquet as most token-classification datasets have it."""
+    files = {split: f"{TAGS}/{split}.parquet" for split in divided.splits}
+    types = sorted({entity.type for corpus in divided.splits.values() for s in corpus for entity in s.entities})
+    names = ["O", *(f"{letter}-{type_}" for type_ in types for letter in "BI")]
+    for split, corpus in divided.splits.items():
+        _write_parquet(corpus, folder / files[split], names)
+    return Layout(files, _tag_features(names))
+
+
+# --- features, as the head of a card writes them ----------------------------------------------------------------------
+
+
+def _value(name: str, dtype: str = "string") -> Feature:
+    return {"name": name, "dtype": dtype}
+
+
+def _texts(name: str) -> Feature:
+    return {"name": name, "list": "string"}
+
+
+def _origin() -> Feature:
+    return {"name": "origin", "struct": [_value("method"), _texts("parents"), _value("copy", "int64")]}
+
+
+def _tag_features(names: Sequence[str]) -> list[Feature]:
+    classes = {"class_label": {"names": {str(number): name for number, name in enumerate(names)}}}
+    return [
+        _value("id"),
+        _value("language"),
+        _texts("tokens"),
+        {"name": "ner_tags", "list": classes},
+        _origin(),
+    ]
+
+
+def _span_features(sentences: Iterable[Sentence]) -> list[Feature]:
+    """Of the keys of native JSONL those that occur."""
+    entity = [_value("start", "int64"), _value("end", "int64"), _value("type"), _value("score", "float64")]
+    features = [_value("id"), _texts("words"), _value("language"), {"name": "entities", "list": entity}, _origin()]
+    scores: set[str] = set()
+    columns = comments = False
+    for sentence in sentences:
+        scores.update(sentence.scores)
+        columns, comments = columns or bool(sentence.columns), comments or bool(sentence.comments)
+    if scores:
+        features.append({"name": "scores", "struct": [_value(name, "float64") for name in sorted(scores)]})
+    if columns:
+        features.append({"name": "columns", "list": {"list": "string"}})
+    return [*features, _texts("comments")] if comments else features
+
+
+# --- Parquet ----------------------------------------------------------------------------------------------------------
+
+
+def _write_parquet(sentences: Iterable[Sentence], path: Path, names: Sequence[str]) -> None:
+    import pyarrow
+    import pyarrow.parquet
+
+    texts = pyarrow.list_(pyarrow.string())
+    origin = pyarrow.struct({"method": pyarrow.string(), "parents": texts, "copy": pyarrow.int64()})
+    columns = {"id": pyarrow.string(), "language": pyarrow.string(), "tokens": texts,
+               "ner_tags": pyarrow.list_(pyarrow.int64()), "origin": origin}  # fmt: skip
+    schema = pyarrow.schema(columns)
+    rows = _rows(sentences, {name: number for number, name in enumerate(names)})
+    path.parent.mkdir(exist_ok=True)
+    with pyarrow.parquet.ParquetWriter(path, schema) as stream:
+        while part := list(islice(rows, ROWS)):
+            stream.write_table(pyarrow.Table.from_pylist(part, schema))
+
+
+def _rows(sentences: Iterable[Sentence], numbers: Mapping[str, int]) -> Iterator[dict[str, Any]]:
+    for sentence in sentences:
+        origin = sentence.origin
+        yield {
+            "id": sentence.id,
+            "language": sentence.language,
+            "tokens": list(sentence.words),
+            "ner_tags": [numbers[tag] for tag in tags.encode(sentence.entities, len(sentence), "IOB2")],
+            "origin": origin and {"method": origin.method, "parents": list(origin.parents), "copy": origin.copy},
+        }

@@ -1,0 +1,148 @@
+"""Which sentence goes into which split, so that nothing in dev or test was as good as seen in train."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from nersery.data import Corpus, Sentence
+from nersery.errors import DataError, Problem, SettingsError, did_you_mean
+from nersery.publish.groups import groups
+from nersery.rng import item_seed
+
+TRAIN, DEV, TEST = SPLITS = ("train", "validation", "test")
+"""As the datasets of Hugging Face call them; the later, the more it must be kept apart."""
+Leaks = Literal["refuse", "drop", "keep"]
+Leak = tuple[str, str]
+"""The split that a sentence stands in, and the one further on that has its like."""
+
+
+@dataclass(frozen=True)
+class Division:
+    """How sentences are to be divided.
+
+    Args:
+        dev_share: Share of the sentences without a split that go to validation, in [0, 1).
+        test_share: Share of them that go to test.
+        similarity: From which share of common words on two sentences are near-duplicates, in (0, 1].
+        leaks: What becomes of a sentence that has its like in a given split further on: all is refused, it is left
+            out, or it is kept, which the card then says.
+    """
+
+    dev_share: float = 0.1
+    test_share: float = 0.1
+    similarity: float = 0.8
+    leaks: Leaks = "refuse"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not (self.dev_share >= 0 and self.test_share >= 0 and self.dev_share + self.test_share < 1):
+            raise SettingsError(
+                f"the shares of dev and test are {self.dev_share:g} and {self.test_share:g}, expected numbers from 0 "
+                "that leave something for train"
+            )
+        if self.leaks not in get_args(Leaks):
+            raise SettingsError(f'leaks is "{self.leaks}"; {did_you_mean(self.leaks, get_args(Leaks))}')
+        if not 0 < self.similarity <= 1:
+            raise SettingsError(f"similarity is {self.similarity:g}, expected a number in (0, 1]")
+
+
+@dataclass(frozen=True)
+class Divided:
+    """The splits, and what had to be decided for them.
+
+    Args:
+        splits: Those that have sentences, in the order of `SPLITS`.
+        groups: How many groups of sentences there are that belong together.
+        largest: How many sentences the largest has.
+        leaks: How many sentences of a split have their like in one further on.
+        dropped: The ids of those that were left out for it.
+    """
+
+    splits: Mapping[str, Corpus]
+    groups: int
+    largest: int
+    leaks: Mapping[Leak, int]
+    dropped: tuple[str, ...]
+
+
+def divide(sentences: Sequence[Sentence], given: Mapping[str, str], settings: Division) -> Divided:
+    """Put each sentence into a split; what is alike or comes from one parent goes into one.
+
+    Sentences of given splits stay where they are. Others join those of train that they belong to, and are divided at
+    random where they belong to nobody, among the splits that were not given. In each language the shares are met as
+    far as groups allow.
+
+    Args:
+        sentences: With distinct ids.
+        given: The split of each id that has one.
+
+    Raises:
+        DataError: When leaks are refused and a sentence has its like in a given split further on.
+    """
+    found = groups(sentences, settings.similarity)
+    placed: dict[str, str] = {}
+    leaking: dict[str, Leak] = {}
+    free = []
+    for group in found:
+        known = {given[sentence.id] for sentence in group if sentence.id in given}
+        if not known:
+            free.append(group)
+            continue
+        last = max(known, key=SPLITS.index)
+        for sentence in group:
+            own = placed[sentence.id] = given.get(sentence.id, TRAIN)
+            if own != last:
+                leaking[sentence.id] = (own, last)
+    if leaking and settings.leaks == "refuse":
+        raise _refused(sentences, leaking)
+    placed |= _dealt(free, {*given.values()}, settings)
+    dropped = dict.fromkeys(leaking) if settings.leaks == "drop" else {}
+    left = [sentence for sentence in sentences if sentence.id not in dropped]
+    splits = {name: Corpus(sentence for sentence in left if placed[sentence.id] == name) for name in SPLITS}
+    return Divided(
+        {name: corpus for name, corpus in splits.items() if corpus},
+        len(found),
+        max(map(len, found), default=0),
+        Counter(leaking.values()),
+        tuple(dropped),
+    )
+
+
+def _refused(sentences: Iterable[Sentence], leaking: Mapping[str, Leak]) -> DataError:
+    return DataError(
+        [
+            Problem(f"{own} has this sentence, and {last} one like it or of one parent with it", sentence=sentence.id)
+            for sentence in sentences
+            if sentence.id in leaking
+            for own, last in [leaking[sentence.id]]
+        ],
+        fix="leave them out (--leaks drop), keep them and let the card say so (--leaks keep), or give no splits",
+    )
+
+
+def _dealt(free: Iterable[list[Sentence]], given: set[str], settings: Division) -> dict[str, str]:
+    """The split of each sentence of groups without one."""
+    shares = {DEV: settings.dev_share, TEST: settings.test_share}
+    shares = {name: share for name, share in shares.items() if name not in given}
+    shares = {TRAIN: 1 - sum(shares.values()), **shares}
+    languages: dict[str, list[list[Sentence]]] = defaultdict(list)
+    for group in free:
+        languages[group[0].language].append(group)
+    placed: dict[str, str] = {}
+    for own in languages.values():
+        lacks = {name: share * sum(map(len, own)) for name, share in shares.items()}
+        least = min(lack for lack in lacks.values() if lack)
+        # Larger groups than a split has room for come first, when train lacks most.
+        for group in sorted(own, key=lambda group: (len(group) <= least, _draw(group, settings.seed))):
+            name = max(lacks, key=lambda name: lacks[name])
+            lacks[name] -= len(group)
+            placed |= dict.fromkeys((sentence.id for sentence in group), name)
+    return placed
+
+
+def _draw(group: Iterable[Sentence], seed: int) -> int:
+    """A group's place in a random order, whatever the order of the sentences."""
+    return item_seed(seed, "publish", min(sentence.id for sentence in group))

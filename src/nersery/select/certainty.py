@@ -1,0 +1,66 @@
+"""Keep sentences whose labels a tagger predicts again and again while parts of it are left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from nersery.data import Sentence
+from nersery.errors import NerseryError, SettingsError
+from nersery.select.base import Selector
+from nersery.tagger.base import Tagger
+from nersery.tagger.gold import gold_tagger
+from nersery.training import NO_TRAINING, Training
+
+
+@dataclass
+class Certainty(Selector):
+    """Score: the share of a gold-trained tagger's passes with dropout that predict a word's label, averaged over words.
+
+    Args:
+        threshold: The lowest score to keep, in [0, 1].
+        passes: Forward passes over each sentence; they all go into one batch.
+        tagger: The folder of a tagger trained on gold, or a Hugging Face token-classification model; None takes the
+            baseline's tagger of the same seed in a run, and elsewhere trains the default tagger on gold first.
+
+    Reference:
+        Liu et al. 2022, PromptDA, section 3.3 (the certainty of uncertainty-guided self-training).
+
+    Departures:
+        - The paper draws from the candidates by their certainty; here a threshold keeps or rejects. `self_training`
+          is the paper's loop.
+        - Dropout masks are those of `nersery.lm.dropout`: a pass has one thinned network for all sentences.
+    """
+
+    threshold: float = 0.9
+    passes: int = 10
+    tagger: str | None = None
+    _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
+    _seed: int = field(default=0, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.threshold <= 1:
+            raise SettingsError(f"threshold is {self.threshold:g}, expected a number in [0, 1]")
+        if self.passes < 1:
+            raise SettingsError(f"passes is {self.passes}, expected 1 or more")
+
+    def fit(
+        self,
+        gold: Sequence[Sentence],
+        *,
+        held_out: Iterable[Sentence] = (),
+        training: Training = NO_TRAINING,
+    ) -> None:
+        """Take the tagger that is there, or train one on gold."""
+        self._tagger, self._seed = gold_tagger(self.tagger, gold, training), training.seed
+
+    def score(self, sentences: Sequence[Sentence]) -> list[float]:
+        """The certainty of each sentence, in [0, 1].
+
+        Raises:
+            NerseryError: When there was no fit.
+        """
+        if self._tagger is None:
+            raise NerseryError("certainty was asked for scores before fit")
+        shares = self._tagger.certainty(sentences, passes=self.passes, seed=self._seed)
+        return [sum(words) / len(words) for words in shares]

@@ -1,0 +1,112 @@
+"""Sentences that are nearly the same, found without comparing all with all."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from bisect import bisect_left
+from collections import Counter, defaultdict
+
+from nersery.data import Sentence
+
+Text = tuple[str, ...]
+Found = tuple[float, int]
+"""How alike an earlier text is, and its number."""
+
+NOTHING: Found = (0.0, -1)
+ROUNDING = 1e-6
+"""By so much a number may miss a bound that it meets on paper. With less, rapidfuzz overlooks some."""
+
+
+def text_of(sentence: Sentence, *, ignore_case: bool = True) -> Text:
+    """The words, equal where Unicode calls them canonically equivalent."""
+    joined = unicodedata.normalize("NFD", "\n".join(sentence.words))
+    if ignore_case:
+        joined = unicodedata.normalize("NFD", joined.casefold())
+    return tuple(joined.split("\n"))
+
+
+class Near:
+    """Finds similar ones among the earlier texts, comparing only those that can be similar enough.
+
+    Texts of n and m words that are ``similarity`` s alike have s (n + m) / 2 words in common, so at least
+    k = n s / (2 - s) of each one's. Two such texts then share one of their n - k + 1 rarest words: an index
+    of those misses nothing.
+    """
+
+    def __init__(self, similarity: float) -> None:
+        self._similarity = similarity
+        self._least = similarity / (2 - similarity)
+        self._texts: list[Text] = []
+        self._frequency: Counter[str] = Counter()
+        self._index: dict[str, list[int]] = {}
+        self._found: dict[int, Found] = {}
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def add(self, text: Text) -> None:
+        """Take note of one more text."""
+        self._texts.append(text)
+        self._frequency.update(text)
+        self._index, self._found = {}, {}
+
+    def nearest(self, number: int) -> Found:
+        """The most similar of the texts before one; of several the first."""
+        if number not in self._found:
+            self._found[number] = self._search(number)
+        return self._found[number]
+
+    def all_near(self, number: int) -> list[int]:
+        """The numbers of all texts before one that are similar enough."""
+        from rapidfuzz.distance import Indel
+        from rapidfuzz.process import extract
+
+        numbers = sorted(self._comparable(number))
+        found = extract(
+            self._texts[number],
+            [self._texts[earlier] for earlier in numbers],
+            scorer=Indel.normalized_similarity,
+            score_cutoff=self._similarity - ROUNDING,
+            limit=None,
+        )
+        return sorted(numbers[place] for _, _, place in found)
+
+    def _search(self, number: int) -> Found:
+        from rapidfuzz.distance import Indel
+        from rapidfuzz.process import extractOne
+
+        text = self._texts[number]
+        numbers = sorted(self._comparable(number))
+        best = extractOne(
+            text,
+            [self._texts[earlier] for earlier in numbers],
+            scorer=Indel.normalized_similarity,
+            score_cutoff=self._similarity - ROUNDING,
+        )
+        return NOTHING if best is None else (best[1], numbers[best[2]])
+
+    def _comparable(self, number: int) -> list[int]:
+        """The earlier texts that share a rare word and are not too short or long, each once."""
+        if not self._index:
+            self._build_index()
+        length = len(self._texts[number])
+        seen: set[int] = set()
+        for word in self._rarest(self._texts[number]):
+            numbers = self._index[word]
+            seen.update(numbers[: bisect_left(numbers, number)])
+        shortest, longest = self._least * length - ROUNDING, (length + ROUNDING) / self._least
+        return [earlier for earlier in seen if shortest <= len(self._texts[earlier]) <= longest]
+
+    def _build_index(self) -> None:
+        index = defaultdict(list)
+        for number, text in enumerate(self._texts):
+            for word in self._rarest(text):
+                index[word].append(number)
+        self._index = index
+
+    def _rarest(self, text: Text) -> set[str]:
+        """The words of which a similar text must have one."""
+        common = math.ceil(self._least * len(text) - ROUNDING)
+        by_rarity = sorted(text, key=lambda word: (self._frequency[word], word))
+        return set(by_rarity[: len(text) - common + 1])

@@ -1,0 +1,73 @@
+"""Stand-ins for question-answering models: one that finds words of the type it is asked for, and a tiny real one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from nersery.definitions import question
+from nersery.lm.qa import Answer
+from nersery.rng import item_rng
+from tests.conftest import TINY, build_tokenizer
+
+
+class FakeAnswerer:
+    """Stands in for `nersery.lm.qa.QuestionAnswerer`: in a run of words ``PER.1 PER.2`` it sees a mention of PER.
+
+    Attributes:
+        types: Those that it can be asked for.
+        calls: The number of pairs of every call.
+    """
+
+    types: Sequence[str] = ("PER", "LOC", "creative work")
+    calls: list[int]
+
+    def __init__(self, source: Any, *, device: str = "auto", precision: str = "auto") -> None:
+        self.calls = []
+        self._types = {question(type_, {}): type_ for type_ in self.types}
+
+    def warn_of_misfit(self, words: Sequence[str], languages: Collection[str]) -> None:
+        assert words
+
+    def check_questions(self, questions: Iterable[str]) -> None:
+        assert all(questions)
+
+    def answers(
+        self, questions: Sequence[str], sentences: Sequence[Sequence[str]], *, top: int, longest: int
+    ) -> list[list[Answer]]:
+        self.calls.append(len(questions))
+        return [
+            self._answers(self._types[asked], words)[:top] for asked, words in zip(questions, sentences, strict=True)
+        ]
+
+    def _answers(self, type_: str, words: Sequence[str]) -> list[Answer]:
+        """Every run of words of the type, and as poor answers the first words of all others, best first."""
+        found, start = [], 0
+        for prefix, run in groupby(words, lambda word: word.partition(".")[0]):
+            end = start + len(list(run))
+            chance = item_rng(*words[start:end], type_).random() / 2
+            if prefix == type_[:3]:
+                found.append(Answer(start, end, 0.5 + chance))
+            else:
+                found.append(Answer(start, start + 1, chance))
+            start = end
+        return sorted(found, key=lambda answer: -answer.score)
+
+
+def build_answerer(folder: Path) -> str:
+    """The folder of an untrained question-answering model, which gives some answers all the same."""
+    import torch
+    from tokenizers import processors
+    from transformers import AutoTokenizer, BertConfig, BertForQuestionAnswering
+
+    build_tokenizer("wordpiece", folder)
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+    )
+    tokenizer.save_pretrained(folder)
+    torch.manual_seed(0)
+    BertForQuestionAnswering(BertConfig(vocab_size=500, initializer_range=0.3, **TINY)).save_pretrained(folder)
+    return str(folder)

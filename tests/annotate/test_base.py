@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence
+from nersery.annotate.base import Annotator, annotate
+from nersery.data import Origin
+from nersery.errors import NerseryError
+from nersery.loop import Reject
+from nersery.training import NO_TRAINING, Training
+
+RAW = Corpus(
+    [
+        Sentence(("Ada", "wrote"), (Entity(1, 2, "OLD"),), id="a", language="en", origin=Origin("melm", ("g",), 2)),
+        Sentence(("Oslo",), id="b", columns=(("NNP",),), comments=("# from a book",)),
+        Sentence(("nobody", "came"), id="c"),
+    ]
+)
+
+
+@dataclass
+class Capitals(Annotator):
+    """Every word with a capital is a name."""
+
+    change: Callable[[Sentence], Any] = lambda sentence: sentence
+    fitted: list[Any] = field(default_factory=list)
+
+    def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
+        self.fitted.append((list(gold), training))
+
+    def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
+        return [self.change(sentence.with_entities(self._names(sentence))) for sentence in sentences]
+
+    def _names(self, sentence: Sentence) -> list[Entity]:
+        return [Entity(at, at + 1, "NAME", 0.9) for at, word in enumerate(sentence.words) if word[0].isupper()]
+
+
+def test_sentences_get_labels_and_an_origin_and_keep_the_rest() -> None:
+    result = annotate(RAW, Capitals())
+    assert str(result.tally) == "read 3, wrote 3, rejected 0"
+    for before, after in zip(RAW, result.corpus, strict=True):
+        assert replace(after, entities=before.entities, origin=before.origin) == before
+        assert after.origin == Origin("Capitals")
+    assert [sentence.labels for sentence in result.corpus] == [((0, 1, "NAME"),), ((0, 1, "NAME"),), ()]
+    assert result.corpus[0].entities[0].score == 0.9
+
+
+def test_it_is_fitted_once_on_what_is_given() -> None:
+    annotator, training = Capitals(), Training(seed=3)
+    annotate(RAW, annotator, RAW[:1], training=training, batch_size=1)
+    assert annotator.fitted == [([RAW[0]], training)]
+
+
+def test_a_reject_says_of_which_sentence() -> None:
+    result = annotate(RAW, Capitals(lambda s: s if s.entities else Reject("no name")))
+    assert str(result.tally) == "read 3, wrote 2, rejected 1 (no name: 1)"
+    assert result.rejects[0].sentence == RAW[2]
+
+
+def test_words_are_not_to_be_changed() -> None:
+    with pytest.raises(NerseryError, match="Capitals changed the words of b"):
+        annotate(RAW, Capitals(lambda s: replace(s, words=("Rome",), columns=()) if len(s) == 1 else s))
+
+
+def test_every_sentence_needs_its_outcome() -> None:
+    class Short(Capitals):
+        def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
+            return super().annotate(sentences)[1:]
+
+    with pytest.raises(NerseryError, match="Short was given 3 sentences and answered with 2 outcomes"):
+        annotate(RAW, Short())
+
+
+def test_scores_of_the_sentence_are_the_annotator_s() -> None:
+    scored = Corpus([RAW[0].with_scores(old=0.1)])
+    result = annotate(scored, Capitals(lambda s: replace(s, scores={"new": 1.0})))
+    assert result.corpus[0].scores == {"new": 1.0}

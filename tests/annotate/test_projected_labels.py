@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence, io
+from nersery.align.base import Aligner
+from nersery.annotate import projected_labels
+from nersery.annotate.base import annotate
+from nersery.annotate.projected_labels import ProjectedLabels
+from nersery.errors import DataError, MissingResourceError, NerseryError, SettingsError
+from nersery.links import Link, Pair
+from nersery.loop import Reject
+from nersery.training import NO_TRAINING, Training
+
+ENGLISH = [
+    Sentence(("Ada", "Lovelace", "saw", "Oslo"), (Entity(0, 2, "PER"), Entity(3, 4, "LOC")), id="e1"),
+    Sentence(("nobody", "came"), id="e2"),
+    Sentence(("in", "Rome"), (Entity(1, 2, "LOC"),), id="e3"),
+]
+RAW = Corpus(
+    [
+        Sentence(("Oslo", "sah", "Ada", "Lovelace"), id="d1", language="de"),
+        Sentence(("niemand", "kam"), id="d2"),
+        Sentence(("dort",), id="d3"),
+    ]
+)
+
+
+@dataclass
+class Same(Aligner):
+    """Links words that are written alike."""
+
+    learnt: Sequence[Pair] = ()
+
+    def fit(self, pairs: Sequence[Pair], training: Training = NO_TRAINING) -> None:
+        self.learnt = pairs
+
+    def align(self, pairs: Sequence[Pair]) -> list[Any]:
+        return [
+            Reject("too long")
+            if pair.id == "d4"
+            else tuple(
+                Link(place, pair.target.index(word)) for place, word in enumerate(pair.source) if word in pair.target
+            )
+            for pair in pairs
+        ]
+
+
+@pytest.fixture(autouse=True)
+def aligner(monkeypatch: pytest.MonkeyPatch) -> Same:
+    made = Same()
+    monkeypatch.setattr(projected_labels, "create", lambda kind, name, settings: made)
+    return made
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> str:
+    io.write(ENGLISH, tmp_path / "en.jsonl")
+    return str(tmp_path / "en.jsonl")
+
+
+def test_labels_go_where_their_words_went(source: str) -> None:
+    result = annotate(RAW, ProjectedLabels(source))
+    assert [(s.id, s.labels) for s in result.corpus] == [("d1", ((0, 1, "LOC"), (2, 4, "PER"))), ("d2", ())]
+    assert result.corpus[0].origin
+    assert result.corpus[0].origin.parents == ("e1",)
+    assert result.corpus[0].language == "de"
+    assert 0 < result.corpus[0].scores["alignment_quality"] <= 1
+    assert result.tally.reasons == {"an entity without a linked word": 1}
+
+
+def test_equal_ids_go_before_the_order(tmp_path: Path) -> None:
+    io.write([RAW[1], RAW[0].with_entities([Entity(0, 1, "LOC")]), RAW[2]], tmp_path / "same.jsonl")
+    result = annotate(RAW, ProjectedLabels(str(tmp_path / "same.jsonl")))
+    assert [s.labels for s in result.corpus] == [((0, 1, "LOC"),), (), ()]
+
+
+def test_settings_of_the_projection(source: str) -> None:
+    result = annotate(RAW, ProjectedLabels(source, projection={"drop": ["LOC"], "rename": {"PER": "P"}}))
+    assert [s.labels for s in result.corpus] == [((2, 4, "P"),), (), ()]
+
+
+def test_more_text_is_learnt_from_and_not_labelled(source: str, aligner: Same, tmp_path: Path) -> None:
+    for name in ("more.en", "more.de"):
+        (tmp_path / f"{name}.txt").write_text("a b\nc\n")
+    method = ProjectedLabels(
+        source, more_source=str(tmp_path / "more.en.txt"), more_target=str(tmp_path / "more.de.txt")
+    )
+    result = annotate(RAW, method)
+    assert [pair.id for pair in aligner.learnt] == ["d1", "d2", "d3", "more/more.de:1", "more/more.de:2"]
+    assert result.tally.read == 3
+
+
+def test_a_tagger_labels_the_translations(source: str) -> None:
+    class Nothing:
+        def predict(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+            return [sentence.with_entities(()) for sentence in sentences]
+
+    training = Training(tagger=Nothing)  # type: ignore[arg-type]
+    result = annotate(RAW, ProjectedLabels(source, labels="predicted"), training=training)
+    assert [s.labels for s in result.corpus] == [(), (), ()]
+
+
+def test_what_the_aligner_rejects_is_rejected(tmp_path: Path) -> None:
+    io.write([*ENGLISH, ENGLISH[0].replace_span(0, 1, ["Eva"])], tmp_path / "en.conll")
+    raw = Corpus([*RAW, Sentence(("x",), id="d4")])
+    result = annotate(raw, ProjectedLabels(str(tmp_path / "en.conll")))
+    assert result.rejects[-1] == Reject("too long", raw[3])
+
+
+def test_as_many_translations_as_sentences(source: str) -> None:
+    with pytest.raises(DataError, match="3 sentences here, and 2 that they should be translations of"):
+        annotate(RAW[:2], ProjectedLabels(source))
+
+
+def test_a_file_without_labels(tmp_path: Path) -> None:
+    io.write([sentence.with_entities(()) for sentence in ENGLISH], tmp_path / "en.txt")
+    with pytest.raises(DataError, match='let a tagger label it: labels = "predicted"'):
+        annotate(RAW, ProjectedLabels(str(tmp_path / "en.txt")))
+
+
+def test_files_are_looked_for_first(source: str) -> None:
+    with pytest.raises(MissingResourceError, match=r"missing\.txt is not there"):
+        ProjectedLabels("missing.txt").check()
+    ProjectedLabels(source).check()
+
+
+def test_settings_that_cannot_work(source: str) -> None:
+    with pytest.raises(SettingsError, match=r'(?s)has no setting "gap".*more_source and more_target go together'):
+        ProjectedLabels(source, more_source="x", projection={"gap": 1})
+
+
+def test_asked_before_it_has_seen(source: str) -> None:
+    with pytest.raises(NerseryError, match="call survey first"):
+        ProjectedLabels(source).annotate(RAW)

@@ -1,0 +1,232 @@
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence
+from nersery.annotate.base import annotate
+from nersery.annotate.qa_prompting import QaPrompting
+from nersery.errors import MissingResourceError, NerseryError, SettingsError
+from nersery.lm import load
+from nersery.lm.qa import Answer
+from tests.annotate.answerer import build_answerer
+
+WHO = "Who is the named person or family mentioned in texts?"
+ADA = Sentence(("Ada", "Lovelace", "saw", "Oslo", "."), id="raw:1")
+NONE = Sentence(("nobody", "came"), id="raw:2")
+GOLD = [Sentence(("Oslo",), (Entity(0, 1, "LOC"),), id="g"), Sentence(("Ada",), (Entity(0, 1, "PER"),), id="h")]
+
+
+class Script:
+    """A model that says what is written for a question and a sentence, and notes what it is asked."""
+
+    def __init__(self, answers: Mapping[tuple[str, str], Sequence[Answer]]) -> None:
+        self.written = answers
+        self.calls: list[tuple[list[tuple[str, str]], dict[str, int]]] = []
+        self.looked_at: list[set[str]] = []
+
+    def warn_of_misfit(self, words: Sequence[str], languages: set[str]) -> None:
+        assert words
+        self.looked_at.append(languages)
+
+    def check_questions(self, questions: Iterable[str]) -> None:
+        assert all(questions)
+
+    def answers(self, questions: Sequence[str], sentences: Sequence[Any], **limits: int) -> list[list[Answer]]:
+        pairs = [(asked, " ".join(words)) for asked, words in zip(questions, sentences, strict=True)]
+        self.calls.append((pairs, limits))
+        return [list(self.written.get(pair, ())) for pair in pairs]
+
+
+def fitted(script: Script, gold: Sequence[Sentence] = (), **settings: Any) -> QaPrompting:
+    method = QaPrompting(**settings)
+    method._model = script
+    method.fit(gold)
+    return method
+
+
+def asking(found: Mapping[str, Sequence[Answer]], words: str, **settings: Any) -> tuple[Entity, ...]:
+    """The entities that answers to questions by type give."""
+    script = Script({(f"{type_}?", words): answers for type_, answers in found.items()})
+    method = fitted(script, definitions={type_: f"{type_}?" for type_ in found}, **settings)
+    return method.annotate([Sentence(tuple(words.split(" ")))])[0].entities
+
+
+@pytest.fixture
+def notes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the user is told."""
+    told: list[str] = []
+    monkeypatch.setattr(load, "warn", told.append)
+    return told
+
+
+class TestQuestions:
+    def test_all_pairs_of_a_batch_are_asked_at_once(self) -> None:
+        script = Script({})
+        fitted(script, types=["PER", "X"], definitions={"X": "Where?"}, answers=4, longest=5).annotate([ADA, NONE])
+        ((pairs, limits),) = script.calls
+        assert pairs == [(asked, s.text) for s in (ADA, NONE) for asked in (WHO, "Where?")]
+        assert limits == {"top": 4, "longest": 5}
+
+    @pytest.mark.parametrize(
+        ("settings", "gold", "types"),
+        [
+            ({"types": ["MISC", "PER", "MISC"]}, GOLD, ["MISC", "PER"]),
+            ({"definitions": {"PER": "head of state"}}, GOLD, ["LOC", "PER"]),
+            ({"definitions": {"X": "ship", "A": "boat"}}, [], ["X", "A"]),
+            ({"definitions": {"X": "ship"}, "types": ["X"]}, GOLD, ["X"]),
+        ],
+    )
+    def test_the_types_are_named_or_gold_s_or_the_defined_ones(
+        self, settings: dict[str, Any], gold: list[Sentence], types: list[str]
+    ) -> None:
+        found = Script({})
+        everywhere = [Answer(0, 1, 0.9)]
+        found.answers = lambda questions, *_, **__: [everywhere for _ in questions]  # type: ignore[method-assign]
+        method = fitted(found, gold, **settings)
+        assert list(method._questions) == types
+        assert method.annotate([ADA])[0].labels == ((0, 1, types[0]),)
+
+    @pytest.mark.parametrize("gold", [[], [Sentence(("a",))]])
+    def test_without_any_type_it_says_what_to_do(self, gold: list[Sentence]) -> None:
+        with pytest.raises(SettingsError, match=r"no types to ask for. Name them, types = .* definitions; or .*--gold"):
+            fitted(Script({}), gold)
+
+    def test_a_type_without_a_definition_is_told_of_once(self, notes: list[str]) -> None:
+        fitted(Script({}), types=["PER", "SuperConductor", "人"], definitions={"PER": "king"})
+        assert len(notes) == 1
+        assert "no definition of SuperConductor, 人" in notes[0]
+        assert '"Which super conductor is mentioned in texts?"' in notes[0]
+        assert 'definitions = { "SuperConductor" = "..." }' in notes[0]
+
+    def test_a_definition_that_nobody_asks_for_is_told_of(self, notes: list[str]) -> None:
+        fitted(Script({}), GOLD, definitions={"PERR": "king"})
+        assert notes == ['definitions has "PERR", which is not asked for; did you mean "PER"? Known: LOC, PER']
+
+    def test_the_known_and_the_user_s_need_no_note(self, notes: list[str]) -> None:
+        fitted(Script({}), types=["PER", "X"], definitions={"X": "king"})
+        assert notes == []
+
+    def test_without_fit_there_are_no_questions(self) -> None:
+        with pytest.raises(NerseryError, match="call fit before annotate"):
+            QaPrompting(types=["PER"]).annotate([ADA])
+
+
+class TestEntities:
+    def test_answers_over_the_threshold_are_entities_with_scores(self) -> None:
+        found = {"PER": [Answer(0, 2, 0.9), Answer(2, 3, 0.4999)], "LOC": [Answer(3, 4, 0.5)]}
+        entities = asking(found, ADA.text)
+        assert entities == (Entity(0, 2, "PER"), Entity(3, 4, "LOC"))
+        assert [entity.score for entity in entities] == [0.9, 0.5]
+
+    def test_the_threshold_is_a_setting(self) -> None:
+        found = {"PER": [Answer(0, 2, 0.9), Answer(2, 3, 0.0)]}
+        assert len(asking(found, ADA.text, threshold=0.0)) == 2
+        assert asking(found, ADA.text, threshold=1.0) == ()
+
+    def test_a_type_may_have_several(self) -> None:
+        found = {"PER": [Answer(3, 4, 0.8), Answer(0, 1, 0.7), Answer(1, 2, 0.6)]}
+        assert [e.start for e in asking(found, ADA.text)] == [0, 1, 3]
+
+    @pytest.mark.parametrize(
+        ("per", "loc", "kept"),
+        [
+            ((0, 2, 0.6), (1, 4, 0.7), (1, 4, "LOC")),
+            ((0, 2, 0.7), (1, 4, 0.6), (0, 2, "PER")),
+            ((1, 4, 0.6), (0, 2, 0.6), (0, 2, "LOC")),
+            ((0, 2, 0.6), (0, 3, 0.6), (0, 3, "LOC")),
+            ((0, 2, 0.6), (0, 2, 0.6), (0, 2, "PER")),
+        ],
+        ids=["score", "score again", "the first", "the longer", "the type that stands first"],
+    )
+    def test_of_two_types_one_gets_the_words(self, per: Any, loc: Any, kept: Any) -> None:
+        (entity,) = asking({"PER": [Answer(*per)], "LOC": [Answer(*loc)]}, ADA.text)
+        assert (entity.start, entity.end, entity.type) == kept
+
+    def test_a_chain_of_overlaps_keeps_both_ends(self) -> None:
+        found = {"A": [Answer(0, 2, 0.9)], "B": [Answer(1, 4, 0.8)], "C": [Answer(3, 5, 0.7)]}
+        assert [e.type for e in asking(found, ADA.text)] == ["A", "C"]
+
+    def test_signs_alone_are_no_mention(self) -> None:
+        words = ". \u200b 5 % क । 京"
+        found = {"X": [Answer(place, place + 1, 0.9) for place in range(7)]}
+        assert [e.start for e in asking(found, words)] == [2, 4, 6]
+        assert len(asking({"X": [Answer(2, 4, 0.9)]}, words)) == 1
+
+    def test_a_sentence_without_an_answer_is_written(self) -> None:
+        result = annotate(Corpus([ADA, NONE]), fitted(Script({(WHO, ADA.text): [Answer(0, 2, 0.9)]}), types=["PER"]))
+        assert str(result.tally) == "read 2, wrote 2, rejected 0"
+        assert result.corpus[1].entities == ()
+
+
+class TestNotes:
+    def test_the_model_looks_at_the_first_text_only(self) -> None:
+        script = Script({})
+        method = fitted(script, types=["PER"])
+        for batch in ([], [ADA], [NONE]):
+            method.annotate(batch)
+        assert script.looked_at == [{""}]
+
+    def test_an_article_in_one_line_is_told_of_once(self, notes: list[str]) -> None:
+        method = fitted(Script({}), types=["PER"])
+        for words in (200, 201, 500):
+            method.annotate([ADA, Sentence(("a",) * words, id=f"raw:{words}\x1b[2J")])
+        assert len(notes) == 1
+        assert "the sentence raw:201\\x1b[2J has 201 words, and at most 3 mentions of a type" in notes[0]
+
+
+class TestSettings:
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ({"answers": 0}, "answers is 0, expected 1 or more"),
+            ({"longest": 0}, "longest is 0, expected 1 or more"),
+            ({"threshold": 1.5}, "threshold is 1.5, expected a probability"),
+            ({"threshold": float("nan")}, "threshold is nan"),
+            ({"definitions": {"PER": " "}}, "definitions says nothing of PER"),
+            ({"definitions": {"P\nER": "x"}}, "definitions has the type 'P\\\\nER': expected a name"),
+            ({"types": ["PER", ""]}, "types has the type '': expected a name"),
+        ],
+    )
+    def test_what_cannot_work_is_refused(self, settings: dict[str, Any], message: str) -> None:
+        with pytest.raises(SettingsError, match=message):
+            QaPrompting(**settings)
+
+
+class TestModels:
+    @pytest.fixture(scope="class")
+    def model(self, tmp_path_factory: pytest.TempPathFactory) -> str:
+        return build_answerer(tmp_path_factory.mktemp("answerer"))
+
+    def test_a_real_model_labels_text_of_any_kind(self, model: str) -> None:
+        texts = [
+            "Ada Lovelace wrote the first program in London .",
+            "\x00",
+            "\u200b",
+            "नई\u200cद दिल्ली ।",
+            "Ada Oslo " * 90,
+        ]
+        corpus = Corpus(Sentence(tuple(text.split()), id=str(n)) for n, text in enumerate(texts))
+        settings: dict[str, Any] = {"definitions": {"PER": "Who?", "LOC": "Where?"}, "threshold": 0.0}
+        result = annotate(corpus, QaPrompting(model, **settings))
+        assert [sentence.words for sentence in result.corpus] == [sentence.words for sentence in corpus]
+        assert [bool(sentence.entities) for sentence in result.corpus] == [True, False, False, True, True]
+        alone = annotate(corpus, QaPrompting(model, **settings), batch_size=1)
+        assert [s.entities for s in alone.corpus] == [s.entities for s in result.corpus]
+        scores = [[e.score for e in s.entities] for s in result.corpus]
+        assert scores == [[e.score for e in s.entities] for s in alone.corpus]
+
+    def test_a_model_of_another_kind_is_refused_before_any_work(self, tiny_masked_lm: str) -> None:
+        with pytest.raises(MissingResourceError, match="BertForMaskedLM; expected an extractive question-answering"):
+            QaPrompting(tiny_masked_lm, types=["PER"]).check()
+
+    def test_a_question_that_leaves_no_room_is_refused_before_any_work(self, model: str) -> None:
+        with pytest.raises(SettingsError, match=r'the question "Which long long .* Shorten it'):
+            QaPrompting(model, definitions={"PER": "long " * 40}).fit([])
+
+    def test_a_model_that_is_not_there(self, tmp_path: Path) -> None:
+        with pytest.raises(MissingResourceError, match="no model folder"):
+            QaPrompting(str(tmp_path / "nowhere"), types=["PER"]).check()

@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence
+from nersery.annotate import tagger_labels
+from nersery.annotate.base import annotate
+from nersery.annotate.tagger_labels import TaggerLabels
+from nersery.data import Origin
+from nersery.errors import NerseryError, SettingsError
+from nersery.training import Training
+
+RAW = Corpus([Sentence(("Ada", "Bo", "saw", "Oslo"), id="a"), Sentence(("nobody",), id="b")])
+GOLD = [Sentence(("Ada",), (Entity(0, 1, "PER"),), id="g")]
+NAMES = {"Ada": "PER", "Bo": "PER", "Oslo": "LOC", "Monday": "MISC"}
+
+
+class Lexicon:
+    """A tagger that knows words."""
+
+    types = ("LOC", "MISC", "PER")
+
+    def predict(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        return [sentence.with_entities(self._found(sentence.words)) for sentence in sentences]
+
+    def _found(self, words: Sequence[str]) -> list[Entity]:
+        return [Entity(at, at + 1, NAMES[word], 1 / (at + 2)) for at, word in enumerate(words) if word in NAMES]
+
+
+class Silent(Lexicon):
+    """One that does not tell its types."""
+
+    types = None  # type: ignore[assignment]
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the taggers that were opened."""
+    names: list[str] = []
+    monkeypatch.setattr(tagger_labels, "load_tagger", lambda name: names.append(name) or Lexicon())
+    return names
+
+
+def test_the_tagger_s_labels_with_their_scores(opened: list[str]) -> None:
+    result = annotate(RAW, TaggerLabels("my-tagger"))
+    assert [s.labels for s in result.corpus] == [((0, 1, "PER"), (1, 2, "PER"), (3, 4, "LOC")), ()]
+    assert [e.score for e in result.corpus[0].entities] == [1 / 2, 1 / 3, 1 / 5]
+    assert {s.origin for s in result.corpus} == {Origin("tagger_labels")}
+    assert opened == ["my-tagger"]
+
+
+def test_a_named_tagger_is_opened_once_and_before_any_work(opened: list[str]) -> None:
+    method = TaggerLabels("my-tagger")
+    method.check()
+    assert opened == ["my-tagger"]
+    method.fit(GOLD, Training(tagger=lambda: pytest.fail("another tagger is asked for")))
+    assert opened == ["my-tagger"]
+    TaggerLabels().check()
+    assert opened == ["my-tagger"]
+
+
+def test_types_get_other_names_or_go(opened: list[str]) -> None:
+    named = annotate(RAW, TaggerLabels("t", types={"PER": "person", "LOC": ""}))
+    assert [s.labels for s in named.corpus] == [((0, 1, "person"), (1, 2, "person")), ()]
+    assert [e.score for e in named.corpus[0].entities] == [1 / 2, 1 / 3]
+
+
+def test_types_may_swap_their_names_and_two_become_one(opened: list[str]) -> None:
+    swapped = annotate(RAW, TaggerLabels("t", types={"PER": "LOC", "LOC": "PER"})).corpus[0]
+    assert [e.type for e in swapped.entities] == ["LOC", "LOC", "PER"]
+    merged = annotate(RAW, TaggerLabels("t", types={"LOC": "PER"})).corpus[0]
+    assert merged.labels == ((0, 1, "PER"), (1, 2, "PER"), (3, 4, "PER")), "neighbours stay two"
+
+
+def test_a_type_that_the_tagger_does_not_have_is_refused(opened: list[str]) -> None:
+    with pytest.raises(SettingsError, match='types has "MSIC", which the tagger does not predict; did you mean "MISC"'):
+        TaggerLabels("t", types={"MSIC": ""}).fit([])
+    silent = TaggerLabels(types={"MSIC": ""})
+    silent.fit([], Training(tagger=Silent))
+    assert len(silent.annotate(RAW)) == 2
+
+
+def test_without_a_name_the_run_s_tagger_is_taken() -> None:
+    result = annotate(RAW, TaggerLabels(), training=Training(tagger=Lexicon))
+    assert result.corpus[0].entities
+
+
+def test_or_one_is_trained_on_gold(monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[Any] = []
+    monkeypatch.setattr(tagger_labels, "gold_tagger", lambda *args: given.append(args) or Lexicon())
+    training = Training(GOLD, 7)
+    method = TaggerLabels()
+    annotate(RAW, method, GOLD, training=training)
+    annotate(RAW, method, GOLD * 2, training=training)
+    assert given == [(None, GOLD, training), (None, GOLD * 2, training)], "a second fit learns anew"
+
+
+def test_without_tagger_and_gold_it_says_what_to_do() -> None:
+    with pytest.raises(SettingsError, match=r"no tagger. Name one by tagger .*, or give labelled sentences .*--gold"):
+        TaggerLabels().fit([])
+
+
+def test_without_fit_there_is_no_tagger() -> None:
+    with pytest.raises(NerseryError, match="call fit before annotate"):
+        TaggerLabels().annotate(RAW)
+
+
+def test_a_name_that_no_type_can_have_is_refused() -> None:
+    with pytest.raises(SettingsError, match="types has the type 'a\\\\tb': expected a name"):
+        TaggerLabels("t", types={"PER": "a\tb"})

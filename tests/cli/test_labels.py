@@ -1,0 +1,188 @@
+"""The command annotate: what it reads, what it hands to a method, and that a killed one goes on."""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery import io, loop
+from nersery.annotate import tagger_labels
+from nersery.data import Origin
+from nersery.io import text
+from nersery.lm.qa import QuestionAnswerer
+from tests.annotate.answerer import build_answerer
+from tests.cli.test_cli import call
+from tests.forks import Server
+from tests.standins import Memory, files, sentences, write_data
+
+TEACHER = ("annotate", "tagger_labels", "raw.txt", "out.jsonl", "--set", "tagger=teacher")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: object) -> Path:
+    """Where the user is: raw text, data files, and a tagger."""
+    write_data(tmp_path)
+    io.write(sentences(30, 300), tmp_path / "raw.txt")
+    tagger = Memory()
+    tagger.fit(sentences(24))
+    tagger.save(tmp_path / "teacher")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture(scope="module")
+def answerer(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return build_answerer(tmp_path_factory.mktemp("answerer"))
+
+
+@pytest.fixture
+def ask(folder: Path, answerer: str) -> list[str]:
+    """A command that asks a tiny model, without the file to write."""
+    settings = [f"model={answerer}", 'definitions={PER = "Who?", LOC = "Where?"}', "threshold=0.0", "precision=fp32"]
+    named = [part for setting in settings for part in ("--set", setting)]
+    return ["annotate", "qa_prompting", "raw.txt", *named, "--batch-size", "4"]
+
+
+@pytest.mark.usefixtures("folder")
+class TestLabels:
+    def test_raw_text_becomes_a_corpus_with_scores_and_origin(self) -> None:
+        result = call(*TEACHER)
+        assert result.code == 0, result.err
+        assert result.out == "out.jsonl: read 30, wrote 30, rejected 0\n"
+        assert "tagger_labels: 30/30" in result.err
+        assert call("predict", "teacher", "raw.txt", "predicted.jsonl").code == 0
+        labelled = io.read("out.jsonl")
+        assert [s.labels for s in labelled] == [s.labels for s in io.read("predicted.jsonl")]
+        assert {s.origin for s in labelled} == {Origin("tagger_labels")}
+        assert all(e.score == 1.0 for s in labelled for e in s.entities)
+
+    def test_in_json_and_quiet(self) -> None:
+        result = call(*TEACHER, "--json", "--quiet")
+        assert json.loads(result.out) | {"output": "", "reasons": {}} == {
+            "output": "", "read": 30, "written": 30, "rejected": 0, "reasons": {}
+        }  # fmt: skip
+        assert result.err == ""
+
+    def test_gold_dev_and_seed_reach_the_method(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        given: list[Any] = []
+        teacher = Memory.load("teacher")
+        monkeypatch.setattr(tagger_labels, "gold_tagger", lambda *args: given.append(args) or teacher)
+        learning = ("--gold", "train.conll", "--dev", "dev.conll", "--seed", "7")
+        result = call("annotate", "tagger_labels", "raw.txt", "out.jsonl", *learning)
+        assert result.code == 0, result.err
+        ((_, gold, training),) = given
+        assert [s.labels for s in gold] == [s.labels for s in sentences(24)]
+        assert (len(training.dev), training.seed, training.folder) == (6, 7, Path("out.jsonl.training"))
+
+    def test_the_format_of_the_text_is_not_that_of_gold(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        given: list[Any] = []
+        teacher = Memory.load("teacher")
+        monkeypatch.setattr(tagger_labels, "gold_tagger", lambda *args: given.append(args) or teacher)
+        Path("raw.txt").write_text("Ada B-PER\n" * 30, "utf-8")
+        result = call("annotate", "tagger_labels", "raw.txt", "out.jsonl", "--gold", "train.conll", "--format", "text")
+        assert result.code == 0, result.err
+        assert len(io.read("out.jsonl")) == 30
+        assert given[0][1][0].labels
+
+    def test_a_line_that_is_no_sentence_goes_to_the_rejects(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(text, "LONGEST", 100)
+        with Path("raw.txt").open("a", encoding="utf-8") as stream:
+            stream.write("Oslo . " * 1000 + "\n")
+        refused = call(*TEACHER)
+        assert refused.code == 3
+        assert "raw.txt:31" in refused.err
+        result = call(*TEACHER, "--repair", "drop-sentence", "-q")
+        assert result.out == "out.jsonl: read 31, wrote 30, rejected 1 (line too long: 1)\n"
+        (reject,) = io.read_rejects(Path("out.jsonl.rejects.jsonl"))
+        assert reject.sentence is not None
+        assert reject.sentence.id == "raw:31"
+
+    @pytest.mark.parametrize(
+        ("code", "args", "message"),
+        [
+            (2, ["tager_labels", "raw.txt", "x.jsonl"], 'no annotate method is called "tager_labels"; did you mean'),
+            (2, ["tagger_labels", "raw.txt", "x.jsonl"], "Name one by tagger"),
+            (2, ["qa_prompting", "raw.txt", "x.jsonl", "--set", "answers=0"], "answers is 0"),
+            (2, ["tagger_labels", "raw.txt", "x.jsonl", "--set", "teacher=1"], 'has no setting "teacher"'),
+            (2, ["tagger_labels", "raw.txt", "raw.txt", "--set", "tagger=teacher"], "would be overwritten"),
+            (2, ["tagger_labels", "raw.txt", "x.jsonl", "--gold", "x.jsonl"], "x.jsonl"),
+            (4, ["tagger_labels", "raw.txt", "x.jsonl", "--set", "tagger=./nowhere"], "nowhere"),
+            (3, ["tagger_labels", "rew.txt", "x.jsonl", "--set", "tagger=teacher"], "the folder has raw.txt"),
+        ],
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
+    def test_what_is_wrong_is_told(self, code: int, args: list[str], message: str) -> None:
+        if "--gold" in args:
+            Path("x.jsonl").write_text("precious")
+        before = files(Path())
+        result = call("annotate", *args)
+        assert (result.code, message in result.err) == (code, True), result.err
+        assert files(Path()) == before
+
+
+class KilledError(BaseException):
+    """What the kill of a process looks like to the code in it."""
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
+    """Counts the pairs of each batch, and kills before one; all work is kept at once."""
+    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+    original = QuestionAnswerer.answers
+
+    def start(kill_at: int = 0) -> list[int]:
+        pairs: list[int] = []
+
+        def answers(self: QuestionAnswerer, questions: Any, *args: Any, **limits: Any) -> Any:
+            pairs.append(len(questions))
+            if len(pairs) == kill_at:
+                raise KilledError
+            return original(self, questions, *args, **limits)
+
+        monkeypatch.setattr(QuestionAnswerer, "answers", answers)
+        return pairs
+
+    return start
+
+
+class TestResume:
+    def test_killed_in_a_batch_it_goes_on_with_that(self, ask: list[str], counted: Callable[..., list[int]]) -> None:
+        whole = counted()
+        assert call(*ask, "whole.jsonl").code == 0
+        assert whole == [8] * 7 + [4], "two questions for each of 30 sentences"
+        counted(kill_at=4)
+        with pytest.raises(KilledError):
+            call(*ask, "out.jsonl")
+        rest = counted()
+        assert call(*ask, "out.jsonl").code == 0
+        assert rest == [8] * 4 + [4]
+        assert Path("out.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+        assert any(s.entities for s in io.read("out.jsonl"))
+        assert not [name for name in files(Path()) if name.startswith("out.jsonl.")]
+
+    @pytest.mark.parametrize("change", ["settings", "text", "gold"])
+    def test_other_work_does_not_go_on(self, ask: list[str], counted: Callable[..., list[int]], change: str) -> None:
+        counted(kill_at=3)
+        with pytest.raises(KilledError):
+            call(*ask, "out.jsonl")
+        if change == "text":
+            io.write(sentences(30, 400), "raw.txt")
+        other = {"settings": ["--set", "answers=1"], "gold": ["--gold", "train.conll"], "text": []}[change]
+        result = call(*ask, "out.jsonl", *other)
+        assert result.code == 2
+        assert "holds an unfinished job with other settings" in result.err
+
+    def test_killed_for_good_it_ends_with_the_same_bytes(self, folder: Path, ask: list[str], server: Server) -> None:
+        assert call(*ask, "whole.jsonl").code == 0
+        process = server.start(*ask, "out.jsonl", cwd=folder)
+        process.kill_when_there_is(folder / "out.jsonl.part" / "journal.json", delay=0.05)
+        assert process.wait() in (0, -signal.SIGKILL)
+        if not Path("out.jsonl").exists():
+            code, _, err = server.run(*ask, "out.jsonl", cwd=folder)
+            assert code == 0, err
+        assert Path("out.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()

@@ -1,0 +1,283 @@
+"""The commands `align` and `project`, with an aligner that needs no model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from nersery import Entity, Sentence, io, registry
+from nersery.align.base import Aligner, Links, Pair
+from nersery.cli import methods, parallel  # noqa: F401 - they add their commands
+from nersery.io.pharaoh import LinksFile
+from nersery.links import Link
+from nersery.loop import Reject
+from nersery.training import NO_TRAINING, Training
+from tests.cli.test_cli import Result, call
+
+FITTED: list[int] = []
+"""How many pairs each aligner has learned from."""
+BROKEN: list[int] = []
+"""In which call of `align`, from 1, the process stops; none where empty."""
+
+
+@dataclass
+class InPlace(Aligner):
+    """Links each word with the one in its place; a pair with ``poison`` in it cannot be read."""
+
+    probability: float = 0.5
+    _calls: int = 0
+
+    def fit(self, pairs: Sequence[Pair], training: Training = NO_TRAINING) -> None:
+        FITTED.append(len(pairs))
+
+    def align(self, pairs: Sequence[Pair]) -> Sequence[Links | Reject]:
+        self._calls += 1
+        if self._calls in BROKEN:
+            raise KeyboardInterrupt
+        return [Reject("poisoned") if "poison" in pair.source else self._links(pair) for pair in pairs]
+
+    def _links(self, pair: Pair) -> Links:
+        return tuple(Link(n, n, self.probability) for n in range(min(len(pair.source), len(pair.target))))
+
+
+@pytest.fixture(autouse=True)
+def _aligner(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The aligner ``in_place`` is registered."""
+    point = EntryPoint("in_place", f"{__name__}:InPlace", "nersery.align")
+    monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == point.group else [])
+    registry._entry_points.cache_clear()
+    FITTED.clear()
+    BROKEN.clear()
+    yield
+    registry._entry_points.cache_clear()
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the user is, with a labelled source, its translation, and links."""
+    monkeypatch.chdir(tmp_path)
+    io.write(
+        [
+            Sentence(("Ada", "Lovelace", "wrote"), (Entity(0, 2, "PER"),), id="a"),
+            Sentence(("nobody",), id="b"),
+            Sentence(("in", "Oslo"), (Entity(1, 2, "LOC"),), id="c"),
+            Sentence(("in", "Lima"), (Entity(1, 2, "LOC"),), id="d"),
+        ],
+        "en.jsonl",
+    )
+    Path("de.txt").write_text("Ada Lovelace schrieb\nniemand\n\nin Lima\n")
+    Path("links").write_text("0-0:0.5 1-1:0.5 2-2:0.5\n0-0\n\n0-0\n")
+
+
+def align(*args: str) -> Result:
+    return call("align", "en.jsonl", "de.txt", "out.links", "--method", "in_place", *args)
+
+
+def project(*args: str, links: str = "links") -> Result:
+    return call("project", "en.jsonl", "de.txt", "out.jsonl", "--links", links, *args)
+
+
+# --- align ----------------------------------------------------------------------------------------------------------
+
+
+def test_links_go_line_by_line_with_the_text():
+    result = align()
+    assert result.code == 0, result.err
+    assert Path("out.links").read_text() == "0-0:0.5 1-1:0.5 2-2:0.5\n0-0:0.5\n\n0-0:0.5 1-1:0.5\n"
+    assert result.out == "out.links: read 4, wrote 3, rejected 1 (empty line in the target: 1)\n"
+    assert "paired by order" in result.err
+    (reject,) = io.read_rejects(Path("out.links.rejects.jsonl"))
+    assert reject.sentence is not None
+    assert reject.sentence.id == "c"
+    assert FITTED == [3]
+
+
+def test_one_poisoned_pair_is_a_reject_and_the_job_goes_on():
+    io.write([Sentence((word,)) for word in ("a", "poison", "c", "d")], "en.jsonl")
+    Path("de.txt").write_text("A\nB\nC\nD\n")
+    assert "rejected 1 (poisoned: 1)" in align().out
+    assert Path("out.links").read_text() == "0-0:0.5\n\n0-0:0.5\n0-0:0.5\n"
+    (reject,) = io.read_rejects(Path("out.links.rejects.jsonl"))
+    assert reject.sentence is not None
+    assert reject.sentence.text == "B"
+
+
+def test_numbers_and_probabilities():
+    assert align("--first", "1", "--plain", "--set", "probability=1").code == 0
+    assert Path("out.links").read_text().splitlines()[0] == "1-1 2-2 3-3"
+    assert list(LinksFile("out.links", first=1))[3] == (Link(0, 0), Link(1, 1))
+
+
+def test_the_same_command_goes_on(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("nersery.loop.CHECKPOINT_SECONDS", 0.0)
+    BROKEN.append(3)
+    assert align("--batch-size", "1").code == 130
+    assert not Path("out.links").exists()
+    BROKEN.clear()
+    result = align("--batch-size", "1", "--json")
+    assert json.loads(result.out)["read"] == 4
+    resumed = Path("out.links").read_bytes()
+    assert align("--force").code == 0
+    assert Path("out.links").read_bytes() == resumed
+    assert not Path("out.links.part").exists()
+
+
+def test_other_settings_do_not_go_on(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("nersery.loop.CHECKPOINT_SECONDS", 0.0)
+    BROKEN.append(3)
+    assert align("--batch-size", "1").code == 130
+    result = align("--batch-size", "1", "--set", "probability=0.25")
+    assert result.code == 2
+    assert "settings.probability" in result.err
+
+
+def test_text_is_split_on_each_side():
+    Path("en.txt").write_text("Ada, wrote.\n")
+    Path("de.txt").write_text("東京。\n")
+    command = ["align", "en.txt", "de.txt", "out.links", "--method", "in_place", "--plain"]
+    assert call(*command, "--split", "punctuation", "--target-split", "characters").code == 0
+    assert Path("out.links").read_text() == "0-0 1-1 2-2\n"
+    assert call(*command, "--split", "words", "--force").code == 2
+
+
+# --- project --------------------------------------------------------------------------------------------------------
+
+
+def test_labels_go_over():
+    result = project("--target-language", "de", "--language", "en")
+    assert result.code == 0, result.err
+    sentences = io.read("out.jsonl")
+    assert [(s.id, s.labels, s.language) for s in sentences] == [
+        ("de:1", ((0, 2, "PER"),), "de"),
+        ("de:2", (), "de"),
+    ]
+    assert sentences[0].scores == {"alignment_quality": pytest.approx(0.5)}
+    assert sentences[0].origin is not None
+    assert (sentences[0].origin.method, sentences[0].origin.parents) == ("project", ("a",))
+    lost, empty = sorted(io.read_rejects(Path("out.jsonl.rejects.jsonl")), key=lambda reject: reject.reason)
+    assert (lost.reason, empty.reason) == ("an entity without a linked word", "empty line in the target")
+    assert lost.sentence is not None
+    assert lost.sentence.comments == ("# not projected: LOC Lima [1, 2) of d: an entity without a linked word",)
+    assert "read 4, wrote 2, rejected 2" in result.out
+
+
+def test_settings_of_the_projection():
+    assert project("--set", "keep_incomplete=true", "--set", "rename.PER=PERSON", "--set", 'drop=["LOC"]').code == 0
+    assert [s.labels for s in io.read("out.jsonl")] == [((0, 2, "PERSON"),), (), ()]
+    assert [s.scores["projected"] for s in io.read("out.jsonl")] == [1.0, 1.0, 1.0]
+    result = project("--set", "maxgap=2", "--set", "threshold=high", "--force")
+    assert result.code == 2
+    assert 'project has no setting "maxgap"; did you mean "max_gap"' in result.err
+    assert "project.threshold is 'high'" in result.err
+
+
+def test_the_filter_behind_it():
+    assert project().code == 0
+    io.write([], "none.jsonl")
+    result = call(
+        "select", "out.jsonl", "kept.jsonl", "--method", "alignment_quality", "--gold", "none.jsonl",
+        "--set", "empty_rate=0",
+    )  # fmt: skip
+    assert result.code == 0, result.err
+    assert [s.id for s in io.read("kept.jsonl")] == ["de:1"]
+    counted = json.loads(call("stats", "out.jsonl", "kept.jsonl", "--json").out)
+    assert counted[0]["dropped"] == {"an entity without a linked word": 1, "empty line in the target": 1}
+    assert counted[1]["dropped"] == {"no entities": 1}
+    shown = call("stats", "out.jsonl", "kept.jsonl").out
+    assert "dropped before: 2 sentences" in shown
+    assert "1  no entities" in shown
+    assert [line.split() for line in shown.splitlines()][-3::2] == [
+        ["type", "out.jsonl", "kept.jsonl"],
+        ["PER", "1", "1"],
+    ]
+
+
+def test_links_of_other_text():
+    Path("links").write_text("0-0\n")
+    result = project()
+    assert result.code == 3
+    assert "links: 1 lines of links, expected 4: one for each pair of sentences" in result.err
+    assert not Path("out.jsonl.part").exists()
+
+
+def test_files_of_unequal_length():
+    Path("de.txt").write_text("A\nB\n")
+    result = project()
+    assert result.code == 3
+    assert "en.jsonl: 4 sentences, and 2 in de.txt" in result.err
+
+
+def test_malformed_links_are_errors_or_rejects():
+    Path("links").write_text("0-0 1-1\n0_0\n\n0-0 1-1\n")
+    result = project()
+    assert result.code == 3
+    assert "links:2: '0_0' is no link" in result.err
+    assert "(empty line in the target: 1, malformed links: 1)" in project("--repair", "drop-sentence", "--force").out
+
+
+def test_a_link_out_of_range_is_a_reject():
+    Path("links").write_text("0-0 1-1\n0-9\n\n1-1\n")
+    assert "a link leads out of the sentence: 1" in project().out
+    reasons = {r.reason: r.sentence for r in io.read_rejects(Path("out.jsonl.rejects.jsonl"))}
+    sentence = reasons["a link leads out of the sentence"]
+    assert sentence is not None
+    assert sentence.comments == ("# link 0-9: the target has 1 words, expected 0 to 0",)
+
+
+def test_counting_from_one():
+    Path("links").write_text("1-1 2-2\n1-1\n\n2-2\n")
+    assert project("--first", "1").code == 0
+    assert [s.labels for s in io.read("out.jsonl")] == [((0, 2, "PER"),), (), ((1, 2, "LOC"),)]
+    result = project("--first", "2")
+    assert result.code == 2
+
+
+def test_probabilities_in_a_file_of_their_own():
+    Path("links").write_text("0-0 1-1 2-2\n0-0\n\n0-0 1-1\n")
+    Path("chances").write_text("0.5 0.5 0.5\n1\n\n0.5 0.5\n")
+    assert project("--probabilities", "chances").code == 0
+    assert io.read("out.jsonl")[0].scores["alignment_quality"] == pytest.approx(0.5)
+    assert project("--probabilities", "chances", "--also", "en.jsonl", "--links", "links").code == 2
+
+
+def test_several_sources_vote():
+    io.write([s.with_entities(()) if s.id == "a" else s for s in io.read("en.jsonl")], "fr.jsonl")
+    io.write(io.read("en.jsonl"), "es.jsonl")
+    Path("links").write_text("0-0 1-1 2-2\n0-0\n\n0-0 1-1\n")
+    two = project("--also", "fr.jsonl", "--links", "links")
+    assert "the sources disagree on an entity: 1" in two.out
+    three = project("--also", "fr.jsonl", "--links", "links", "--also", "es.jsonl", "--links", "links", "--force")
+    assert three.code == 0, three.err
+    first = io.read("out.jsonl")[0]
+    assert first.labels == ((0, 2, "PER"),)
+    assert first.entities[0].score == pytest.approx(2 / 3)
+    assert first.origin is not None
+    assert first.origin.parents == ("a", "a", "a")
+    result = project("--also", "fr.jsonl", "--force")
+    assert result.code == 2
+    assert "2 sources and 1 files of links" in result.err
+
+
+def test_a_picture():
+    assert project("--picture", "pair.svg").code == 0
+    assert "Ada Lovelace wrote" in Path("pair.svg").read_text()
+    assert ElementTree.parse("pair.svg").getroot().tag.endswith("svg")
+    assert project("--picture", "pair.svg").code == 2
+    assert project("--picture", "pair.svg", "--picture-of", "de:4", "--force").code == 0
+    assert "in Lima" in Path("pair.svg").read_text()
+    result = project("--picture", "pair.svg", "--picture-of", "de:99", "--force")
+    assert result.code == 2
+    assert "no pair has a target of that id" in result.err
+
+
+def test_an_input_is_never_overwritten():
+    before = Path("links").read_bytes()
+    result = call("project", "en.jsonl", "de.txt", "links", "--links", "links", "--force")
+    assert result.code == 2
+    assert Path("links").read_bytes() == before

@@ -1,0 +1,83 @@
+"""What `nersery publish` does."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nersery import io
+from nersery.cli import publishing as _publishing  # noqa: F401 - it adds the command
+from tests.cli.test_cli import call
+from tests.standins import files, sentences
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the user is, with three files, of which two share a sentence."""
+    monkeypatch.chdir(tmp_path)
+    io.write(sentences(40), "all.conll")
+    io.write(sentences(40), "train.conll")
+    io.write(sentences(5, 100), "dev.conll")
+    io.write([*sentences(5, 200), sentences(1)[0]], "test.conll")
+
+
+def test_one_file_is_divided():
+    result = call("publish", "all.conll", "data", "--no-parquet", "--similarity", "1", "--json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out) == {
+        "folder": "data", "splits": {"train": 32, "validation": 4, "test": 4}, "dropped": 0,
+    }  # fmt: skip
+    assert sum(len(io.read(path)) for path in Path("data/spans").glob("*.jsonl")) == 40
+
+
+def test_given_splits_with_leaks():
+    named = ("train=train.conll", "dev=dev.conll", "test=test.conll", "data", "--no-parquet", "--similarity", "1")
+    before = set(files(Path()))
+    refused = call("publish", *named)
+    assert refused.code == 3
+    assert "sentence train:1): train has this sentence" in refused.err or "sentence train:1: train" in refused.err
+    assert set(files(Path())) == before
+    dropped = call("publish", *named, "--leaks", "drop")
+    assert dropped.code == 0, dropped.err
+    assert dropped.out == "data: train 39, validation 5, test 6 sentences\n"
+    assert "note: 1 sentence left out of train with its like in test" in dropped.err
+    kept = call("publish", *named, "--leaks", "keep", "--force")
+    assert kept.out == "data: train 40, validation 5, test 6 sentences\n"
+
+
+def test_the_card_has_what_the_user_says():
+    Path("about.toml").write_text('name = "Mine"\nlicense = "cc0-1.0"\n[[sources]]\nname = "there"\n')
+    assert call("publish", "all.conll", "data", "--no-parquet", "--about", "about.toml").code == 0
+    card = Path("data/README.md").read_text("utf-8")
+    assert "# Mine\n" in card
+    assert "Licence of the whole: cc0-1.0." in card
+    assert "- there\n" in card
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["all.conll"], "name at least one corpus and, last, the folder"),
+        (["all.conll", "data", "--leaks", "dorp"], 'did you mean "drop"'),
+        (["all.conll", "data", "--dev-share", "1"], "leave something for train"),
+        (["all.conll", "all.conll", "--force"], "all.conll is a file"),
+        (["train=all.conll", ".", "--force"], "all.conll is an input and lies in ."),
+    ],
+)
+def test_wrong_usage_is_told_before_anything_is_written(args: list[str], message: str):
+    before = set(files(Path()))
+    result = call("publish", *args, "--no-parquet")
+    assert result.code == 2
+    assert message in result.err
+    assert set(files(Path())) == before
+
+
+def test_nothing_is_overwritten_without_force():
+    assert call("publish", "all.conll", "data", "--no-parquet").code == 0
+    again = call("publish", "all.conll", "data", "--no-parquet")
+    assert again.code == 2
+    assert "data exists already" in again.err
+    assert call("publish", "all.conll", "data", "--no-parquet", "--force").code == 0
+    assert sorted(path.name for path in Path().iterdir() if path.is_dir()) == ["data"]

@@ -1,0 +1,163 @@
+"""What every registered annotator must do. A new one needs a line in `SETTINGS`.
+
+The words of the corpus say their own type (``PER.1 o.2 LOC.3``); the models behind the annotators read it off them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery import Corpus, Entity, io, registry
+from nersery.align.base import Aligner
+from nersery.annotate.base import Annotator, annotate, step
+from nersery.data import Origin
+from nersery.errors import SettingsError
+from nersery.links import Link, Links, Pair
+from nersery.loop import Result, collect, run
+from nersery.training import Training
+from tests import fakes
+from tests.annotate.answerer import FakeAnswerer
+from tests.contracts.test_augmenters import make_corpus, make_scripts, owners, types_over
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "qa_prompting": {"types": ["PER", "LOC", "creative work"], "definitions": {"creative work": "creative work"}},
+    "tagger_labels": {"tagger": "fake"},
+    "projected_labels": {"source": "set below"},
+}
+METHODS = registry.names("annotate")
+CORPUS = make_corpus()
+RAW = Corpus(sentence.with_entities(()) for sentence in CORPUS)
+
+
+class Identity(Aligner):
+    """Links each word to the one in its place."""
+
+    def align(self, pairs: Sequence[Pair]) -> list[Links]:
+        return [tuple(Link(place, place) for place in range(len(pair.source))) for pair in pairs]
+
+
+@pytest.fixture(autouse=True)
+def _no_model_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(SETTINGS, "projected_labels", {"source": str(tmp_path / "source.jsonl")})
+    monkeypatch.setattr("nersery.annotate.projected_labels.create", lambda *args: Identity())
+    kinds = owners(make_scripts())
+    monkeypatch.setattr("nersery.lm.qa.QuestionAnswerer", FakeAnswerer)
+    monkeypatch.setattr("nersery.annotate.tagger_labels.load_tagger", lambda folder: fakes.FakeTagger(kinds))
+
+
+@pytest.fixture(params=METHODS)
+def name(request: pytest.FixtureRequest) -> str:
+    if request.param not in SETTINGS:
+        pytest.skip("not covered: test_every_annotator_is_covered fails")
+    return str(request.param)
+
+
+def make(name: str) -> Annotator:
+    method: Annotator = registry.create("annotate", name, SETTINGS[name])
+    return method
+
+
+def write_source(raw: Corpus) -> None:
+    """The translations of raw sentences: the same words, with the labels and scores of a tagger."""
+    known = {sentence.words: sentence for sentence in (*CORPUS, *make_scripts())}
+    scored = [
+        dataclasses.replace(known[s.words], id=s.id).with_entities(
+            dataclasses.replace(e, score=0.9) for e in known[s.words].entities
+        )
+        for s in raw
+    ]
+    io.write(scored, SETTINGS["projected_labels"]["source"])
+
+
+def labelled(name: str, corpus: Corpus = RAW, **options: Any) -> Result:
+    write_source(corpus)
+    return annotate(corpus, make(name), **options)
+
+
+def text_of(result: Result) -> str:
+    return "".join(map(io.writer("jsonl").encode, result.corpus))
+
+
+def test_every_annotator_is_covered() -> None:
+    assert set(SETTINGS) == set(METHODS)
+
+
+def test_is_a_dataclass_that_says_what_it_does(name: str) -> None:
+    documentation = inspect.getdoc(registry.get("annotate", name)) or ""
+    fields = [field.name for field in dataclasses.fields(registry.get("annotate", name)) if field.init]
+    assert registry.summary("annotate", name)
+    assert "Reference:" in documentation
+    assert all(f"{setting}:" in documentation for setting in fields), "a setting is not documented"
+
+
+def test_wrong_settings_are_refused(name: str) -> None:
+    with pytest.raises(SettingsError, match="has no setting"):
+        registry.create("annotate", name, {**SETTINGS[name], "nonsense": 1})
+
+
+def test_every_entity_lies_over_words_of_its_type(name: str) -> None:
+    result = labelled(name)
+    found = [entity for sentence in result.corpus for entity in sentence.entities]
+    assert len(found) > len(CORPUS) / 2
+    for sentence in result.corpus:
+        for word, type_ in zip(sentence.words, types_over(sentence), strict=True):
+            assert type_ == "o" or word.startswith(type_[:3])
+    assert all(entity.score is not None and 0 <= entity.score <= 1 for entity in found)
+
+
+@pytest.mark.parametrize("make_raw", [make_corpus, make_scripts])
+def test_nothing_changes_but_labels_and_origin(name: str, make_raw: Callable[[], Corpus]) -> None:
+    raw = make_raw()
+    result = labelled(name, raw)
+    assert not result.rejects
+    for before, after in zip(raw, result.corpus, strict=True):
+        given = {"entities": before.entities, "origin": before.origin, "scores": before.scores}
+        assert dataclasses.replace(after, **given) == before
+        assert after.origin
+        assert after.origin == Origin(name, after.origin.parents)
+
+
+def test_read_is_written_and_rejected(name: str) -> None:
+    tally = labelled(name).tally
+    assert tally.read == len(RAW) == tally.written + tally.rejected
+
+
+def test_labels_that_are_there_already_are_not_looked_at(name: str) -> None:
+    wrong = Corpus(sentence.with_entities([Entity(0, 1, "WRONG", 0.1)]) for sentence in RAW)
+    assert text_of(labelled(name, wrong)) == text_of(labelled(name))
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 1000])
+def test_batch_size_does_not_matter(name: str, batch_size: int) -> None:
+    assert text_of(labelled(name, batch_size=batch_size)) == text_of(labelled(name))
+
+
+def test_order_does_not_matter(name: str) -> None:
+    backwards = Corpus(reversed(RAW))
+    assert labelled(name, backwards, batch_size=7).corpus.by_id == labelled(name).corpus.by_id
+    scores = {s.id: [e.score for e in s.entities] for s in labelled(name, backwards, batch_size=7).corpus}
+    assert scores == {s.id: [e.score for e in s.entities] for s in labelled(name).corpus}
+
+
+def test_the_same_seed_gives_the_same_bytes(name: str) -> None:
+    training = Training(seed=5)
+    assert text_of(labelled(name, training=training)) == text_of(labelled(name, training=training))
+
+
+def test_a_job_that_goes_on_in_the_middle_labels_the_rest_alike(name: str) -> None:
+    method = make(name)
+    method.fit(())
+    write_source(RAW)
+    method.survey(RAW)
+    rest = collect(run(RAW[20:], step(method), batch_size=9))
+    assert rest.corpus.sentences == labelled(name).corpus.sentences[20:]
+
+
+def test_no_text_no_labels(name: str) -> None:
+    assert labelled(name, Corpus()).tally.read == 0

@@ -1,0 +1,303 @@
+"""What every tagger must keep to. A new one needs a line in `SETTINGS`."""
+
+import dataclasses
+import inspect
+from pathlib import Path
+
+import pytest
+import torch
+
+from nersery import Entity, Sentence, registry
+from nersery.errors import DataError, MissingResourceError, SettingsError
+from nersery.progress import Progress
+from nersery.tagger.base import load_tagger, strict_f1
+
+SETTINGS = {
+    "bilstm_crf": {"learning_rate": 2e-2, "word_size": 16, "spelling_size": 16, "hidden_size": 16, "dropout": 0.2},
+    "transformer": {"learning_rate": 5e-3, "head_learning_rate": 5e-3},
+}
+"""What makes a tagger of each kind small; a transformer is given a tiny model too."""
+
+NAMES = ["Ada Lovelace", "Grace", "राम", "Halden"]
+PLACES = ["London", "New York", "दिल्ली", "Oslo"]
+
+
+def sentence(name, place):
+    first, second = name.split(), place.split()
+    start = len(first) + 2
+    entities = (Entity(0, len(first), "PER"), Entity(start, start + len(second), "LOC"))
+    return Sentence((*first, "lives", "in", *second, "."), entities, id=f"{name}-{place}")
+
+
+GOLD = [sentence(name, place) for name in NAMES for place in PLACES]
+ODD = [
+    Sentence(("\u200b", "Grace", "\u200d"), (Entity(1, 2, "PER"),), id="nothing to see"),
+    Sentence(("東京", "は", "🚀", "א", "lives"), (), id="unseen scripts"),
+    Sentence(("o" * 10_000, "in", "e\u0301" * 300), (), id="long words"),
+    Sentence(("lives", "in") * 40 + ("Oslo", "."), (Entity(80, 81, "LOC"),), id="long"),
+    Sentence(("Grace",), (), id="short"),
+]
+
+
+def test_every_tagger_is_covered():
+    assert set(SETTINGS) == set(registry.names("tagger"))
+
+
+@pytest.fixture(scope="module")
+def new(tiny_models):
+    def build(name, **settings):
+        if name not in SETTINGS:
+            pytest.skip("not covered: test_every_tagger_is_covered fails")
+        model = {"model": str(tiny_models["wordpiece"])} if name == "transformer" else {}
+        return registry.create("tagger", name, {"steps": 40, "batch_size": 8, **SETTINGS[name], **model, **settings})
+
+    return build
+
+
+@pytest.fixture(params=registry.names("tagger"), scope="module")
+def name(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def trained(name, new):
+    tagger = new(name)
+    tagger.fit(GOLD, GOLD)
+    return tagger
+
+
+def labels(sentences):
+    return {s.id: [(entity, entity.score) for entity in s.entities] for s in sentences}
+
+
+def weights(tagger, folder):
+    """The bytes of all that a tagger has learnt."""
+    tagger.save(folder)
+    return {path.name: path.read_bytes() for path in folder.glob("*.safetensors")}
+
+
+# --- what it says of itself -------------------------------------------------------------------------------------------
+
+
+def test_is_a_dataclass_that_says_what_its_settings_do(name):
+    cls = registry.get("tagger", name)
+    text = inspect.getdoc(cls)
+    assert all(f"{f.name}: " in text for f in dataclasses.fields(cls) if f.init and f.name != "history")
+    assert "Reference:" in text
+    assert "Departures:" in text
+    assert registry.check("tagger", name, {}) == []
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"steps": 0}, {"steps": 5, "epochs": 2}, {"warmup": 2.0}, {"dropout": 1.0}, {"batch_size": 0}, {"patience": 0}],
+    ids=str,
+)
+def test_settings_that_cannot_work_are_refused(name, new, settings):
+    with pytest.raises(SettingsError, match=next(iter(settings))):
+        new(name, **{"steps": None, **settings})
+
+
+def test_a_new_one_cannot_predict(name, new, tmp_path: Path):
+    for use in (lambda tagger: tagger.predict(GOLD), lambda tagger: tagger.save(tmp_path)):
+        with pytest.raises(SettingsError, match="not trained yet"):
+            use(new(name))
+
+
+# --- training ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("scheme", ["IOB2", "BIOES"])
+def test_it_learns(name, new, scheme):
+    tagger = new(name, scheme=scheme)
+    history = tagger.fit(GOLD, GOLD)
+    predicted = tagger.predict(GOLD)
+    assert strict_f1(GOLD, predicted) > 0.95
+    assert [s.id for s in predicted] == [s.id for s in GOLD]
+    assert all(0 < entity.score <= 1 for s in predicted for entity in s.entities)
+    assert history["best_step"] <= history["steps"] == 40
+    assert history == tagger.history
+    assert tagger.types == ("LOC", "PER")
+
+
+def test_nothing_to_learn_from_is_refused(name, new):
+    with pytest.raises(DataError, match="no training sentence"):
+        new(name).fit([])
+    with pytest.raises(DataError, match="has an entity"):
+        new(name).fit([Sentence(("a",))])
+
+
+def test_types_that_only_dev_has_count_as_missed(name, new):
+    history = new(name, steps=3).fit(GOLD, [Sentence(("Oslo",), (Entity(0, 1, "CITY"),))])
+    assert [evaluation["score"] for evaluation in history["evaluations"]] == [0.0] * len(history["evaluations"])
+
+
+def test_same_seed_same_weights_other_seed_others(name, new, tmp_path: Path):
+    found = []
+    for seed in (1, 1, 2):
+        torch.manual_seed(len(found))
+        tagger = new(name, steps=3)
+        tagger.fit(GOLD, seed=seed)
+        found.append(weights(tagger, tmp_path / str(len(found))))
+    assert found[0] == found[1]
+    assert found[0] != found[2]
+
+
+def test_the_callers_chance_is_left_alone(name, new, trained, tmp_path: Path):
+    trained.save(tmp_path / "tagger")
+    torch.manual_seed(3)
+    expected = torch.rand(1)
+    torch.manual_seed(3)
+    new(name, steps=2).fit(GOLD)
+    load_tagger(tmp_path / "tagger").certainty(GOLD)
+    assert torch.equal(torch.rand(1), expected)
+
+
+class Killed(Progress):
+    """Ends a training in its eighth step."""
+
+    def advance(self, count=1, **keeping):
+        super().advance(count, **keeping)
+        if self.done == 8:
+            raise KeyboardInterrupt
+
+
+def test_a_killed_training_goes_on(name, new, tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("nersery.lm.checkpoint.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("nersery.lm.checkpoint.LARGEST_SHARE", float("inf"))
+    whole, killed, again = (new(name, steps=12, evaluate_every=3) for _ in range(3))
+    expected = whole.fit(GOLD, GOLD[:4], seed=2)
+    with pytest.raises(KeyboardInterrupt):
+        killed.fit(GOLD, GOLD[:4], seed=2, folder=tmp_path / "state", progress=Killed("train", quiet=True))
+    progress = Progress("train", quiet=True)
+    assert again.fit(GOLD, GOLD[:4], seed=2, folder=tmp_path / "state", progress=progress) == expected
+    assert (progress.done, progress.total, progress.resumed) == (12, 12, 7)
+    assert weights(again, tmp_path / "again") == weights(whole, tmp_path / "whole")
+    with pytest.raises(SettingsError, match="gold: there"):
+        new(name, steps=12, evaluate_every=3).fit(GOLD[1:], GOLD[:4], seed=2, folder=tmp_path / "state")
+
+
+def test_a_warm_start_goes_on_with_what_was_learnt(name, new):
+    tagger = new(name)
+    tagger.fit(GOLD)
+    tagger.learning_rate, tagger.head_learning_rate, tagger.steps = 1e-7, 1e-7, 2
+    tagger.fit([*GOLD, sentence("Grace", "Xanadu")], warm=True)
+    assert strict_f1(GOLD, tagger.predict(GOLD)) > 0.95
+    tagger.steps = 2
+    tagger.fit(GOLD)
+    assert strict_f1(GOLD, tagger.predict(GOLD)) < 0.9
+    tagger.fit([*GOLD, Sentence(("Monday",), (Entity(0, 1, "DAY"),))], warm=True)
+    assert tagger.types == ("DAY", "LOC", "PER")
+
+
+# --- prediction -------------------------------------------------------------------------------------------------------
+
+
+def test_labels_and_scores_do_not_depend_on_neighbours_or_order(trained):
+    sentences = [*GOLD, *ODD]
+    together = labels(trained.predict(sentences))
+    assert any(together.values())
+    assert labels(trained.predict(sentences[::-1])) == together
+    assert labels(s for one in sentences for s in trained.predict([one])) == together
+    assert labels(s for start in range(0, 20, 3) for s in trained.predict(sentences[start : start + 3])) == {
+        s.id: together[s.id] for s in sentences
+    }
+
+
+def test_odd_words_and_long_sentences_are_labelled_to_their_end(name, new, trained):
+    new(name, steps=2).fit(ODD)
+    predicted = trained.predict(ODD)
+    assert [s.words for s in predicted] == [s.words for s in ODD]
+    assert Entity(80, 81, "LOC") in predicted[3].entities
+
+
+def test_nothing_is_predicted_of_nothing(trained):
+    assert trained.predict([]) == []
+    assert trained.certainty([]) == []
+
+
+# --- certainty --------------------------------------------------------------------------------------------------------
+
+
+def test_certainty_is_the_share_of_passes_that_predict_a_words_label(trained):
+    shares = trained.certainty(GOLD, passes=4)
+    assert [len(words) for words in shares] == [len(s) for s in GOLD]
+    assert {share for words in shares for share in words} <= {0.0, 0.25, 0.5, 0.75, 1.0}
+    assert {share for words in trained.certainty(GOLD, passes=1) for share in words} <= {0.0, 1.0}
+    assert sum(map(sum, shares)) / sum(map(len, shares)) > 0.7
+
+
+def test_certainty_does_not_depend_on_neighbours_or_order(trained):
+    sentences = [*GOLD, *ODD]
+    together = trained.certainty(sentences, passes=3)
+    assert trained.certainty(sentences[::-1], passes=3) == together[::-1]
+    assert [trained.certainty([one], passes=3)[0] for one in sentences] == together
+
+
+def test_certainty_judges_the_labels_that_a_sentence_bears(trained):
+    own = trained.predict(GOLD)
+    swapped = [
+        s.with_entities([Entity(e.start, e.end, {"PER": "LOC", "LOC": "PER"}[e.type]) for e in s.entities]) for s in own
+    ]
+    unknown = [s.with_entities([Entity(0, 1, "DAY")]) for s in own]
+    right, wrong, none = (trained.certainty(sentences) for sentences in (own, swapped, unknown))
+    for s, good, bad, nothing in zip(own, right, wrong, none, strict=True):
+        named = [place for e in s.entities for place in range(e.start, e.end)]
+        assert all(good[place] + bad[place] <= 1.0 for place in named)
+        assert all(good[place] == bad[place] for place in range(len(s)) if place not in named)
+        assert nothing[0] == 0.0
+    assert sum(map(sum, right)) > sum(map(sum, wrong))
+
+
+def test_certainty_is_drawn_by_the_seed(trained):
+    unsure = [s.with_entities([]) for s in ODD]
+    first = trained.certainty(unsure, passes=20, seed=1)
+    assert trained.certainty(unsure, passes=20, seed=1) == first
+    assert trained.certainty(unsure, passes=20, seed=2) != first
+    with pytest.raises(SettingsError, match="passes is 0"):
+        trained.certainty(GOLD, passes=0)
+
+
+def test_predictions_have_no_dropout_after_certainty(trained):
+    before = labels(trained.predict(GOLD))
+    trained.certainty(GOLD)
+    assert labels(trained.predict(GOLD)) == before
+
+
+# --- on disk ----------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_saved_predicts_the_same(trained, tmp_path: Path, capsys):
+    trained.save(tmp_path / "tagger")
+    again = load_tagger(tmp_path / "tagger")
+    assert capsys.readouterr() == ("", "")
+    assert type(again) is type(trained)
+    assert labels(again.predict([*GOLD, *ODD])) == labels(trained.predict([*GOLD, *ODD]))
+    assert again.certainty(ODD) == trained.certainty(ODD)
+    assert (again.history, again.types) == (trained.history, trained.types)
+    assert {path.suffix for path in (tmp_path / "tagger").iterdir()} <= {".safetensors", ".json", ".txt"}
+    assert len({path.stat().st_mode for path in (tmp_path / "tagger").iterdir()}) == 1
+
+
+def test_a_folder_does_not_choose_the_device(trained, tmp_path: Path):
+    trained.save(tmp_path)
+    description = tmp_path / "nersery.json"
+    description.write_text(description.read_text("utf-8").replace('"device": "auto"', '"device": "cuda:7"'), "utf-8")
+    assert load_tagger(tmp_path).device == "auto"
+
+
+def test_damaged_folders_are_refused(trained, tmp_path: Path):
+    trained.save(tmp_path)
+    description = tmp_path / "nersery.json"
+    whole = description.read_text("utf-8")
+    description.write_text(whole.replace('"warmup"', '"warmdown"'), "utf-8")
+    with pytest.raises(MissingResourceError, match="warmdown"):
+        load_tagger(tmp_path)
+    description.write_text(whole, "utf-8")
+    weights_file = tmp_path / "model.safetensors"
+    weights_file.write_bytes(weights_file.read_bytes()[:-100])
+    with pytest.raises(MissingResourceError, match=str(tmp_path)):
+        load_tagger(tmp_path)
+    weights_file.unlink()
+    with pytest.raises(MissingResourceError, match=str(tmp_path)):
+        load_tagger(tmp_path)

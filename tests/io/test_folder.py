@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nersery import Sentence, io
+from nersery.errors import DataError
+from nersery.io import ReadOptions, open_corpus, read
+
+
+def write(folder: Path, **files: str) -> Path:
+    """Files by name, with a dot for each underscore."""
+    folder.mkdir(exist_ok=True)
+    for name, text in files.items():
+        (folder / name.replace("_", ".")).write_text(text, "utf-8")
+    return folder
+
+
+def test_the_files_are_one_corpus_in_the_order_of_their_names(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", b_txt="two words\n\nthree\n", a_conll="Ada B-PER\n\n", c_jsonl='{"words": ["x"]}\n')
+    corpus = open_corpus(folder)
+    assert [(s.id, s.text) for s in corpus] == [("a:1", "Ada"), ("b:1", "two words"), ("b:3", "three"), ("c:1", "x")]
+    assert [s.text for s in corpus] == ["Ada", "two words", "three", "x"], "it can be read again"
+    assert corpus.description == "3 files, the first: conll, IOB2, 2 columns: word 1, tag 2"
+
+
+def test_options_hold_for_every_file(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", a_log="a\n", b_log="b\n")
+    corpus = open_corpus(folder, ReadOptions(format="text", language="hi"))
+    assert [(s.text, s.language) for s in corpus] == [("a", "hi"), ("b", "hi")]
+
+
+def test_an_id_of_another_file_is_a_problem_in_its_place(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", a_jsonl='{"id": "x", "words": ["a"]}\n', b_jsonl='\n{"id": "x", "words": ["b"]}\n')
+    with pytest.raises(DataError, match=r'b\.jsonl:2 .*the id "x" stands in line 1 already'):
+        read(folder)
+
+
+def test_broken_sentences_of_all_files_are_told_or_rejected(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", a_jsonl='{"words": []}\n', b_jsonl='{"words": ["b"]}\nno\n')
+    with pytest.raises(DataError, match=r"(?s)a\.jsonl:1.*b\.jsonl:2"):
+        read(folder)
+    corpus = open_corpus(folder, ReadOptions(repair=("drop-sentence",)))
+    assert [s.text for s in corpus] == ["b"]
+    assert len(corpus.rejects) == 2
+
+
+def test_what_a_job_leaves_beside_its_output_is_left_out(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", a_jsonl='{"words": ["a"]}\n', a_jsonl_rejects_jsonl="{}\n", _hidden="?")
+    assert len(read(folder)) == 1
+    write(folder, **{"rejects-00000_jsonl": "{}\n", "manifest_jsonl": '{"job": {}}\n{"total": {}}\n'})
+    assert len(read(folder)) == 1
+
+
+@pytest.mark.parametrize("manifest", ["", '{"job": {}}\n', '{"job": {}}\n{"tot'])
+def test_an_unfinished_folder_of_shards_is_refused(manifest: str, tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", **{"part-00000_jsonl": '{"words": ["a"]}\n', "manifest_jsonl": manifest})
+    with pytest.raises(DataError, match="the job that writes the folder is not finished"):
+        open_corpus(folder)
+
+
+def test_what_cannot_be_one_corpus_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="there is no file in the folder"):
+        open_corpus(write(tmp_path / "empty"))
+    (write(tmp_path / "nested", a_txt="a\n") / "more").mkdir()
+    with pytest.raises(DataError, match=r"more: this is no file"):
+        open_corpus(tmp_path / "nested")
+    with pytest.raises(DataError, match=r"a\.txt: sentences without ids .* as those of a\.conll"):
+        open_corpus(write(tmp_path / "twins", a_txt="a\n", a_conll="a O\n"))
+    with pytest.raises(DataError, match=r"b\.csv: neither the extension"):
+        read(write(tmp_path / "odd", a_txt="a\n", b_csv="a,b\n"))
+
+
+def test_a_folder_of_one_file_is_as_the_file(tmp_path: Path) -> None:
+    sentences = [Sentence(("a", "b"), id="x", scores={"s": 0.5}), Sentence(("c",), id="y", comments=("# c",))]
+    (tmp_path / "in").mkdir()
+    io.write(sentences, tmp_path / "in" / "one.jsonl")
+    assert read(tmp_path / "in").sentences == tuple(sentences)

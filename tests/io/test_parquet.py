@@ -1,0 +1,106 @@
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nersery import Entity, Sentence, io
+from nersery.data import Origin
+from nersery.errors import DataError, MissingResourceError, SettingsError
+from nersery.io import ReadOptions, open_corpus, parquet, read
+from nersery.io.jsonl import to_object
+from tests.io.strategies import sentences
+
+
+def test_without_pyarrow_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "a.parquet").write_bytes(b"PAR1")
+    for action in (lambda: open_corpus(tmp_path / "a.parquet"), parquet.check_installed):
+        with pytest.raises(MissingResourceError, match=r'pip install "nersery\[parquet\]"'):
+            action()
+
+
+def test_one_file_of_it_cannot_be_written() -> None:
+    with pytest.raises(SettingsError, match="in shards only"):
+        io.writer("parquet")
+
+
+class TestWithPyarrow:
+    @pytest.fixture(autouse=True)
+    def arrow(self) -> Any:
+        return pytest.importorskip("pyarrow")
+
+    def write(self, rows: Sequence[dict[str, Any]], path: Path) -> Path:
+        import pyarrow
+        from pyarrow import parquet as format
+
+        format.write_table(pyarrow.Table.from_pylist(list(rows)), path)
+        return path
+
+    @settings(deadline=None, max_examples=25)
+    @given(st.lists(sentences(), max_size=5))
+    def test_all_of_a_sentence_comes_back(
+        self, tmp_path_factory: pytest.TempPathFactory, corpus: list[Sentence]
+    ) -> None:
+        path = tmp_path_factory.mktemp("round") / "a.parquet"
+        named = [Sentence(s.words, s.entities, f"s{n}", s.language, s.origin, s.scores, s.columns, s.comments)
+                 for n, s in enumerate(corpus)]  # fmt: skip
+        parquet.write_objects(map(to_object, named), path)
+        assert list(open_corpus(path)) == named
+
+    def test_a_full_sentence(self, tmp_path: Path) -> None:
+        sentence = Sentence(
+            ("राम", "a"), (Entity(0, 1, "PER", 0.1),), "x", "hi", Origin("m", ("p", "q"), 2), {"b": 0.1, "a": 1 / 3},
+            (("X", ""),), ("# c",),
+        )  # fmt: skip
+        (tmp_path / "a.jsonl").write_text(io.writer("jsonl").encode(sentence), "utf-8")
+        parquet.write_lines(tmp_path / "a.jsonl", tmp_path / "a.parquet")
+        corpus = open_corpus(tmp_path / "a.parquet")
+        (there,) = corpus
+        assert to_object(there) == to_object(sentence)
+        assert corpus.description == "parquet"
+
+    def test_files_of_others_are_read_as_jsonl_would_be(self, tmp_path: Path) -> None:
+        rows = [{"tokens": ["Ada", "wrote"], "ner_tags": ["B-PER", "O"], "id": None}] * 2
+        corpus = open_corpus(self.write(rows, tmp_path / "a.parquet"))
+        assert [(s.id, s.labels) for s in corpus] == [("a:1", ((0, 1, "PER"),)), ("a:2", ((0, 1, "PER"),))]
+        assert corpus.description == "parquet, IOB2"
+
+    def test_what_is_wrong_is_told_with_its_row(self, tmp_path: Path) -> None:
+        rows = [{"words": ["a"]}, {"words": [""]}]
+        path = self.write(rows, tmp_path / "a.parquet")
+        with pytest.raises(DataError, match=r"a\.parquet:2 .*empty"):
+            read(path)
+        with pytest.raises(DataError, match=r'"ner_tags" is .*numbers must be turned into them first'):
+            read(self.write([{"tokens": ["a"], "ner_tags": [0]}], tmp_path / "b.parquet"))
+        assert len(list(open_corpus(path, ReadOptions(repair=("drop-sentence",))))) == 1
+
+    @pytest.mark.parametrize("content", [b"", b"PAR1", b"no parquet at all, but longer than twelve bytes"])
+    def test_what_is_no_parquet_is_refused(self, content: bytes, tmp_path: Path) -> None:
+        (tmp_path / "a.parquet").write_bytes(content)
+        with pytest.raises(DataError, match="this cannot be read as Parquet"):
+            open_corpus(tmp_path / "a.parquet")
+        with pytest.raises(DataError, match="no such file"):
+            open_corpus(tmp_path / "b.parquet")
+
+    def test_rows_are_written_as_a_stream(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        from pyarrow.parquet import ParquetFile
+
+        monkeypatch.setattr(parquet, "GROUP_ROWS", 3)
+        parquet.write_objects(
+            ({"id": str(n), "words": ["a"], "entities": []} for n in range(8)), tmp_path / "a.parquet"
+        )
+        assert ParquetFile(tmp_path / "a.parquet").num_row_groups == 3
+        assert [s.id for s in read(tmp_path / "a.parquet")] == list(map(str, range(8)))
+
+    def test_datasets_could_read_it(self, tmp_path: Path) -> None:
+        """No column needs a type that other readers lack: lists, structs, strings and numbers alone."""
+        from pyarrow.parquet import read_schema
+
+        parquet.write_objects([], tmp_path / "a.parquet")
+        assert "map" not in str(read_schema(tmp_path / "a.parquet"))

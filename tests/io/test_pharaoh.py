@@ -1,0 +1,112 @@
+"""Links in files: as they are, or an error that names the line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nersery.errors import DataError, SettingsError
+from nersery.io.pharaoh import MALFORMED, LinksFile, format_links, parse_links, write_links
+from nersery.links import Link, Links
+from nersery.loop import Reject
+
+LINKS = st.dictionaries(
+    st.tuples(st.integers(0, 3000), st.integers(0, 3000)), st.integers(1, 10**6).map(lambda n: n / 10**6)
+).map(lambda found: tuple(sorted(Link(*place, chance) for place, chance in found.items())))
+
+
+@given(LINKS, st.sampled_from([0, 1]))
+def test_what_is_written_comes_back(links: Links, first: int):
+    assert parse_links(format_links(links, first=first), first=first) == links
+
+
+@given(LINKS)
+def test_without_probabilities(links: Links):
+    text = format_links(links, probabilities=False)
+    assert ":" not in text
+    assert [link[:2] for link in parse_links(text)] == [link[:2] for link in links]
+
+
+def test_forms():
+    assert parse_links("") == parse_links(" \n") == ()
+    assert parse_links("3-1 0-0\r\n") == (Link(0, 0), Link(3, 1))
+    assert parse_links("0-0:1e-05 1-1:.5 2-2:1") == (Link(0, 0, 1e-5), Link(1, 1, 0.5), Link(2, 2))
+    assert parse_links("1-1 2-3", first=1) == (Link(0, 0), Link(1, 2))
+    assert parse_links("1-0 0-0", probabilities="0.5 0.25") == (Link(0, 0, 0.25), Link(1, 0, 0.5))
+    assert format_links((Link(0, 0), Link(1, 1))) == "0-0 1-1"
+    assert format_links((Link(0, 0), Link(1, 1, 1 / 3))) == "0-0:1 1-1:0.333333"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0-0 1_1", "'1_1' is no link, expected e.g. 0-0"),
+        ("0-", "'0-' is no link"),
+        ("-1-0", "'-1-0' is no link"),
+        ("0-0-0", "is no link"),
+        ("०-०", "is no link"),
+        ("0-0:", "is no link"),
+        ("0-0:nan", "is no link"),
+        ("0-0:-0.5", "is no link"),
+        ("0-0:0", "a probability is 0, expected a number above 0"),
+        ("0-0:1.5", "a probability is 1.5, expected"),
+        ("0-0 1-1 0-0:0.5", "a link stands twice"),
+    ],
+)
+def test_malformed_lines(text: str, message: str):
+    with pytest.raises(ValueError, match=message):
+        parse_links(text)
+
+
+def test_where_counting_begins_is_said_and_not_guessed():
+    assert parse_links("1-1", first=0) == (Link(1, 1),)
+    with pytest.raises(ValueError, match="a link to the word 0, expected 1 for the first word"):
+        parse_links("1-0 2-2", first=1)
+    with pytest.raises(SettingsError, match="the first word is 2, expected 0 or 1"):
+        LinksFile("x", first=2)
+
+
+def test_probabilities_beside():
+    with pytest.raises(ValueError, match="2 links and 1 probabilities"):
+        parse_links("0-0 1-1", probabilities="0.5")
+    with pytest.raises(ValueError, match="is no link"):
+        parse_links("0-0:0.5", probabilities="0.5")
+
+
+def test_a_file_names_all_its_malformed_lines(tmp_path: Path):
+    path = tmp_path / "x.links"
+    path.write_text("0-0\n0_0\n\n1-1 1-1\n")
+    lines = iter(LinksFile(path))
+    assert next(lines) == (Link(0, 0),)
+    with pytest.raises(DataError) as caught:
+        list(lines)
+    assert [problem.line for problem in caught.value.problems] == [2, 4]
+    assert str(path) in str(caught.value)
+    assert "Fix: expected pairs of positions" in str(caught.value)
+
+
+def test_malformed_lines_as_rejects(tmp_path: Path):
+    path = tmp_path / "x.links"
+    path.write_text("0-0\n0_0\n\n")
+    assert list(LinksFile(path, reject=True)) == [(Link(0, 0),), Reject(MALFORMED), ()]
+
+
+def test_a_file_of_probabilities(tmp_path: Path):
+    links, beside = tmp_path / "links", tmp_path / "probabilities"
+    links.write_text("0-0 1-1\n\n0-1\n")
+    beside.write_text("0.5 0.25\n\n1\n")
+    expected = [(Link(0, 0, 0.5), Link(1, 1, 0.25)), (), (Link(0, 1),)]
+    assert list(LinksFile(links, probabilities=beside)) == expected
+    beside.write_text("0.5 0.25\n")
+    with pytest.raises(DataError, match="the file ends before line 2"):
+        list(LinksFile(links, probabilities=beside))
+
+
+def test_write_links(tmp_path: Path):
+    alignments = [(Link(0, 1, 0.5),), (), (Link(2, 2),)]
+    write_links(tmp_path / "x", alignments, first=1)
+    assert (tmp_path / "x").read_text() == "1-2:0.5\n\n3-3\n"
+    assert list(LinksFile(tmp_path / "x", first=1)) == alignments

@@ -1,0 +1,73 @@
+"""Raw text as people have it: what lines can hold, and what is no sentence."""
+
+from __future__ import annotations
+
+import tracemalloc
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nersery.errors import DataError
+from nersery.io import ReadOptions, open_corpus, read, reject_line
+from nersery.io import text as module
+from nersery.io.files import TextFile
+
+SHORT = 20
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file; lines of text may have 20 characters."""
+    monkeypatch.setattr(module, "LONGEST", SHORT)
+    return tmp_path / "raw.txt"
+
+
+def test_what_cannot_be_seen_stays_in_the_words(path: Path) -> None:
+    path.write_bytes("\ufeffAda\x00 m\x07 \x1b[31m\n\u200b\nक्\u200dष नई\u200cद\n\ufeffBo\n".encode())
+    assert [s.words for s in read(path)] == [
+        ("Ada\x00", "m\x07", "\x1b[31m"),
+        ("\u200b",),
+        ("क्\u200dष", "नई\u200cद"),
+        ("\ufeffBo",),
+    ]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", ""])
+def test_a_line_may_just_be_long(path: Path, end: str) -> None:
+    line = "a " * (SHORT // 2 - 1) + "bc"
+    path.write_bytes(f"{line}{end}".encode())
+    assert [s.text for s in read(path)] == [line]
+
+
+@pytest.mark.parametrize("line", ["a " * SHORT, "東京" * SHORT, " " * SHORT + " a", "x" * (SHORT + 1), "a " * 1000])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-16-le"])
+def test_a_line_that_is_too_long_is_named(path: Path, line: str, encoding: str) -> None:
+    path.write_bytes(f"\ufeffone\n{line}\nthree\n".encode(encoding))
+    with pytest.raises(DataError) as caught:
+        read(path, encoding=encoding, format="text")
+    problem = caught.value.problems[0]
+    assert (problem.line, problem.sentence) == (2, "raw:2")
+    assert problem.message.startswith("the line has more than 20 characters, expected one sentence")
+    assert "put each sentence on a line of its own" in caught.value.fix
+
+
+def test_or_it_is_rejected_and_the_others_are_read(path: Path) -> None:
+    path.write_text("a " * 1000 + "\nb\n" + " " * 999 + "\nc", "utf-8")
+    source = open_corpus(path, replace(ReadOptions(), repair=("drop-sentence",)))
+    assert [s.id for s in source] == ["raw:2", "raw:4"]
+    assert [reject.reason for reject in source.rejects] == ["line too long", "line too long"]
+    assert all("more than 20 characters" in reject_line(reject) for reject in source.rejects)
+
+
+def test_no_line_fills_the_memory(path: Path) -> None:
+    with path.open("w") as stream:
+        for _ in range(1000):
+            stream.write("a b c d " * 1000)
+        stream.write("\nb\n")
+    tracemalloc.start()
+    lines = list(TextFile(path).lines(SHORT))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert lines == [("a b c d " * 3)[: SHORT + 1], "b\n"]
+    assert peak < 2**20, "the line has eight megabytes"

@@ -1,0 +1,79 @@
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rapidfuzz.distance import Indel
+
+from nersery import Origin, Sentence
+from nersery.publish.groups import groups
+
+
+def sentence(id: str, text: str, *parents: str) -> Sentence:
+    return Sentence(tuple(text.split()), id=id, origin=Origin("m", parents, 1) if parents else None)
+
+
+def ids(sentences: list[Sentence], similarity: float = 0.8) -> list[list[str]]:
+    return [[sentence.id for sentence in group] for group in groups(sentences, similarity)]
+
+
+def test_equal_but_for_case_and_the_way_an_accent_is_written():
+    made = [sentence("a", "Caf\u00e9 au lait"), sentence("b", "x"), sentence("c", "cafe\u0301 AU lait")]
+    assert ids(made, 1) == [["a", "c"], ["b"]]
+
+
+def test_near_duplicates_hang_together_by_steps():
+    words = "one two three four five six seven eight nine ten".split()
+    chain = [sentence(str(n), " ".join(words[n:] + ["x"] * n)) for n in range(4)]
+    assert Indel.normalized_similarity(chain[0].words, chain[3].words) < 0.8
+    assert ids(chain) == [["0", "1", "2", "3"]]
+    assert ids(chain, 1) == [["0"], ["1"], ["2"], ["3"]]
+
+
+def test_a_sentence_that_is_like_two_others_joins_them():
+    """Not only to the one that it is most like."""
+    left = sentence("l", "a b c d e f g h x y")
+    right = sentence("r", "a b c d e f g h v w")
+    between = sentence("m", "a b c d e f g h x w")
+    assert ids([left, right], 0.85) == [["l"], ["r"]]
+    assert ids([left, right, between], 0.85) == [["l", "r", "m"]]
+
+
+def test_children_stay_with_their_parents_and_each_other():
+    made = [
+        sentence("1", "first parent"),
+        sentence("2", "another one"),
+        sentence("3", "child here", "1"),
+        sentence("4", "mixed words", "2", "gone"),
+        sentence("5", "of something absent", "gone"),
+        sentence("6", "grand child", "3"),
+        sentence("7", "alone"),
+    ]
+    assert ids(made) == [["1", "3", "6"], ["2", "4", "5"], ["7"]]
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8), max_size=9), st.sampled_from([0.6, 0.8, 1.0])
+)
+def test_no_two_groups_have_sentences_that_are_alike(texts: list[list[str]], similarity: float):
+    made = [sentence(str(n), " ".join(text)) for n, text in enumerate(texts)]
+    found = groups(made, similarity)
+    assert sorted(s.id for group in found for s in group) == sorted(s.id for s in made)
+    for one, other in combinations(found, 2):
+        for a in one:
+            assert all(Indel.normalized_similarity(a.words, b.words) < similarity for b in other)
+    for group in found:
+        reached = {group[0].id}
+        for _ in group:
+            near = [s for s in group if s.id in reached]
+            reached |= {
+                s.id for s in group for n in near
+                if Indel.normalized_similarity(s.words, n.words) >= similarity - 1e-6
+            }  # fmt: skip
+        assert len(reached) == len(group)
+
+
+@pytest.mark.parametrize("similarity", [0.8, 1.0])
+def test_nothing_has_no_groups(similarity: float):
+    assert groups([], similarity) == []

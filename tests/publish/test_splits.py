@@ -1,0 +1,144 @@
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from nersery import Corpus, Origin, Sentence
+from nersery.errors import DataError, SettingsError
+from nersery.publish.splits import SPLITS, Division, divide
+
+
+def sentence(id: str, text: str = "", language: str = "", parent: str = "") -> Sentence:
+    origin = Origin("m", (parent,), 1) if parent else None
+    return Sentence(tuple((text or f"only {id} says this").split()), id=id, language=language, origin=origin)
+
+
+def many(count: int, language: str = "") -> list[Sentence]:
+    return [sentence(f"{language}{n}", f"{language}{n} {language}{n}b", language) for n in range(count)]
+
+
+def ids(divided) -> dict[str, list[str]]:
+    return {split: [s.id for s in corpus] for split, corpus in divided.splits.items()}
+
+
+def test_shares_are_met_in_each_language():
+    divided = divide([*many(200, "en"), *many(50, "hi")], {}, Division(0.1, 0.2))
+    assert list(divided.splits) == list(SPLITS)
+    counts = {split: Counter(s.language for s in corpus) for split, corpus in divided.splits.items()}
+    assert counts == {
+        "train": {"en": 140, "hi": 35},
+        "validation": {"en": 20, "hi": 5},
+        "test": {"en": 40, "hi": 10},
+    }
+
+
+def test_groups_stay_whole_and_shares_hold_nearly():
+    made = many(300)
+    made += [sentence(f"{n}~1", parent=str(n)) for n in range(0, 300, 3)]
+    divided = divide(made, {}, Division())
+    where = {s.id: split for split, corpus in divided.splits.items() for s in corpus}
+    assert all(where[f"{n}~1"] == where[str(n)] for n in range(0, 300, 3))
+    assert {split: len(corpus) for split, corpus in divided.splits.items()} == pytest.approx(
+        {"train": 320, "validation": 40, "test": 40}, abs=2
+    )
+    assert (divided.groups, divided.largest) == (300, 2)
+    kept_apart = sum(s.origin is not None for s in divided.splits["test"])
+    assert 0 < kept_apart < 20, "test is drawn from all groups, not from the small or the large ones"
+
+
+def test_a_group_that_is_larger_than_a_split_goes_into_train():
+    big = [sentence(f"big{n}", parent="one") for n in range(30)]
+    for seed in range(5):
+        divided = divide([*many(170), *big], {}, Division(seed=seed))
+        assert {f"big{n}" for n in range(30)} <= {*ids(divided)["train"]}
+        assert {split: len(corpus) for split, corpus in divided.splits.items()} == {
+            "train": 160, "validation": 20, "test": 20
+        }  # fmt: skip
+
+
+def test_the_seed_decides_and_the_order_does_not():
+    made = many(60)
+    shuffled = random.Random(0).sample(made, 60)
+    one, other = divide(made, {}, Division(seed=1)), divide(shuffled, {}, Division(seed=1))
+    assert {k: sorted(v) for k, v in ids(one).items()} == {k: sorted(v) for k, v in ids(other).items()}
+    assert ids(one) != ids(divide(made, {}, Division(seed=2)))
+
+
+def test_splits_without_a_share_are_left_out():
+    assert list(divide(many(20), {}, Division(0, 0.2)).splits) == ["train", "test"]
+    assert list(divide(many(20), {}, Division(0, 0)).splits) == ["train"]
+
+
+def test_given_splits_stay_and_the_others_are_divided_among_the_rest():
+    made = many(40)
+    given = {**{str(n): "train" for n in range(10)}, **{str(n): "test" for n in range(10, 20)}}
+    divided = divide(made, given, Division(0.25, 0.25))
+    found = ids(divided)
+    assert found["test"] == [str(n) for n in range(10, 20)]
+    assert {str(n) for n in range(10)} < {*found["train"]}
+    assert (len(found["train"]), len(found["validation"])) == (10 + 15, 5)
+    assert divided.leaks == {}
+
+
+LEAKY = [sentence("a", "the very same"), sentence("b", "The very same"), sentence("c"), sentence("d", parent="c")]
+GIVEN = {"a": "train", "b": "test", "c": "validation"}
+
+
+def test_leaks_between_given_splits_are_refused_and_all_named():
+    with pytest.raises(DataError) as caught:
+        divide(LEAKY, GIVEN, Division())
+    assert [problem.sentence for problem in caught.value.problems] == ["a", "d"]
+    assert "train has this sentence, and test one like it or of one parent with it" in str(caught.value)
+    assert "--leaks drop" in str(caught.value)
+
+
+def test_leaks_may_be_dropped():
+    divided = divide(LEAKY, GIVEN, Division(leaks="drop"))
+    assert ids(divided) == {"validation": ["c"], "test": ["b"]}
+    assert divided.leaks == {("train", "test"): 1, ("train", "validation"): 1}
+    assert divided.dropped == ("a", "d")
+
+
+def test_leaks_may_be_kept():
+    divided = divide(LEAKY, GIVEN, Division(leaks="keep"))
+    assert ids(divided) == {"train": ["a", "d"], "validation": ["c"], "test": ["b"]}
+    assert divided.leaks == {("train", "test"): 1, ("train", "validation"): 1}
+    assert divided.dropped == ()
+
+
+def test_what_belongs_to_train_joins_it():
+    divided = divide([*LEAKY[2:], *many(9)], {"c": "train"}, Division(0.4, 0.4))
+    assert {"c", "d"} <= {*ids(divided)["train"]}
+
+
+def test_equal_sentences_within_a_split_are_no_leak():
+    made = [sentence("a", "same"), sentence("b", "same")]
+    divided = divide(made, dict.fromkeys("ab", "test"), Division())
+    assert ids(divided) == {"test": ["a", "b"]}
+    assert divided.leaks == {}
+
+
+def test_sentences_are_not_changed_and_keep_their_order():
+    made = [replace(s, scores={"x": 1.0}) for s in many(30)]
+    divided = divide(made, {}, Division())
+    for corpus in divided.splits.values():
+        assert [s for s in made if s in corpus] == list(corpus)
+    assert sum(len(corpus) for corpus in divided.splits.values()) == 30
+    assert isinstance(divided.splits["train"], Corpus)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"dev_share": 0.5, "test_share": 0.5}, "leave something for train"),
+        ({"dev_share": -0.1}, "leave something for train"),
+        ({"test_share": float("nan")}, "leave something for train"),
+        ({"leaks": "dorp"}, 'did you mean "drop"'),
+        ({"similarity": 0.0}, "similarity is 0"),
+        ({"similarity": 1.1}, "similarity is 1.1"),
+    ],
+)
+def test_settings_are_checked(settings, message):
+    with pytest.raises(SettingsError, match=message):
+        Division(**settings)
