@@ -15,6 +15,7 @@ from nersery.links import Link, Links
 from nersery.loop import Reject, collect, run
 from nersery.project import (
     DISAGREE,
+    ENTITY_QUALITY,
     FAR_APART,
     NO_WORD,
     OUT_OF_RANGE,
@@ -165,7 +166,8 @@ def test_what_the_target_brings_along():
     source = Sentence(("Ada", "L"), (Entity(0, 1, "PER", 0.7),), id="s3", language="en", comments=("# of the source",))
     outcome = Projection().project(source, target, links("0-0:0.25 1-1:0.25"))
     expected = Sentence(
-        ("A", "L"), (Entity(0, 1, "PER"),), "t7", "de", Origin("project", ("s3",)), {"old": 0.5, QUALITY: 0.25},
+        ("A", "L"), (Entity(0, 1, "PER"),), "t7", "de", Origin("project", ("s3",)),
+        {"old": 0.5, QUALITY: 0.25, ENTITY_QUALITY: 0.25},
         (("x", "y"),), ("# text",),
     )  # fmt: skip
     assert outcome == expected
@@ -333,26 +335,47 @@ def test_what_is_no_punctuation(word: str):
 # --- quality --------------------------------------------------------------------------------------------------------
 
 
+def quality(aligned: str, source: int, target: int, unlinked: float = 0.1) -> float:
+    return alignment_quality(links(aligned), range(source), range(target), unlinked)
+
+
 def test_quality_is_the_geometric_mean_over_the_words_of_both_sides():
-    assert alignment_quality(links("0-0:0.5 1-1:0.8"), 2, 2) == pytest.approx((0.5 * 0.8) ** 0.5)
-    assert alignment_quality(links("0-0:0.5"), 1, 3, unlinked=0.1) == pytest.approx((0.5 * 0.5 * 0.1 * 0.1) ** 0.25)
-    assert alignment_quality((), 3, 4, unlinked=0.2) == pytest.approx(0.2)
-    assert alignment_quality(links("0-0:0.5"), 1, 3, unlinked=1) == pytest.approx(0.5 ** (2 / 4))
+    assert quality("0-0:0.5 1-1:0.8", 2, 2) == pytest.approx((0.5 * 0.8) ** 0.5)
+    assert quality("0-0:0.5", 1, 3) == pytest.approx((0.5 * 0.5 * 0.1 * 0.1) ** 0.25)
+    assert quality("", 3, 4, unlinked=0.2) == pytest.approx(0.2)
+    assert quality("0-0:0.5", 1, 3, unlinked=1) == pytest.approx(0.5 ** (2 / 4))
+
+
+def test_quality_of_some_words():
+    found = alignment_quality(links("0-0:0.1 1-1:0.5 2-1:0.25"), [1, 2], [1])
+    assert found == pytest.approx((0.5 * 0.25 * 0.5) ** (1 / 3))
 
 
 def test_of_several_links_of_a_word_the_best_counts():
-    assert alignment_quality(links("0-0:0.9 0-1:0.3"), 1, 2) == pytest.approx((0.9 * 0.9 * 0.3) ** (1 / 3))
+    assert quality("0-0:0.9 0-1:0.3", 1, 2) == pytest.approx((0.9 * 0.9 * 0.3) ** (1 / 3))
 
 
 def test_quality_of_a_very_long_pair():
-    assert alignment_quality(tuple(Link(n, n, 1e-3) for n in range(3000)), 3000, 3000) == pytest.approx(1e-3)
+    aligned = tuple(Link(n, n, 1e-3) for n in range(3000))
+    assert alignment_quality(aligned, range(3000), range(3000)) == pytest.approx(1e-3)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.floats(1e-9, 1)), max_size=20))
 def test_quality_is_a_number_from_0_to_1(found: list[tuple[int, int, float]]):
     aligned = tuple(sorted(Link(*link) for link in found))
-    assert 0 < alignment_quality(aligned, 6, 6) <= 1
-    assert math.isfinite(alignment_quality(aligned, 6, 6))
+    value = alignment_quality(aligned, range(6), range(6))
+    assert math.isfinite(value)
+    assert 0 < value <= 1
+
+
+def test_scores_of_a_sentence():
+    source = labelled("Ada wrote it", (0, 1, "PER"))
+    sentence = projected(source, "A schrieb es", "0-0:0.5 1-1:0.25 2-2:0.25")
+    assert sentence.scores == {
+        QUALITY: pytest.approx((0.5 * 0.25 * 0.25) ** (1 / 3)),
+        ENTITY_QUALITY: pytest.approx(0.5),
+    }
+    assert ENTITY_QUALITY not in projected(plain("a"), "b", "0-0").scores
 
 
 # --- votes ----------------------------------------------------------------------------------------------------------

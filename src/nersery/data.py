@@ -114,6 +114,15 @@ class Sentence:
         """The same words under other labels."""
         return replace(self, entities=tuple(entities))
 
+    def with_types(self, names: Mapping[str, str]) -> Sentence:
+        """The same sentence with types called otherwise; an empty name leaves the entities of the type out.
+
+        >>> Sentence(("Ada", "saw", "it"), (Entity(0, 1, "PER"), Entity(2, 3, "MISC"))).with_types({"MISC": ""}).labels
+        ((0, 1, 'PER'),)
+        """
+        called = [replace(entity, type=names.get(entity.type, entity.type)) for entity in self.entities]
+        return self.with_entities(entity for entity in called if entity.type)
+
     def with_scores(self, **scores: float) -> Sentence:
         """The same sentence with scores added; one of the same name is replaced."""
         return replace(self, scores={**self.scores, **scores})

@@ -127,21 +127,18 @@ class Projection:
         placed = [
             _placed(entity, span) for entity, span in zip(wanted, found, strict=True) if not isinstance(span, str)
         ]
-        scores = {
-            **target.scores,
-            QUALITY: alignment_quality(links, range(len(source)), range(len(target)), self.unlinked),
-        }
+        scores = {QUALITY: alignment_quality(links, range(len(source)), range(len(target)), self.unlinked)}
         if wanted:
             scores[ENTITY_QUALITY] = alignment_quality(links, _places(wanted), _places(placed), self.unlinked)
         if self.keep_incomplete:
-            scores[PROJECTED] = 1 - len(lost) / len(wanted) if wanted else 1.0
+            scores[PROJECTED] = len(placed) / len(wanted) if wanted else 1.0
         sentence = Sentence(
             target.words,
             tuple(placed),
             id=target.id,
             language=target.language,
             origin=Origin(METHOD, (source.id,)),
-            scores=scores,
+            scores={**target.scores, **scores},
             columns=target.columns,
             comments=(*target.comments, *(_told(source, *pair) for pair in lost)) if lost else target.comments,
         )
@@ -270,7 +267,7 @@ def vote(projections: Sequence[Outcome], voting: Voting = "majority") -> Outcome
         voters[0],
         entities=tuple(sorted(elected)),
         origin=Origin(METHOD, tuple(parent for voter in voters if voter.origin for parent in voter.origin.parents)),
-        scores={name: _mean(voter.scores.get(name, 0.0) for voter in voters) for name in voters[0].scores},
+        scores=_mean_scores(voters),
         comments=tuple(dict.fromkeys(comment for voter in voters for comment in voter.comments)),
     )
     disputed = [label for label in votes if _is_disputed(label, sentence, voters, weights)]
@@ -278,6 +275,15 @@ def vote(projections: Sequence[Outcome], voting: Voting = "majority") -> Outcome
         return sentence
     told = (f"# disputed: {type_} {_named(voters[0].words[start:end], start, end)}" for start, end, type_ in disputed)
     return Reject(DISAGREE, replace(sentence, comments=(*sentence.comments, *told)))
+
+
+def _mean_scores(voters: Sequence[Sentence]) -> dict[str, float]:
+    """The mean of each score over the sentences that have it."""
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for voter in voters:
+        for name, score in voter.scores.items():
+            found[name].append(score)
+    return {name: sum(scores) / len(scores) for name, scores in found.items()}
 
 
 def _is_disputed(

@@ -15,7 +15,7 @@ from torch import Tensor
 from nersery import registry
 from nersery.align.base import Links, Pair
 from nersery.align.embeddings import TOO_LONG, Embeddings
-from nersery.align.extraction import Extraction
+from nersery.align.extraction import Extraction, both_directions
 from nersery.errors import MissingResourceError, SettingsError
 from nersery.lm.load import ModelSource
 from nersery.loop import Reject
@@ -125,6 +125,27 @@ class TestBatches:
         assert [one.align([pair])[0] for pair in many[::9]] == together[::9]
         monkeypatch.setattr("nersery.align.embeddings.PIECES", 50)
         assert one.align(many) == together
+
+    def test_the_shape_of_similarities_follows_from_each_pair_alone(
+        self, tiny_model: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        seen: set[tuple[int, ...]] = set()
+
+        def watched(scores: Tensor, mask: Tensor, normalizer: Any) -> Any:
+            seen.add(tuple(scores.shape))
+            return both_directions(scores, mask, normalizer)
+
+        monkeypatch.setattr("nersery.align.embeddings.both_directions", watched)
+        one, alone = aligner(tiny_model), set()
+        for pair in PAIRS:
+            seen.clear()
+            one.align([pair])
+            assert len(seen) == 1
+            alone |= seen
+        seen.clear()
+        one.align(PAIRS * 3)
+        assert seen == alone
+        assert len(alone) > 3
 
     def test_links_are_sorted_and_each_there_once(self, tiny_model: str) -> None:
         for links in linked(aligner(tiny_model, threshold=0.0).align(PAIRS)):

@@ -419,6 +419,8 @@ class TestExitCodes:
             (2, ["convert", "train.conll", "-"], "not written to standard output"),
             (2, ["convert", "train.conll", "-", "--to", "jsonl"], "not written to standard output"),
             (2, ["convert", "train.conll", "x.conll", "--scheme", "BOI"], "BOI"),
+            (2, ["convert", "train.conll", "x.conll", "--type", "PER"], "expected OLD=NEW"),
+            (2, ["convert", "train.conll", "x.conll", "--type", "PER=A", "--type", "PER=B"], "names a type twice"),
             (2, ["convert", "train.conll", "x.conll", "--separator", "comma"], "Known: tab, space"),
             (2, ["convert", "train.conll", "x.conll", "--to", "xml"], 'no output format "xml"'),
             (2, ["stats", "train.conll", "--encoding", "klingon"], 'no encoding "klingon"'),
@@ -868,3 +870,11 @@ class TestFullDisk:
             for name, content in files(folder).items()
             if name.startswith("whole")
         }
+
+
+@pytest.mark.usefixtures("folder")
+def test_types_are_called_otherwise_or_left_out():
+    assert call("convert", "train.conll", "out.jsonl", "--type", "PER=PERSON", "--type", "LOC=").code == 0
+    for before, after in zip(io.read("train.conll"), io.read("out.jsonl"), strict=True):
+        assert after.words == before.words
+        assert after.labels == tuple((start, end, "PERSON") for start, end, type_ in before.labels if type_ == "PER")

@@ -157,7 +157,7 @@ def test_labels_go_over():
         ("de:1", ((0, 2, "PER"),), "de"),
         ("de:2", (), "de"),
     ]
-    assert sentences[0].scores == {"alignment_quality": pytest.approx(0.5)}
+    assert sentences[0].scores == {"alignment_quality": pytest.approx(0.5), "entity_quality": pytest.approx(0.5)}
     assert sentences[0].origin is not None
     assert (sentences[0].origin.method, sentences[0].origin.parents) == ("project", ("a",))
     lost, empty = sorted(io.read_rejects(Path("out.jsonl.rejects.jsonl")), key=lambda reject: reject.reason)

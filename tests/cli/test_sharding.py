@@ -62,7 +62,7 @@ def test_predict_over_shards(folder: Path, memory: Any, monkeypatch: pytest.Monk
     """With workers in this process, where the tagger is known."""
     from tests.engine.fakes import Inline
 
-    monkeypatch.setattr("nersery.engine.local.LocalEngine", lambda threads: Inline())
+    monkeypatch.setattr("nersery.engine.local.LocalEngine", Inline)
     tagger = Memory()
     tagger.fit(sentences(24))
     tagger.save(folder / "tagger")

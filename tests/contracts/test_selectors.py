@@ -12,6 +12,7 @@ from nersery.lm.causal import Likelihood
 from nersery.select.agreement import Agreement
 from nersery.select.alignment_quality import AlignmentQuality
 from nersery.select.base import Selector, step
+from nersery.select.certainty import Certainty
 from nersery.select.duplicates import Duplicates
 from nersery.select.perplexity import Perplexity
 from nersery.select.self_training import SelfTraining
@@ -20,6 +21,7 @@ from nersery.training import Training
 SELECTORS: dict[str, Callable[[], Selector]] = {
     "agreement": Agreement,
     "alignment_quality": lambda: AlignmentQuality(threshold=0.14, keep=1.0, empty_rate=1.0),
+    "certainty": Certainty,
     "duplicates": Duplicates,
     "perplexity": Perplexity,
     "self_training": lambda: SelfTraining(per_step=2, steps=1),

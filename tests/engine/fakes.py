@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from nersery import Sentence, io
-from nersery.engine.base import Answer, Desk, Message, Orders, Stage, Work, WorkerDiedError
+from nersery.engine.base import Answer, Message, Stage, WorkerDiedError
+from nersery.engine.work import Desk, Orders, Work
 from nersery.errors import MissingResourceError
 from nersery.loop import Outcome, Reject, Step
 from nersery.progress import Progress
@@ -121,7 +122,7 @@ class InlineWorker:
     def __init__(self, orders: bytes) -> None:
         InlineWorker.is_in_this_process = True
         self.orders: Orders[Any, Any] = pickle.loads(orders)
-        self._desk, self._inbox = Desk(orders, 1), deque[bytes]()
+        self._desk, self._inbox = Desk(orders), deque[bytes]()
         self._is_ready = self.stopped = False
         self.most_waiting = 0
 

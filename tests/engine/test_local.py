@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 
 from nersery import Sentence
-from nersery.engine.base import Orders, WorkerDiedError, fair_threads
+from nersery.engine.base import WorkerDiedError
 from nersery.engine.local import LocalEngine
 from nersery.engine.pool import Pool
 from nersery.engine.shards import MANIFEST, ShardJob
+from nersery.engine.work import Orders
 from nersery.loop import Tally
 from tests.engine.fakes import Capitals, expected, rows
 from tests.standins import environment
@@ -31,7 +32,7 @@ def run(folder: Path, sentences: list[Sentence], workers: int, batch_size: int =
     """A job over shards of 25 rows."""
     (folder / "marks").mkdir(parents=True, exist_ok=True)
     orders = Orders(Capitals(str(folder / "marks")))
-    with Pool(LocalEngine(1), orders, workers, print) as pool:
+    with Pool(LocalEngine(), orders, workers, print) as pool:
         return ShardJob(folder / "out", 25, {}).run(sentences, pool.answers, batch_size=batch_size)
 
 
@@ -118,20 +119,13 @@ def start(folder: Path) -> subprocess.Popen[str]:
 
 class TestWorker:
     def test_how_it_ended_is_told(self) -> None:
-        engine = LocalEngine(1)
+        engine = LocalEngine()
         worker = engine.start(pickle.dumps(Orders(Capitals(missing="life"))))
         assert engine.wait([worker], None) == [worker]
         with pytest.raises(WorkerDiedError, match=r"killed by signal 9 \(SIGKILL, as for want of memory\)"):
             worker.receive()
         worker.send(b"nobody takes it")
         worker.stop()
-
-    def test_threads_are_shared_out_unless_the_user_says_how_many(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("os.cpu_count", lambda: 8)
-        monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
-        assert [fair_threads(workers) for workers in (1, 3, 8, 20)] == [8, 2, 1, 1]
-        monkeypatch.setenv("OMP_NUM_THREADS", "3")
-        assert fair_threads(4) == 3
 
 
 if __name__ == "__main__":

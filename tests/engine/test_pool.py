@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from nersery import Sentence
 from nersery.engine import pool as pools
-from nersery.engine.base import FAILED, LONGEST_REASON, Answer, Orders, Stage, Work, reason_of
+from nersery.engine.base import Answer, Stage
 from nersery.engine.pool import JobFailedError, Pool
 from nersery.engine.shards import batches
+from nersery.engine.work import FAILED, LONGEST_REASON, Orders, Work, reason_of
 from nersery.errors import MissingResourceError
 from nersery.loop import Reject, Tally
 from tests.engine.fakes import Capitals, Inline, expected, rows

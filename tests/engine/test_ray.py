@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
-from nersery.engine.base import Orders, Stage
+from nersery.engine.base import Stage
 from nersery.engine.pool import Pool
 from nersery.engine.ray import RayEngine
 from nersery.engine.shards import ShardJob
+from nersery.engine.work import Orders
 from nersery.errors import MissingResourceError, SettingsError
 from nersery.loop import Tally
 from tests.engine.fakes import Capitals, expected, rows
@@ -21,7 +22,7 @@ from tests.standins import environment
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     with pytest.raises(MissingResourceError, match=r'pip install "nersery\[ray\]"'):
-        RayEngine(1, 1)
+        RayEngine(1)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +40,7 @@ def ray() -> Iterator[Any]:
 
 def run(folder: Path, workers: int, stage: Stage[Any, Any] | None = None, **odd: str) -> Tally:
     orders = Orders(stage or Capitals(str(folder)))
-    with Pool(RayEngine(workers, 1, quiet=True), orders, workers, print) as pool:
+    with Pool(RayEngine(workers, quiet=True), orders, workers, print) as pool:
         return ShardJob(folder / "out", 25, {}).run(rows(60, **odd), pool.answers, batch_size=2)
 
 
@@ -61,4 +62,4 @@ def test_errors_of_a_worker_come_back(ray: Any, tmp_path: Path) -> None:
 
 def test_gpus_that_are_not_there_are_refused(ray: Any) -> None:
     with pytest.raises(SettingsError, match="want 4 GPUs together, Ray sees 0 here"):
-        RayEngine(2, 1, gpus=2.0)
+        RayEngine(2, gpus=2.0)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import pickle
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,8 +10,9 @@ import pytest
 
 from nersery import Entity, Sentence, io, registry
 from nersery.augment.base import augment
-from nersery.engine.base import Orders, Stage, Work
+from nersery.engine.base import Stage
 from nersery.engine.stages import Annotate, Augment, Predict, Project
+from nersery.engine.work import Desk, Orders, Work
 from nersery.links import Link
 from nersery.loop import Reject
 from nersery.progress import NO_NOTES
@@ -88,6 +90,17 @@ def test_a_corpus_travels_even_from_standard_input(
     there: io.Source = pickle.loads(pickle.dumps(train))
     assert list(there) == list(train)
     assert there.description == train.description
+
+
+@pytest.mark.parametrize(("asked", "given"), [("", "1"), ("3", "3")])
+def test_a_worker_has_one_thread_unless_the_user_says_otherwise(
+    asked: str, given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", asked)
+    if not asked:
+        monkeypatch.delenv("OMP_NUM_THREADS")
+    Desk(pickle.dumps(Orders(Predict("none"))))
+    assert os.environ["OMP_NUM_THREADS"] == given
 
 
 @dataclass(frozen=True)

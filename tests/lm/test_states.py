@@ -64,6 +64,27 @@ def test_what_stands_beside_a_text_does_not_change_a_bit(tiny_model: str, precis
         assert torch.equal(of_text(encoder, [many[number]], 0), together.values[start : start + len(owners)])
 
 
+def test_the_shape_of_a_pass_follows_from_each_of_its_windows_alone(tiny_model: str) -> None:
+    """A product of matrices rounds differently for other shapes, though not with models as small as this one."""
+    encoder = opened(tiny_model)
+    encoder.states([["Oslo"]])  # the first call also looks whether it can do without the upper layers
+
+    def shapes(texts: list[list[str]]) -> set[tuple[int, ...]]:
+        seen = set()
+        watch = encoder.network.register_forward_pre_hook(
+            lambda module, args, kwargs: seen.add(tuple(kwargs["input_ids"].shape)), with_kwargs=True
+        )
+        encoder.states(texts)
+        watch.remove()
+        return seen
+
+    alone = {length: shapes([["Oslo"] * length]) for length in range(1, 62)}
+    assert {shape[1] for found in alone.values() for shape in found} == {8, 16, 24, 32, 40, 48, 56, 64}
+    assert all(len(found) == 1 for found in alone.values())
+    for many in ([["Oslo"] * length for length in alone], [["Oslo"] * 4] * 300, [["Oslo"] * 5, ["Oslo"]] * 70):
+        assert shapes(many) == {shape for text in many for shape in alone[len(text)]}
+
+
 def test_a_word_that_is_nothing_to_the_tokenizer_has_no_piece(tiny_model: str) -> None:
     states = opened(tiny_model).states([["Ada", "\u200d", "☃"], ["\u200d"]])
     assert states.owners == ((0, 2), ())

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +21,7 @@ def projected(id: str, quality: float, *, entities: bool = True) -> Sentence:
     return Sentence(("Ada", "wrote"), found, id=id, scores={"alignment_quality": quality, "projected": 1.0})
 
 
-def chosen(sentences: list[Sentence], seed: int = 0, **settings: float) -> Result:
+def chosen(sentences: list[Sentence], seed: int = 0, **settings: Any) -> Result:
     return select(Corpus(sentences), AlignmentQuality(**settings), [], training=Training(seed=seed))
 
 
@@ -53,6 +55,19 @@ def test_reasons_and_scores():
     assert [s.scores["alignment_quality"] for s in result.corpus] == [0.9, 0.8]
     assert [s.scores["projected"] for s in result.corpus] == [1.0, 1.0]
     assert {reject.reason for reject in chosen(FIVE, keep=0.2).rejects} == {"not among the best 20%"}
+
+
+@pytest.mark.parametrize(("measure", "id"), [("words", "a"), ("entities", "b"), ("both", "c")])
+def test_which_quality_decides(measure: str, id: str):
+    qualities = {"a": (0.9, 0.1), "b": (0.1, 0.9), "c": (0.7, 0.7)}
+    sentences = [projected(id, words).with_scores(entity_quality=own) for id, (words, own) in qualities.items()]
+    result = chosen(sentences, measure=measure, keep=0.3)
+    assert [s.id for s in result.corpus] == [id]
+    assert {s.id: s.scores["alignment_quality"] for s in result.corpus} == {id: qualities[id][0]}
+    low = chosen(sentences, measure=measure, keep=1.0, threshold=0.2)
+    assert {r.sentence.id for r in low.rejects if r.sentence} == {"words": {"b"}, "entities": {"a"}}.get(
+        measure, {"a", "b"}
+    )
 
 
 def test_a_threshold_alone():

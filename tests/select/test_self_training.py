@@ -180,6 +180,11 @@ class TestTraining:
         assert all(s.labels == ((0, 1, "LOC"),) for s in result.corpus)
         assert all(reject.sentence.labels == () for reject in result.rejects)
 
+    def test_only_sentences_with_entities(self) -> None:
+        mixed = Corpus(s if s.id in ("c1", "c3") else s.with_entities(()) for s in POOL)
+        result = chosen(Scripted([1, 2, 3]), mixed, strategy="all", with_entities=True)
+        assert {s.id for s in result.corpus} == {"c1", "c3"}
+
     def test_settings_that_cannot_work(self) -> None:
         with pytest.raises(SettingsError, match=r"per_step is 1 or more; that examined .*gold_share lies in"):
             SelfTraining(per_step=0, examined=-1, gold_share=1)

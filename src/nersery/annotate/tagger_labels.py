@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from nersery.annotate.base import Annotator
-from nersery.data import Entity, Sentence
+from nersery.data import Sentence
 from nersery.definitions import check_types
 from nersery.errors import NerseryError, SettingsError, did_you_mean
 from nersery.tagger.base import Tagger, load_tagger
@@ -71,9 +71,4 @@ class TaggerLabels(Annotator):
         """
         if self._tagger is None:
             raise NerseryError("tagger_labels has no tagger yet: call fit before annotate")
-        return [sentence.with_entities(self._named(sentence.entities)) for sentence in self._tagger.predict(sentences)]
-
-    def _named(self, entities: Sequence[Entity]) -> list[Entity]:
-        """The entities that are kept, under the names that they get."""
-        named = [replace(entity, type=self.types.get(entity.type, entity.type)) for entity in entities]
-        return [entity for entity in named if entity.type]
+        return [sentence.with_types(self.types) for sentence in self._tagger.predict(sentences)]

@@ -6,6 +6,7 @@ import shlex
 import shutil
 import sys
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -34,10 +35,10 @@ from nersery.cli.options import (
     refuse_same_file,
     report_repairs,
 )
-from nersery.data import Corpus
+from nersery.data import Corpus, Sentence
 from nersery.disk import write_atomic
 from nersery.errors import DataError, Problem, SettingsError, did_you_mean, printable
-from nersery.loop import Tally, rejects_of
+from nersery.loop import Step, Tally, rejects_of
 from nersery.overrides import EXAMPLE_PREFIX
 
 
@@ -145,7 +146,8 @@ def _print_types(rows: list[dict[str, Any]]) -> None:
 
 @app.command(
     epilog="Examples:\n\n  nersery convert train.iob1 train.conll --scheme BIOES\n\n"
-    "  nersery convert broken.conll clean.jsonl --repair lost-prefix --repair bare-dash"
+    "  nersery convert broken.conll clean.jsonl --repair lost-prefix --repair bare-dash\n\n"
+    "  nersery convert test.conll people.jsonl --type PER=PERSON --type MISC="
 )
 @reads_corpora
 def convert(
@@ -154,6 +156,10 @@ def convert(
     to: Annotated[str | None, typer.Option("--to", help="conll, jsonl or text; else by extension.")] = None,
     scheme: Annotated[str, typer.Option(help="Tag scheme of CoNLL output.")] = "IOB2",
     separator: Annotated[str, typer.Option(help="Of CoNLL columns: tab or space.")] = "tab",
+    types: Annotated[
+        list[str] | None,
+        typer.Option("--type", metavar="OLD=NEW", help="Call a type otherwise, or OLD= to leave its entities out."),
+    ] = None,
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -172,14 +178,30 @@ def convert(
     write()  # says what is wrong with the options before anything is read
     corpus = open_corpus(source, reading, quiet=quiet)
     writer = write(columns=corpus.extra_columns)
-    made_by = {"convert": format, "scheme": scheme, "separator": separator, "reading": asdict(reading)}
+    names = _new_names(types or [])
+    made_by = {"convert": format, "types": names, "scheme": scheme, "separator": separator, "reading": asdict(reading)}
     job = file_job(target, {**made_by, "input": content_of(corpus)}, writer)
     job.check_target(overwrite=force)
     corpus.check()
     with Progress("convert", quiet=quiet) as progress:
-        tally = job.run(corpus.outcomes(), list, progress=progress, overwrite=force)
+        tally = job.run(corpus.outcomes(), _renamed(names), progress=progress, overwrite=force)
     report_repairs(corpus, quiet=quiet)
     print_tally(target, tally, as_json=json)
+
+
+def _renamed(names: Mapping[str, str]) -> Step[Sentence]:
+    """The step that calls types otherwise; without names it changes nothing."""
+    return lambda batch: [sentence.with_types(names) for sentence in batch] if names else batch
+
+
+def _new_names(pairs: list[str]) -> dict[str, str]:
+    """What types are to be called, from ``OLD=NEW``."""
+    names = dict(pair.partition("=")[::2] for pair in pairs)
+    if wrong := [pair for pair in pairs if "=" not in pair or not pair.partition("=")[0]]:
+        raise SettingsError(f'--type is "{wrong[0]}", expected OLD=NEW, e.g. PER=PERSON, or MISC= to leave them out')
+    if len(names) < len(pairs):
+        raise SettingsError("--type names a type twice: give each one new name")
+    return names
 
 
 @app.command(

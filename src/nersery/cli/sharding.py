@@ -18,8 +18,9 @@ from nersery.errors import SettingsError, did_you_mean
 from nersery.loop import BATCH_SIZE, Tally
 
 if TYPE_CHECKING:
-    from nersery.engine.base import Engine, Orders, Stage
+    from nersery.engine.base import Engine, Stage
     from nersery.engine.shards import ShardJob
+    from nersery.engine.work import Orders
 
 ENGINES = ("local", "ray")
 _PANEL = "Many rows"
@@ -35,7 +36,7 @@ _SHARDING: dict[str, Any] = {
         ),
     ],
     "workers": Annotated[
-        int, typer.Option(min=1, help="Processes that share the work; with --shards.", rich_help_panel=_PANEL)
+        int, typer.Option(min=1, help="Processes that share the work, of one thread each.", rich_help_panel=_PANEL)
     ],
     "engine": Annotated[
         str,
@@ -77,14 +78,12 @@ class Sharding:
 
     def start(self, *, quiet: bool) -> Engine[Any]:
         """The engine."""
-        from nersery.engine.base import fair_threads
         from nersery.engine.local import LocalEngine
         from nersery.engine.ray import RayEngine
 
-        threads = fair_threads(self.workers)
         if self.engine == "ray":
-            return RayEngine(self.workers, threads, self.gpus, quiet=quiet)
-        return LocalEngine(threads)
+            return RayEngine(self.workers, self.gpus, quiet=quiet)
+        return LocalEngine()
 
 
 shares_work = with_options("sharding", _SHARDING, _DEFAULTS, Sharding)
@@ -157,8 +156,8 @@ class StageJob:
             )
 
     def _into_shards(self, rows: int) -> Tally:
-        from nersery.engine.base import Orders
         from nersery.engine.shards import ShardJob
+        from nersery.engine.work import Orders
 
         format = self._format()
         job = ShardJob(self.target, rows, {"nersery": __version__, **self.made_by}, format)

@@ -12,25 +12,21 @@ from multiprocessing.context import SpawnContext
 from queue import SimpleQueue
 from threading import Thread
 
-from nersery.engine.base import Desk, Failure, Message, WorkerDiedError
+from nersery.engine.base import Failure, Message, WorkerDiedError
+from nersery.engine.work import Desk
 
 SECONDS_TO_END = 10.0
 
 
 class LocalEngine:
-    """Starts processes; a script that uses it needs ``if __name__ == "__main__":``, since each imports it.
+    """Starts processes; a script that uses it needs ``if __name__ == "__main__":``, since each imports it."""
 
-    Args:
-        threads: How many threads the libraries of a worker may use.
-    """
-
-    def __init__(self, threads: int) -> None:
-        self._threads = threads
+    def __init__(self) -> None:
         self._context = multiprocessing.get_context("spawn")
 
     def start(self, orders: bytes) -> LocalWorker:
         """A new process; see `nersery.engine.base.Engine`."""
-        return LocalWorker(self._context, orders, self._threads)
+        return LocalWorker(self._context, orders)
 
     def wait(self, workers: Sequence[LocalWorker], seconds: float | None) -> list[LocalWorker]:
         """Those who have said something or died."""
@@ -45,9 +41,9 @@ class LocalEngine:
 class LocalWorker:
     """A process at the other end of a pipe."""
 
-    def __init__(self, context: SpawnContext, orders: bytes, threads: int) -> None:
+    def __init__(self, context: SpawnContext, orders: bytes) -> None:
         self.connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, orders, threads), daemon=True)
+        self._process = context.Process(target=_serve, args=(theirs, orders), daemon=True)
         self._process.start()
         theirs.close()
 
@@ -89,12 +85,12 @@ def _ending(code: int | None) -> str:
     return f"killed by signal {-code} ({name}{memory})"
 
 
-def _serve(connection: Connection, orders: bytes, threads: int) -> None:
+def _serve(connection: Connection, orders: bytes) -> None:
     """What a worker does: answer batches until the pipe ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the process that started it too, and that ends it
     inbox: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_take, args=(connection, inbox), daemon=True).start()
-    desk = Desk(orders, threads)
+    desk = Desk(orders)
     ready = desk.prepare()
     connection.send(ready)
     while not isinstance(ready, Failure):

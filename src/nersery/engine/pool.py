@@ -14,7 +14,8 @@ from types import TracebackType
 from typing import Any, Generic
 
 from nersery import io
-from nersery.engine.base import FAILED, Answer, AnyWorker, Engine, Failure, Item, Orders, Ready, Row, WorkerDiedError
+from nersery.engine.base import Answer, AnyWorker, Engine, Failure, Item, Ready, Row, WorkerDiedError
+from nersery.engine.work import FAILED, Orders
 from nersery.errors import NerseryError, printable
 from nersery.loop import Reject, Tally
 

@@ -11,7 +11,8 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Any
 
-from nersery.engine.base import Desk, Message, WorkerDiedError
+from nersery.engine.base import Message, WorkerDiedError
+from nersery.engine.work import Desk
 from nersery.errors import MissingResourceError, SettingsError
 
 LOCAL = "local"
@@ -22,7 +23,6 @@ class RayEngine:
 
     Args:
         workers: How many there will be at a time.
-        threads: How many threads the libraries of a worker may use.
         gpus: GPUs of each worker, perhaps a part of one.
         quiet: Whether what the workers print is dropped.
 
@@ -31,8 +31,8 @@ class RayEngine:
         SettingsError: When this machine has not so many GPUs.
     """
 
-    def __init__(self, workers: int, threads: int, gpus: float = 0.0, *, quiet: bool = False) -> None:
-        self._ray, self._threads = _ray(), threads
+    def __init__(self, workers: int, gpus: float = 0.0, *, quiet: bool = False) -> None:
+        self._ray = _ray()
         self._is_ours = not self._ray.is_initialized()
         if self._is_ours:
             _start(self._ray, workers, quiet=quiet)
@@ -49,7 +49,7 @@ class RayEngine:
 
     def start(self, orders: bytes) -> RayWorker:
         """A new actor; see `nersery.engine.base.Engine`."""
-        return RayWorker(self._ray, self._actor.remote(orders, self._threads))
+        return RayWorker(self._ray, self._actor.remote(orders))
 
     def wait(self, workers: Sequence[RayWorker], seconds: float | None) -> list[RayWorker]:
         """Those who have said something or died."""
@@ -86,8 +86,8 @@ def _start(ray: Any, workers: int, *, quiet: bool) -> None:
 class _Actor:
     """The process of a worker."""
 
-    def __init__(self, orders: bytes, threads: int) -> None:
-        self._desk = Desk(orders, threads)
+    def __init__(self, orders: bytes) -> None:
+        self._desk = Desk(orders)
 
     def prepare(self) -> Message:
         return self._desk.prepare()

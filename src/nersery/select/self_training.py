@@ -71,6 +71,8 @@ class SelfTraining(Selector):
         examined: Judge only so many candidates at each step, drawn anew; None judges all.
         relabel: The tagger of each step labels the candidates anew, and ``per_step`` times the step's number of them
             are drawn anew too: for candidates from a tagger, whose labels improve with it.
+        with_entities: Only sentences that bear an entity join. What a tagger is surest of is that there is none, and of
+            text about things with names that is mostly wrong.
         gold_share: Repeat gold sentences until they are this share of the training data, in [0, 1).
         warm_start: Each tagger goes on from the weights of the one before, and is not trained from scratch.
         tagger: Settings of the tagger to train, its ``method`` among them; empty takes the run's, or the default.
@@ -92,6 +94,7 @@ class SelfTraining(Selector):
     passes: int = 10
     examined: int | None = None
     relabel: bool = False
+    with_entities: bool = False
     gold_share: float = 0.0
     warm_start: bool = False
     tagger: dict[str, Any] = field(default_factory=dict)
@@ -186,6 +189,8 @@ class SelfTraining(Selector):
             rest = [s for s in rest if s.id in examined]
         if self.relabel:
             rest = tagger.predict(rest)
+        if self.with_entities:
+            rest = [s for s in rest if s.entities]
         judged = [
             s.with_scores(certainty=sum(shares) / len(shares))
             for s, shares in zip(rest, tagger.certainty(rest, passes=self.passes, seed=seed), strict=True)

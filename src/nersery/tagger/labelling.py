@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -71,9 +72,11 @@ def emissions(
     """
     flat = [(number, window) for number, several in enumerate(windows) for window in several]
     parts: list[dict[int, Tensor]] = [{} for _ in windows]
-    for part in _forward_passes([window for _, window in flat], passes):
+    rows = partial(_rows, passes=passes)
+    for part in by_length([window for _, window in flat], rows, LENGTH_MULTIPLE):
         members = [flat[place] for place in part]
-        scores = score([window for _, window in members], _rows(members[0][1], passes)).float().cpu()
+        length = max(len(window.pieces) for _, window in members)
+        scores = score([window for _, window in members], rows(length + -length % LENGTH_MULTIPLE)).float().cpu()
         for row, (number, window) in enumerate(members):
             start, end = window.core
             parts[number][start] = scores[:, row, start - window.start : end - window.start].transpose(0, 1)
@@ -82,16 +85,8 @@ def emissions(
     return [torch.cat([part[start] for start in sorted(part)]) for part in parts]
 
 
-def _forward_passes(windows: Sequence[Window], passes: int) -> Iterator[list[int]]:
-    """The places of the windows that are read at once."""
-    for group in by_length(windows, lambda _: max(1, len(windows)), LENGTH_MULTIPLE):
-        rows = _rows(windows[group[0]], passes)
-        yield from (group[start : start + rows] for start in range(0, len(group), rows))
-
-
-def _rows(window: Window, passes: int) -> int:
+def _rows(length: int, passes: int) -> int:
     """How many windows are read at once, by their padded length alone, so that all passes over one have one shape."""
-    length = len(window.pieces) + -len(window.pieces) % LENGTH_MULTIPLE
     return max(1, min(ROWS, MOST_PIECES // (length * passes)))
 
 

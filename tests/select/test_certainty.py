@@ -1,0 +1,51 @@
+import pytest
+
+from nersery import Corpus, Entity, Sentence
+from nersery.errors import NerseryError, SettingsError
+from nersery.select.base import select
+from nersery.select.certainty import Certainty
+from nersery.training import Training
+
+GOLD = [Sentence(("Ada", "won"), (Entity(0, 1, "PER"),), id="gold")]
+NEW = Corpus([Sentence(("Ada", "lost"), id="a~1"), Sentence(("Oslo", "is", "far", "away"), id="b~1")])
+
+
+class Unsure:
+    """Surer of a word, the longer it is."""
+
+    def __init__(self):
+        self.asked = []
+
+    def certainty(self, sentences, *, passes, seed):
+        self.asked.append((passes, seed))
+        return [tuple(min(1.0, len(word) / 4) for word in s.words) for s in sentences]
+
+
+def test_the_score_is_the_mean_over_words():
+    tagger = Unsure()
+    result = select(NEW, Certainty(threshold=0.85, passes=3), GOLD, training=Training(seed=7, tagger=lambda: tagger))
+    assert [s.scores for s in result.corpus] == [{"certainty": 0.875}]
+    assert [(r.reason, r.sentence.scores) for r in result.rejects] == [("certainty < 0.85", {"certainty": 0.8125})]
+    assert tagger.asked == [(3, 7)]
+
+
+def test_a_real_tagger_of_a_folder_is_asked(tmp_path, monkeypatch):
+    from nersery.tagger.bilstm_crf import BiLSTMCRF
+
+    tagger = BiLSTMCRF(steps=20, word_size=8, spelling_size=8, hidden_size=8, dropout=0.2)
+    tagger.fit(GOLD)
+    tagger.save(tmp_path / "tagger")
+    selector = Certainty(tagger=str(tmp_path / "tagger"), passes=4)
+    selector.fit(GOLD, training=Training(seed=5))
+    assert selector.score(NEW) == [sum(words) / len(words) for words in tagger.certainty(NEW, passes=4, seed=5)]
+
+
+@pytest.mark.parametrize("settings", [{"threshold": 1.1}, {"threshold": -0.1}, {"passes": 0}], ids=str)
+def test_settings_that_cannot_work_are_refused(settings):
+    with pytest.raises(SettingsError, match=next(iter(settings))):
+        Certainty(**settings)
+
+
+def test_there_is_no_score_before_fit():
+    with pytest.raises(NerseryError, match="before fit"):
+        Certainty().score(GOLD)
