@@ -1,16 +1,19 @@
 """What shards and workers cost and give: rows a second, and memory that does not grow with the input.
 
-Run ``python benchmarks/engine.py [ROWS]`` (200,000 by default). The aim: several workers are faster than one process,
-Ray is at most 10 % slower than local workers, and the peak of memory is flat. The step is mention replacement, one of
-the quickest there are, so the engine's own work weighs as much as it ever can: a model's batch takes a hundred times
-as long. Speeds are those between the first answer and the last, so that the start of workers and of Ray stands apart;
-the best of three.
+Run ``python benchmarks/engine.py [ROWS] [RUNS]`` (200,000 rows, the best of three runs). The aim: several workers are
+faster than one process, Ray costs at most 10 % more than local workers, and the peak of memory is flat. The step is
+mention replacement, one of the quickest there are, so the engine's own work weighs as much as it ever can: a model's
+batch takes a hundred times as long. All figures are of the time between the first answer and the last, so that the start
+of workers and of Ray stands apart. The processors' time, of all processes together, says what the same job costs where
+other jobs run beside it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -36,26 +39,41 @@ RUNS = 3
 ENGINES = ("one process", "local 1", "local 2", *(("ray 2",) if importlib.util.find_spec("ray") else ()))
 
 
+def processor_seconds() -> float:
+    """What this process and all under it have used."""
+    parents: dict[int, int] = {}
+    used: dict[int, float] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has ended meanwhile
+            fields = path.read_text().rpartition(")")[2].split()
+            parents[int(path.parent.name)] = int(fields[1])
+            used[int(path.parent.name)] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+    ours, before = {os.getpid()}, 0
+    while len(ours) > before:
+        before = len(ours)
+        ours |= {process for process, parent in parents.items() if parent in ours}
+    return sum(used[process] for process in ours)
+
+
 class Clock:
-    """When the first answer came, and when all was done."""
+    """What the time was, of the day and of the processors, when the first answer came."""
 
     def __init__(self) -> None:
         self.started = self.first = time.monotonic()
+        self.used = 0.0
 
     def watched(self, made: Iterable[Any]) -> Iterator[Any]:
         """The same, with the time of the first noted."""
         for number, each in enumerate(made):
             if number == 0:
-                self.first = time.monotonic()
+                self.first, self.used = time.monotonic(), processor_seconds()
             yield each
 
     def figures(self, rows: int) -> dict[str, float]:
-        """Rows a second, seconds until the first answer, and peaks of memory in MiB."""
-        seconds = time.monotonic() - self.first
-        own, others = (
-            resource.getrusage(who).ru_maxrss / 1024 for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
-        )
-        return {"speed": rows / seconds, "start": self.first - self.started, "own": own, "worker": others}
+        """Rows a second, seconds until the first answer, microseconds of processors a row, peak memory in MiB."""
+        seconds, used = time.monotonic() - self.first, processor_seconds() - self.used
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        return {"speed": rows / seconds, "start": self.first - self.started, "cost": 1e6 * used / rows, "peak": peak}
 
 
 def carry_out(engine: str, rows: Path, gold: Path, target: Path) -> dict[str, float]:
@@ -77,8 +95,7 @@ def carry_out(engine: str, rows: Path, gold: Path, target: Path) -> dict[str, fl
             yield from clock.watched(pool.answers(batches))
 
         ShardJob(target, SHARD, {}).run(corpus.outcomes(), answers)
-        figures = clock.figures(count)
-    return {**figures, "worker": clock.figures(count)["worker"]}  # only of workers that have ended is that known
+        return clock.figures(count)
 
 
 def in_a_process(engine: str, rows: Path, folder: Path, number: int) -> dict[str, float]:
@@ -91,27 +108,23 @@ def in_a_process(engine: str, rows: Path, folder: Path, number: int) -> dict[str
 
 
 def main() -> None:
-    if len(sys.argv) > 2:
+    if len(sys.argv) > 3:
         engine, *paths = sys.argv[1:]
         print(json.dumps(carry_out(engine, *map(Path, paths))))
         return
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
+    count, repeats = map(int, (*sys.argv[1:], *(ROWS, RUNS)[len(sys.argv) - 1 :]))
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         small, large = folder / "small.jsonl", folder / "large.jsonl"
         for path, size in ((folder / "gold.jsonl", GOLD), (small, count // 10), (large, count)):
             io.write(sentences(size), path)
-        head = f"{'peak MiB of ' + format(count // 10, ','):>20} {'of ' + format(count, ','):>12}"
-        print(f"{'':12} {'rows/s':>10} {'start, s':>9} {head} {'a worker':>9}")
+        print(f"{'':12} {'rows/s':>9} {'µs a row':>9} {'start, s':>9}  peak MiB of {count // 10:,} and {count:,} rows")
         for engine in ENGINES:
-            peak = in_a_process(engine, small, folder, 0)["own"]
-            runs = [in_a_process(engine, large, folder, number) for number in range(RUNS)]
-            best = max(runs, key=lambda run: run["speed"])
-            print(
-                f"{engine:12} {best['speed']:10,.0f} {best['start']:9.1f} {peak:20.0f} {best['own']:12.0f} "
-                f"{best['worker']:9.0f}",
-                flush=True,
-            )
+            peak = in_a_process(engine, small, folder, 0)["peak"]
+            runs = [in_a_process(engine, large, folder, number) for number in range(repeats)]
+            speed, cost = max(run["speed"] for run in runs), min(run["cost"] for run in runs)
+            start, largest = min(run["start"] for run in runs), max(run["peak"] for run in runs)
+            print(f"{engine:12} {speed:9,.0f} {cost:9.1f} {start:9.1f}  {peak:.0f} and {largest:.0f}", flush=True)
 
 
 if __name__ == "__main__":

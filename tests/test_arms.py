@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nersery import Sentence, io
+from nersery import Entity, Sentence, io, registry
+from nersery.annotate.base import Annotator
 from nersery.errors import DataError, SettingsError
 from nersery.recipe import load
 from nersery.runs import Run
@@ -32,6 +36,17 @@ name = "balanced"
 join = ["teacher"]
 gold_share = 0.75
 """
+
+
+@dataclass
+class Capitals(Annotator):
+    """Every word with a capital is a person."""
+
+    def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        return [
+            s.with_entities(Entity(at, at + 1, "PER") for at, word in enumerate(s.words) if word[0].isupper())
+            for s in sentences
+        ]
 
 
 @pytest.fixture
@@ -82,6 +97,18 @@ class TestRuns:
         assert arms["all"]["generation"]["read"] == arms["all"]["selection"][0]["read"] == len(pool)
         history = json.loads(Path("run/seed-0/all/1-self_training.history.json").read_text())
         assert history["steps"][0]["sentences"] == 16
+
+    def test_raw_text_that_is_labelled_again_bears_the_later_labels(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        recipe = Path("recipe.toml")
+        there = registry.entry_points
+        point = EntryPoint("capitals", f"{__name__}:Capitals", "nersery.annotate")
+        monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == point.group else there(group))
+        registry._entry_points.cache_clear()
+        again = '[[augment]]\nname = "student"\non = "teacher"\nmethod = "capitals"\n'
+        recipe.write_text(recipe.read_text("utf-8") + again, "utf-8")
+        arms = execute()
+        assert arms["student"]["train_sentences"] == [16 + 30]
+        assert {s.origin.method for s in kept("student") if s.origin} == {"capitals"}
 
     def test_without_gold(self) -> None:
         arms = execute()

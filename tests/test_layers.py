@@ -27,7 +27,7 @@ LAYERS = [
     {"splits"},
     {"arms"},
     {"recipe"},
-    {"inputs"},
+    {"inputs", "identity"},
     {"results"},
     {"runs"},
     {"cli"},

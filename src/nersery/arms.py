@@ -51,7 +51,8 @@ class Arm:
         method: An augmentation method or an annotator; None for the baseline, and where other arms are joined.
         on: An arm above this one, what it kept is to this arm as gold: the method learns from it, starts from it,
             and the tagger is trained on it too. Empty: gold sentences alone.
-        join: Arms above this one; what they kept is what this arm selects from, in place of a method's work.
+        join: Arms above this one; what they kept is what this arm selects from, in place of a method's work. Raw text
+            that several have labelled bears the labels of the last.
         copies: New sentences to try for each sentence that the method starts from.
         select: Which of them to keep, one selector after another.
         gold_copies: How often each gold sentence stands in the training data; 0 trains on the others alone.

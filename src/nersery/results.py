@@ -63,12 +63,9 @@ def _command(run: Run) -> str:
 
 def _empty_notes(recipe: Recipe, arms: Sequence[Mapping[str, Any]]) -> list[str]:
     """Which arms had nothing of their own to train on, so that they say nothing about their method."""
-    kept: dict[str, list[int]] = {"": [0] * len(recipe.seeds)}
     notes = []
     for settings, arm in list(zip(recipe.arms, arms, strict=True))[1:]:
-        kept[arm["name"]] = arm["kept_sentences"]
-        own = zip(recipe.seeds, kept[arm["name"]], kept[settings.on], strict=True)
-        seeds = [str(seed) for seed, all_kept, before in own if all_kept == before]
+        seeds = [str(seed) for seed, own in zip(recipe.seeds, arm["kept_sentences"], strict=True) if not own]
         if seeds:
             same = settings.on or "gold only"
             notes.append(f"{arm['name']}: nothing was kept, so this is {same} (seed {', '.join(seeds)})")

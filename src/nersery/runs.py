@@ -38,6 +38,7 @@ from nersery.disk import content_hash, differences, locked, paths_in, write_atom
 from nersery.errors import SettingsError
 from nersery.evaluate.report import write_report
 from nersery.evaluate.scores import score, score_languages
+from nersery.identity import comparable, hashes, without_additions
 from nersery.inputs import read_inputs
 from nersery.loop import FileJob, Step
 from nersery.overrides import SPLITS
@@ -133,7 +134,7 @@ class Run:
         return {
             "nersery": nersery.__version__,
             "recipe": recipe.as_dict(),
-            "inputs": {split: _hashes(recipe, split) for split in SPLITS if recipe.data.files(split)},
+            "inputs": {split: hashes(recipe, split) for split in SPLITS if recipe.data.files(split)},
             "files": {path: content_hash(path) for path in sorted(paths)},
         }
 
@@ -148,11 +149,11 @@ class Run:
             return
         try:
             there = json.loads(record.read_text("utf-8"))
-            old = _comparable({key: there[key] for key in identity})
+            old = comparable({key: there[key] for key in identity})
         except (ValueError, LookupError, TypeError):
             raise SettingsError(f"{record} was not written by this version. Choose another folder (--out)") from None
-        new = _comparable(json.loads(json.dumps(identity)))
-        if difference := differences(old, _without_additions(new, old)):
+        new = comparable(json.loads(json.dumps(identity)))
+        if difference := differences(old, without_additions(new, old)):
             raise SettingsError(
                 f"{self.folder} holds a run with other settings:\n{difference}\n"
                 "Choose another folder (--out), or repeat the settings to go on with this one"
@@ -172,7 +173,8 @@ class Run:
     def _run_arm(self, seed: int, arm: Arm) -> None:
         gold = self.sampled(seed)[0]
         kept = self._kept(seed, arm, gold)
-        if not arm.is_baseline and len(kept) == len(self._kept_before(seed, arm, gold)):
+        own = len(self._own(seed, arm, gold))
+        if not own and not arm.is_baseline:
             self._say(f"note: {arm.name}, seed {seed}: nothing was kept, so this is {arm.on or 'gold only'}")
         train = _weighed(arm, gold, kept)
         io.write([*(gold if arm.gold_copies else ()), *kept], self.path(seed, arm, "train.jsonl"))
@@ -180,7 +182,7 @@ class Run:
         result: dict[str, Any] = {
             "scores": self._scores(self._predict(seed, arm, tagger)),
             "train_sentences": len(train),
-            "kept_sentences": len(kept),
+            "kept_sentences": own,
             "training": {"seed": seed, **history},
         }
         _write_json(self.path(seed, arm, "result.json"), result)
@@ -221,12 +223,19 @@ class Run:
         return next(other for other in self.recipe.arms if other.makes_the_same_as(arm))
 
     def _kept(self, seed: int, arm: Arm, gold: Corpus) -> list[Sentence]:
-        """All new sentences that an arm adds to gold, those of the arm it goes on from before its own."""
+        """All new sentences that an arm adds to gold, those of the arm it goes on from before its own.
+
+        Raw text that both have labelled is there once, with the labels of the later one.
+        """
+        before, own = self._kept_before(seed, arm, gold), self._own(seed, arm, gold)
+        return list({sentence.id: sentence for sentence in (*before, *own)}.values())
+
+    def _own(self, seed: int, arm: Arm, gold: Corpus) -> Sequence[Sentence]:
+        """What the arm itself has made and kept."""
         if arm.is_baseline:
             return []
-        before = self._kept_before(seed, arm, gold)
-        start = Corpus([*gold, *before])
-        return [*before, *self._select(seed, arm, start, self._generate(seed, arm, start))]
+        start = Corpus([*gold, *self._kept_before(seed, arm, gold)])
+        return self._select(seed, arm, start, self._generate(seed, arm, start))
 
     def _kept_before(self, seed: int, arm: Arm, gold: Corpus) -> list[Sentence]:
         """The part of them that the arm goes on from."""
@@ -345,32 +354,6 @@ def _weighed(arm: Arm, gold: Corpus, kept: Sequence[Sentence]) -> list[Sentence]
 def _method(settings: MethodSettings) -> Augmenter | Annotator:
     method: Augmenter | Annotator = registry.create(settings.kind, settings.method, settings.settings)
     return method
-
-
-def _hashes(recipe: Recipe, split: str) -> str | dict[str, str]:
-    """The hash of a split's file, or of each language's."""
-    hashes = {file.language: content_hash(recipe.path(file.name)) for file in recipe.data.files(split)}
-    return hashes if recipe.data.has_languages(split) else hashes[""]
-
-
-def _comparable(identity: dict[str, Any]) -> dict[str, Any]:
-    """The identity with its arms by name, so that a difference says which arm it is in."""
-    recipe = identity["recipe"]
-    return {**identity, "recipe": {**recipe, "arms": {arm["name"]: arm for arm in recipe["arms"]}}}
-
-
-def _without_additions(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
-    """A comparable identity less what it merely adds to an older one: seeds, arms, words about itself."""
-    there, recipe = old["recipe"], dict(new["recipe"])
-    if set(there["seeds"]) <= set(recipe["seeds"]):
-        recipe["seeds"] = there["seeds"]
-    recipe["arms"] = {name: arm for name, arm in recipe["arms"].items() if name in there["arms"]}
-    for key in ("description", "keep_taggers", "evaluate"):
-        recipe[key] = there[key]
-    for split in SPLITS:  # a file is the same by its content, wherever it lies
-        recipe["data"] = {**recipe["data"], split: there["data"][split]}
-    files = {name: digest for name, digest in new["files"].items() if name in old["files"]}
-    return {**new, "recipe": recipe, "files": files}
 
 
 def _unfinished(path: Path) -> Path:

@@ -215,8 +215,8 @@ class TestWhatIsLearnt:
     def test_pairs_that_are_too_long_are_counted_and_not_learnt_from(
         self, bilingual: str, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        long = Pair(PAIRS[0].source * 7, PAIRS[0].target * 7)
-        just_short = Pair(PAIRS[0].source * 6, PAIRS[0].target * 6)
+        source, target = PAIRS[0].source * 6, PAIRS[0].target * 6
+        just_short, long = (Pair(source + source[:more], target) for more in (1, 2))
         odd = [long, Pair((), PAIRS[0].target), Pair(PAIRS[0].source, ())]
         found = [opened(bilingual), opened(bilingual)]
         for encoder, pairs in zip(found, ([just_short], [just_short, *odd]), strict=True):

@@ -102,7 +102,9 @@ def select(
     source: Source,
     target: Target,
     method: Annotated[str, typer.Option(help="`nersery list select` names them.")],
-    gold: Annotated[str, typer.Option(help="The labelled sentences that the new ones were made from.")],
+    gold: Annotated[
+        str | None, typer.Option(help="The labelled sentences that the new ones were made from, or stand beside.")
+    ] = None,
     held_out: Annotated[list[str] | None, typer.Option(help="Dev and test files, against leaks.")] = None,
     dev: Annotated[str | None, typer.Option(help="Labelled sentences to stop a training by (self_training).")] = None,
     seed: Seed = 0,
@@ -120,18 +122,19 @@ def select(
     from nersery.select.base import step
     from nersery.training import Training
 
-    others = [*(held_out or []), *([dev] if dev else [])]
-    refuse_same_file(target, source, gold, *others)
+    parents, others = ([gold] if gold else []), [*(held_out or []), *([dev] if dev else [])]
+    refuse_same_file(target, source, *parents, *others)
     chosen = settings_of(settings or [])
     if threshold is not None:
         chosen["threshold"] = threshold
     selector = registry.create("select", method, chosen)
-    candidates, parents, *away = (open_corpus(name, reading, quiet=quiet) for name in (source, gold, *others))
+    candidates = open_corpus(source, reading, quiet=quiet)
+    known, away = ([open_corpus(name, reading, quiet=quiet) for name in names] for names in (parents, others))
     job = file_job(
         target,
         {
-            "select": method, "settings": chosen, "files": files_in(chosen), "seed": seed, "dev": bool(dev),
-            "inputs": content_of(candidates, parents, *away), "reading": asdict(reading),
+            "select": method, "settings": chosen, "files": files_in(chosen), "seed": seed,
+            "gold": bool(gold), "dev": bool(dev), "inputs": content_of(candidates, *known, *away), "reading": asdict(reading),
         },
     )  # fmt: skip
     job.check_target(overwrite=force)
@@ -140,12 +143,12 @@ def select(
     candidates.check()
     with Progress(f"{method}: learn", quiet=quiet) as progress:
         given = Training(list(away[-1]) if dev else (), seed, progress, training)
-        away_from = [sentence for corpus in away for sentence in corpus]
-        resumed(partial(_prepare, selector, list(parents), away_from, candidates, given), training, force=force)
+        learnt, avoided = ([sentence for corpus in part for sentence in corpus] for part in (known, away))
+        resumed(partial(_prepare, selector, learnt, avoided, candidates, given), training, force=force)
     with Progress(method, quiet=quiet) as progress:
         tally = job.run(candidates.outcomes(), step(selector), progress=progress, overwrite=force)
     shutil.rmtree(training, ignore_errors=True)
-    report_repairs(candidates, parents, *away, quiet=quiet)
+    report_repairs(candidates, *known, *away, quiet=quiet)
     print_tally(target, tally, as_json=json)
 
 

@@ -91,13 +91,10 @@ shares_work = with_options("sharding", _SHARDING, _DEFAULTS, Sharding)
 
 
 class Rows(Protocol):
-    """What a stage is carried out on, as a rule an `io.Source`; each call of either reads it anew."""
-
-    def check(self) -> None:
-        """Refuse what cannot be read to its end."""
+    """What a stage is carried out on, as a rule an `io.Source`."""
 
     def outcomes(self) -> Iterable[Any]:
-        """The rows, and what was rejected as they were read."""
+        """The rows, read anew with each call, and what was rejected as they were read."""
 
 
 @dataclass(frozen=True)
@@ -143,10 +140,10 @@ class StageJob:
         job.check_target(overwrite=self.force)
         check_training(self.training)
         method = self.stage.load()
-        self.rows.check()
+        total = _count(self.stage.items(self.rows.outcomes()))
         with Progress(f"{self.label}: learn", quiet=self.quiet) as progress:
             step = resumed(partial(self.stage.fit, method, self.training, progress), self.training, force=self.force)
-        with Progress(self.label, quiet=self.quiet) as progress:
+        with Progress(self.label, total, quiet=self.quiet) as progress:
             return job.run(
                 self.stage.items(self.rows.outcomes()),
                 step,
@@ -163,9 +160,9 @@ class StageJob:
         job = ShardJob(self.target, rows, {"nersery": __version__, **self.made_by}, format)
         job.check_target(overwrite=self.force)
         check_training(self.training)
-        self.rows.check()
+        total = _count(self.rows.outcomes())
         orders = Orders(self.stage, self.batch_size, self.training, label=f"{self.label}: learn", quiet=self.quiet)
-        return resumed(partial(self._run_shards, job, orders), self.training, force=self.force)
+        return resumed(partial(self._run_shards, job, orders, total), self.training, force=self.force)
 
     def _format(self) -> str:
         """That of the shards, by the name of the folder."""
@@ -175,13 +172,13 @@ class StageJob:
             raise SettingsError(f"{self.target}: shards cannot be {format}, expected {' or '.join(known)}")
         return format or own
 
-    def _run_shards(self, job: ShardJob, orders: Orders[Any, Any]) -> Tally:
+    def _run_shards(self, job: ShardJob, orders: Orders[Any, Any], total: int) -> Tally:
         from nersery.engine.pool import Pool
         from nersery.progress import Progress
 
         engine = self.sharding.start(quiet=self.quiet)
         with (
-            Progress(self.label, quiet=self.quiet) as progress,
+            Progress(self.label, total, quiet=self.quiet) as progress,
             Pool(engine, orders, self.sharding.workers, self._say) as pool,
         ):
             return job.run(
@@ -195,3 +192,8 @@ class StageJob:
     def _say(self, text: str) -> None:
         if not self.quiet:
             print(f"note: {text}", file=sys.stderr, flush=True)
+
+
+def _count(items: Iterable[Any]) -> int:
+    """How many there are; reading them all says what is wrong with them before any work is done."""
+    return sum(1 for _ in items)

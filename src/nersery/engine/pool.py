@@ -22,7 +22,7 @@ from nersery.loop import Reject, Tally
 TRIES = 2
 """How many workers may die of a batch before it is halved, and of a row before it is rejected."""
 MOST_BAD_STARTS = 3
-"""How many workers may die before they are ready."""
+"""How many workers in a row may die before they are ready."""
 MOST_DEATHS = 100
 MOST_FAILED = 1000
 """So many deaths, or rows that fail, in one call speak of a broken method or machine, not of a few odd rows."""
@@ -146,7 +146,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
             if isinstance(message, Failure):
                 raise message.error
             if isinstance(message, Ready):
-                hand.is_ready = True
+                hand.is_ready, self._bad_starts = True, 0
                 self._orders = replace(self._orders, is_first=False)
             else:
                 hand.pieces.popleft().answer = message
@@ -159,7 +159,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
             self._bad_starts += 1
             if self._bad_starts == MOST_BAD_STARTS:
                 raise JobFailedError(
-                    f"{MOST_BAD_STARTS} workers died before they were ready, the last one: {reason}. With less to do "
+                    f"{MOST_BAD_STARTS} workers in a row died before they were ready, the last one: {reason}. With less to do "
                     "at once (fewer workers, a smaller model) there is more memory for each"
                 )
             self._say(f"a worker died before it was ready: {reason}; another one takes its place")

@@ -17,7 +17,7 @@ from nersery.errors import NerseryError, SettingsError
 from nersery.registry import create
 from nersery.rng import item_rng
 from nersery.select.base import Selector
-from nersery.tagger.base import Tagger, labels_hash, load_tagger, strict_f1, training_record
+from nersery.tagger.base import Tagger, labels_hash, load_tagger, require_labels, strict_f1, training_record
 from nersery.tagger.gold import gold_tagger
 from nersery.training import NO_TRAINING, Training, copies_for_share
 
@@ -131,7 +131,12 @@ class SelfTraining(Selector):
         self._gold, self._training, self._course = list(gold), training, []
 
     def survey(self, candidates: Iterable[Sentence]) -> None:
-        """Train step by step; with a folder, a call after a kill goes on at the step that was not finished."""
+        """Train step by step; with a folder, a call after a kill goes on at the step that was not finished.
+
+        Raises:
+            DataError: When there are no labelled gold sentences.
+        """
+        require_labels(self._gold)
         pool = Corpus(candidates)
         self._known = frozenset(pool.by_id)
         folder = self._training.folder

@@ -31,8 +31,8 @@ from nersery.tagger.recurrent import RecurrentNetwork, Sizes
 from nersery.tagger.tagset import OutputScheme, TagSet
 from nersery.tagger.words import GivenVectors, Lexicon, WordTable
 
-LEAST_STEPS = 600
-LEAST_EPOCHS = 20
+LEAST_STEPS = 800
+LEAST_EPOCHS = 8
 """Without ``steps`` and ``epochs``, training takes as long as both of these ask for."""
 SPELLED = 128
 """Words that are spelled in one forward pass; always so many, for the same bits whatever stands beside a word."""
@@ -51,7 +51,7 @@ class BiLSTMCRF(Tagger):
         most_vectors: How many vectors of the file are kept, from its beginning, where the frequent words are; those of
             training words are kept wherever they stand.
         scheme: The tags inside the model, IOB2 or BIOES.
-        steps: Batches to train for; when neither steps nor epochs are given 600, or 20 epochs if that is more.
+        steps: Batches to train for; when neither steps nor epochs are given 800, or eight epochs if that is more.
         epochs: Passes over the training data, instead of steps.
         evaluate_every: Steps between two looks at dev; None looks after each epoch, but at most ten times when
             ``steps`` is given.

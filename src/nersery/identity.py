@@ -1,0 +1,35 @@
+"""What a run's folder belongs to: two recipes on the same files, and whether one merely adds to the other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nersery.disk import content_hash
+from nersery.overrides import SPLITS
+from nersery.recipe import Recipe
+
+
+def hashes(recipe: Recipe, split: str) -> str | dict[str, str]:
+    """The hash of a split's file, or of each language's."""
+    hashes = {file.language: content_hash(recipe.path(file.name)) for file in recipe.data.files(split)}
+    return hashes if recipe.data.has_languages(split) else hashes[""]
+
+
+def comparable(identity: dict[str, Any]) -> dict[str, Any]:
+    """The identity with its arms by name, so that a difference says which arm it is in."""
+    recipe = identity["recipe"]
+    return {**identity, "recipe": {**recipe, "arms": {arm["name"]: arm for arm in recipe["arms"]}}}
+
+
+def without_additions(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
+    """A comparable identity less what it merely adds to an older one: seeds, arms, words about itself."""
+    there, recipe = old["recipe"], dict(new["recipe"])
+    if set(there["seeds"]) <= set(recipe["seeds"]):
+        recipe["seeds"] = there["seeds"]
+    recipe["arms"] = {name: arm for name, arm in recipe["arms"].items() if name in there["arms"]}
+    for key in ("description", "keep_taggers", "evaluate"):
+        recipe[key] = there[key]
+    for split in SPLITS:  # a file is the same by its content, wherever it lies
+        recipe["data"] = {**recipe["data"], split: there["data"][split]}
+    files = {name: digest for name, digest in new["files"].items() if name in old["files"]}
+    return {**new, "recipe": recipe, "files": files}
