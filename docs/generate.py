@@ -58,7 +58,14 @@ KINDS: Mapping[str, tuple[str, str]] = {
     ),
     "annotate": (
         "Annotation",
-        "Label raw text: [`nersery annotate`](commands.md#nersery-annotate).",
+        "Label raw text. In a recipe: `[[augment]]` with `method = …`, and the text as `raw` in `[data]`; alone: "
+        "[`nersery annotate`](commands.md#nersery-annotate).",
+    ),
+    "align": (
+        "Alignment",
+        "Say which words of a sentence and of its translation belong together: "
+        "[`nersery align`](commands.md#nersery-align), or the setting `aligner` of "
+        "[projected_labels](#projected_labels).",
     ),
     "select": (
         "Selection",

@@ -13,6 +13,7 @@ import pytest
 
 from nersery import Entity, Sentence, io, registry
 from nersery.annotate.base import Annotator
+from nersery.annotate.tagger_labels import TaggerLabels
 from nersery.errors import DataError, SettingsError
 from nersery.recipe import load
 from nersery.runs import Run
@@ -109,6 +110,25 @@ class TestRuns:
         arms = execute()
         assert arms["student"]["train_sentences"] == [16 + 30]
         assert {s.origin.method for s in kept("student") if s.origin} == {"capitals"}
+
+    def test_labels_that_depend_on_no_seed_are_made_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        calls: list[int] = []
+
+        def annotate(self: TaggerLabels, sentences: Sequence[Sentence]) -> list[Sentence]:
+            calls.append(len(sentences))
+            return [s.with_entities([Entity(0, 1, "PER")]) for s in sentences]
+
+        monkeypatch.setattr(TaggerLabels, "annotate", annotate)
+        execute("seeds=[0, 1]")
+        assert len(calls) == 2, "once for each seed, for arms with the same method share it"
+        monkeypatch.setattr(TaggerLabels, "learns", False)
+        calls.clear()
+        Run(load("recipe.toml", ["seeds=[0, 1]"]), Path("other"), quiet=True).execute()
+        assert len(calls) == 1
+        assert (
+            Path("other/seed-1/teacher/generated.jsonl").read_bytes()
+            == Path("other/seed-0/teacher/generated.jsonl").read_bytes()
+        )
 
     def test_without_gold(self) -> None:
         arms = execute()

@@ -73,6 +73,14 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
         shutil.rmtree(old, ignore_errors=True)
 
 
+def copy_atomic(file: Path, target: Path) -> None:
+    """Copy a file, if there is one, so that under its new name it is whole or not there."""
+    if file.exists():
+        temporary = target.with_name(target.name + ".tmp")
+        shutil.copyfile(file, temporary)
+        os.replace(temporary, target)
+
+
 class _Absent:
     def __repr__(self) -> str:
         return "nothing"

@@ -34,13 +34,13 @@ from nersery.arms import GOLD, Arm, MethodSettings
 from nersery.augment.base import Augmenter, tasks
 from nersery.augment.base import step as augment_step
 from nersery.data import Corpus, Sentence
-from nersery.disk import content_hash, differences, locked, paths_in, write_atomic
+from nersery.disk import content_hash, copy_atomic, differences, locked, paths_in, write_atomic
 from nersery.errors import SettingsError
 from nersery.evaluate.report import write_report
 from nersery.evaluate.scores import score, score_languages
 from nersery.identity import comparable, hashes, without_additions
 from nersery.inputs import read_inputs
-from nersery.loop import FileJob, Step
+from nersery.loop import FileJob, Step, rejects_of
 from nersery.overrides import SPLITS
 from nersery.progress import Progress
 from nersery.recipe import Recipe
@@ -244,12 +244,25 @@ class Run:
     def _generate(self, seed: int, arm: Arm, start: Corpus) -> Corpus:
         path = self.path(seed, self.generation_arm(arm), "generated.jsonl")
         training = path.with_name("generated.training")
-        if _is_missing(path):
+        if _is_missing(path) and not self._is_taken_over(path, seed, arm):
             items, step = self._stage(seed, arm, start, training)
             with self._progress(seed, arm, "generate", len(items)) as progress:
                 self._job(path, seed, arm).run(items, step, progress=progress)
         _remove(training)  # here, for a kill may have left it behind
         return io.read(path)
+
+    def _is_taken_over(self, path: Path, seed: int, arm: Arm) -> bool:
+        """Whether an earlier seed has made the same, for labels that depend on no seed; its files are then copied."""
+        method = _method(arm.method) if arm.labels_raw_text and arm.method else None
+        if not isinstance(method, Annotator) or method.learns:
+            return False
+        others = [self.path(other, self.generation_arm(arm), path.name) for other in self.recipe.seeds if other != seed]
+        made = next((other for other in others if other.exists()), None)
+        if made is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            copy_atomic(rejects_of(made), rejects_of(path))
+            copy_atomic(made, path)  # last, for it tells that all is there
+        return made is not None
 
     def _stage(self, seed: int, arm: Arm, start: Corpus, folder: Path) -> tuple[Sequence[Any], Step[Any]]:
         """What the arm's method starts from, and what it does with that once it has learnt."""

@@ -21,6 +21,11 @@ class Annotator(ABC):
     and rejects belong to the loop, and the labels of a sentence must not depend on its batch.
     """
 
+    @property
+    def learns(self) -> bool:
+        """Whether the labels depend on gold sentences or the seed; those that do not are made once for all seeds."""
+        return True
+
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:  # noqa: B027 - not all learn
         """Learn from gold sentences, of which there may be none; called once, before anything is labelled."""
 

@@ -131,8 +131,8 @@ class ProjectedLabels(Annotator):
                 Problem(
                     f"{len(found):,} sentences here, and {len(others):,} that they should be translations of", name
                 ),
-                fix="give one for each, in the same order and without empty lines; `nersery align` says where two files "
-                "run apart",
+                fix="give one for each, in the same order and without empty lines; `nersery align` says where the "
+                "files run apart",
             )
         ids = [sentence.id for sentence in others]
         return Corpus(found.by_id[id] for id in ids) if {*ids} == {*found.by_id} else found

@@ -84,6 +84,11 @@ class QaPrompting(Annotator):
         check_types(self.definitions, "definitions")
         check_types(self.types or (), "types")
 
+    @property
+    def learns(self) -> bool:
+        """Whether the types come from gold; see `Annotator.learns`."""
+        return self.types is None
+
     def check(self) -> None:
         """Open the model; see `Annotator.check`."""
         self._opened()

@@ -134,7 +134,8 @@ def select(
         target,
         {
             "select": method, "settings": chosen, "files": files_in(chosen), "seed": seed,
-            "gold": bool(gold), "dev": bool(dev), "inputs": content_of(candidates, *known, *away), "reading": asdict(reading),
+            "gold": bool(gold), "dev": bool(dev), "reading": asdict(reading),
+            "inputs": content_of(candidates, *known, *away),
         },
     )  # fmt: skip
     job.check_target(overwrite=force)

@@ -26,7 +26,9 @@ from nersery.recipe import LARGEST_SEED, MOST_SAMPLES, shipped
 T = TypeVar("T")
 
 Target = Annotated[Path, typer.Argument(help="The file to write: .jsonl, .conll or .txt.", metavar="OUTPUT")]
-Source = Annotated[str, typer.Argument(help="A corpus: a file, a folder of files, or - for standard input.", metavar="INPUT")]
+Source = Annotated[
+    str, typer.Argument(help="A corpus: a file, a folder of files, or - for standard input.", metavar="INPUT")
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

@@ -28,8 +28,8 @@ _REPORT: Mapping[str, Any] = {
 _ARM: Mapping[str, Any] = {
     "name": "", "method": None, "select": (), "settings": {}, "precision": None, "recall": None, "f1": None,
     "per_type": {}, "per_language": {}, "train_sentences": (), "new_entities": (), "diversity": {},
-    "errors": {},
-    "training": (), "self_training": (), "generation": None, "selection": (), "against_gold": None, "examples": (), "reject_examples": (),
+    "errors": {}, "training": (), "self_training": (), "generation": None, "selection": (), "against_gold": None,
+    "examples": (), "reject_examples": (),
 }  # fmt: skip
 _STAGE: Mapping[str, Any] = {"method": "", "read": 0, "written": 0, "rejected": 0, "reasons": {}}
 _MISTAKE: Mapping[str, Any] = {
