@@ -878,3 +878,28 @@ def test_types_are_called_otherwise_or_left_out():
     for before, after in zip(io.read("train.conll"), io.read("out.jsonl"), strict=True):
         assert after.words == before.words
         assert after.labels == tuple((start, end, "PERSON") for start, end, type_ in before.labels if type_ == "PER")
+
+
+@pytest.mark.usefixtures("folder")
+class TestSentencesThatAreMissing:
+    @pytest.fixture(autouse=True)
+    def _some(self, folder: Path):
+        io.write(list(io.read("test.conll"))[:6], "some.jsonl")
+
+    def f1(self, *options: str):
+        result = call("evaluate", "test.conll", "some.jsonl", "--json", *options)
+        assert result.code == 0, result.err
+        assert "6 of 12 gold sentences are not in some.jsonl" in result.err
+        return json.loads(result.out)["micro"]
+
+    def test_they_are_refused(self):
+        assert call("evaluate", "test.conll", "some.jsonl").code == 3
+
+    def test_they_are_left_out(self):
+        assert self.f1("--missing", "leave-out")["f1"] == 1
+
+    def test_they_count_as_missed(self):
+        micro = self.f1("--missing", "missed")
+        assert micro["precision"] == 1
+        assert micro["gold"] == sum(len(s.entities) for s in io.read("test.conll"))
+        assert micro["recall"] < 1

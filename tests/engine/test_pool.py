@@ -163,7 +163,9 @@ class TestWorkersThatDie:
             run(rows(9, at0="kill"))
 
     def test_too_many_that_are_never_ready_stop_the_job(self) -> None:
-        with pytest.raises(JobFailedError, match="3 workers in a row died before they were ready, the last one: killed"):
+        with pytest.raises(
+            JobFailedError, match="3 workers in a row died before they were ready, the last one: killed"
+        ):
             run(rows(9), stage=Capitals(missing="life"))
 
 

@@ -1,4 +1,14 @@
 """Methods that say which words of a sentence and of its translation belong together, one a file."""
 
-HELPERS = ("extraction", "fine_tuning", "matching")
+HELPERS = (
+    "extraction",
+    "fine_tuning",
+    "hmm",
+    "learning",
+    "lexicon",
+    "likeness",
+    "matching",
+    "stems",
+    "symmetrize",
+)
 """Modules in this folder that are no methods."""

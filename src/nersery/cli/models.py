@@ -7,7 +7,7 @@ import sys
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
@@ -156,6 +156,9 @@ def predict(
     print_tally(target, tally, as_json=json)
 
 
+Missing = Literal["refuse", "leave-out", "missed"]
+
+
 @app.command(
     epilog="Examples:\n\n  nersery evaluate test.conll predicted.jsonl\n\n"
     "  nersery evaluate test.conll better.jsonl --against baseline.jsonl --json\n\n"
@@ -166,6 +169,13 @@ def evaluate(
     gold: Annotated[str, typer.Argument(help="Labelled by hand.", metavar="GOLD")],
     predicted: Annotated[str, typer.Argument(help="The same sentences, labelled by a tagger.", metavar="PREDICTED")],
     against: Annotated[Optional[str], typer.Option(help="Another tagger's labels, to test the difference.")] = None,  # noqa: UP045
+    missing: Annotated[
+        Missing,
+        typer.Option(
+            help="What of gold sentences that the other file has not: refuse; leave them out, and say how many; or "
+            "count all their entities as missed."
+        ),
+    ] = "refuse",
     errors: Annotated[bool, typer.Option("--errors", help="Show what is wrong by kind, with examples.")] = False,
     samples: Samples = 10_000,
     seed: Seed = 0,
@@ -179,9 +189,15 @@ def evaluate(
     from nersery.evaluate.significance import paired_bootstrap
 
     truth = Corpus(io.open_corpus(input_path(gold), reading))
-    guesses = read_relabelled(truth, predicted, reading)
-    scores = score(truth, guesses)
-    result: dict[str, Any] = scores.as_dict()
+    if missing != "refuse":
+        found = Corpus(io.open_corpus(input_path(predicted), reading)).by_id
+        absent = [sentence for sentence in truth if sentence.id not in found]
+        print(f"note: {len(absent)} of {len(truth)} gold sentences are not in {predicted}", file=sys.stderr)
+        truth = Corpus(sentence for sentence in truth if missing == "missed" or sentence.id in found)
+        guesses = Corpus(found.get(sentence.id, sentence.with_entities(())) for sentence in truth)
+    else:
+        guesses = read_relabelled(truth, predicted, reading)
+    result: dict[str, Any] = score(truth, guesses).as_dict()
     if against is not None:
         other = read_relabelled(truth, against, reading)
         test = paired_bootstrap(

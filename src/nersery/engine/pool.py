@@ -159,8 +159,8 @@ class Pool(Generic[AnyWorker, Row, Item]):
             self._bad_starts += 1
             if self._bad_starts == MOST_BAD_STARTS:
                 raise JobFailedError(
-                    f"{MOST_BAD_STARTS} workers in a row died before they were ready, the last one: {reason}. With less to do "
-                    "at once (fewer workers, a smaller model) there is more memory for each"
+                    f"{MOST_BAD_STARTS} workers in a row died before they were ready, the last one: {reason}. If that "
+                    "was for want of memory, take fewer workers or a smaller model"
                 )
             self._say(f"a worker died before it was ready: {reason}; another one takes its place")
             return

@@ -16,6 +16,13 @@ from nersery.engine.work import Desk
 from nersery.errors import MissingResourceError, SettingsError
 
 LOCAL = "local"
+SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # nothing is sent anywhere
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # workers without GPUs of their own share what is there, as local ones
+    "RAY_max_direct_call_object_size": "4000000",  # batches and answers travel with their calls, at a third of the cost
+    "RAY_task_rpc_inlined_bytes_limit": "8000000",
+}
+"""For a Ray that is started here, unless the user has others."""
 
 
 class RayEngine:
@@ -77,8 +84,8 @@ def _address() -> str:
 
 def _start(ray: Any, workers: int, *, quiet: bool) -> None:
     """Join the cluster that the user names, or start one with room for all workers."""
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # nothing is sent anywhere
-    os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    for name, value in SETTINGS.items():
+        os.environ.setdefault(name, value)
     room = {"num_cpus": max(workers, os.cpu_count() or 1)} if _address() == LOCAL else {}
     ray.init(address=_address(), include_dashboard=False, logging_level="error", log_to_driver=not quiet, **room)
 

@@ -102,7 +102,7 @@ class BiLSTMCRF(Tagger):
     optimizer: Optimizer = "adamw"
     weight_decay: float = 0.01
     clip: float = 5.0
-    dropout: float = 0.5
+    dropout: float = 0.3
     word_dropout: float = 0.05
     word_size: int = 100
     character_size: int = 30

@@ -1,0 +1,90 @@
+"""A hidden Markov model of translation: each word comes from a word of the other sentence, near the last one's."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.floating]
+
+FURTHEST = 64
+"""In words; all longer jumps are as probable as this one."""
+FLATNESS = 0.05
+"""The share of the jumps' probability that is spread evenly over all of them."""
+_TINY = 1e-30
+
+
+class Posteriors(NamedTuple):
+    """What the model finds out about some sentences.
+
+    Args:
+        links: For each word the probability that it comes from each word of the other sentence; the rest, up to 1, is
+            that it comes from none. Shape: (words, sentences, origins).
+        jumps: How often each jump was taken. Shape: (2 * FURTHEST + 1).
+    """
+
+    links: Array
+    jumps: NDArray[np.float64]
+
+
+def first_jumps() -> NDArray[np.float64]:
+    """Probabilities of jumps before anything is learnt: the next word is the likeliest. Shape: (2 * FURTHEST + 1)."""
+    return normalized(np.exp(-0.3 * np.abs(np.arange(-FURTHEST, FURTHEST + 1) - 1.0)) + 1e-3)
+
+
+def normalized(jumps: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The counts of jumps as probabilities, all of them above 0. Shape: (2 * FURTHEST + 1)."""
+    total = jumps.sum()
+    return (1 - FLATNESS) * jumps / total + FLATNESS / len(jumps) if total else np.full(len(jumps), 1 / len(jumps))
+
+
+def posteriors(emissions: Array, nothing: Array, jumps: NDArray[np.float64], lengths: NDArray[np.int64]) -> Posteriors:
+    """Forward and backward over all sentences at once.
+
+    A word that comes from none leaves the place from which the next one jumps as it was (Och and Ney, 2003).
+
+    Args:
+        emissions: Probability of each word, given the one that it comes from; 0 at padding.
+            Shape: (words, sentences, origins).
+        nothing: Probability of each word, given that it comes from none; 1 at padding. Shape: (words, sentences).
+        jumps: Probabilities. Shape: (2 * FURTHEST + 1).
+        lengths: How many origins there are, 1 or more. Shape: (sentences).
+    """
+    words, _, origins = emissions.shape
+    kind = emissions.dtype
+    distances = _distances(origins)
+    leap = jumps.astype(kind)[distances]
+    back = np.ascontiguousarray(leap.T)
+    real = (np.arange(origins) < lengths[:, None]).astype(kind)
+    weight = real / np.maximum(real @ back, _TINY)
+    empty = nothing[:, :, None]
+    linked, reached, future, arrivals = (np.empty_like(emissions) for _ in range(4))
+    scales = np.empty((*nothing.shape, 1), kind)
+    before = real / lengths[:, None].astype(kind)
+    for word in range(words):
+        start = before if word == 0 else (before * weight) @ leap
+        np.multiply(start, emissions[word], out=linked[word])
+        now = np.multiply(before, empty[word], out=reached[word])
+        now += linked[word]
+        scales[word] = np.maximum(now.sum(1, keepdims=True), _TINY)
+        now /= scales[word]
+        before = now
+    future[-1:] = 1
+    for word in range(words - 1, 0, -1):
+        arrival = np.multiply(emissions[word], future[word], out=arrivals[word])
+        arrival /= scales[word]
+        np.multiply(arrival @ back, weight, out=future[word - 1])
+        future[word - 1] += future[word] * (empty[word] / scales[word])
+    linked *= future
+    linked /= scales
+    departures = (reached[:-1] * weight).reshape(-1, origins)
+    taken = leap * (departures.T @ arrivals[1:].reshape(-1, origins))
+    return Posteriors(linked, np.bincount(distances.ravel(), taken.ravel(), len(jumps)))
+
+
+def _distances(origins: int) -> NDArray[np.int64]:
+    """The number of the jump from each place to each other one. Shape: (origins, origins)."""
+    places = np.arange(origins)
+    return np.clip(places - places[:, None], -FURTHEST, FURTHEST) + FURTHEST

@@ -1,0 +1,168 @@
+"""How alike two words look, across scripts: numbers, punctuation, names and words of one origin."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from rapidfuzz.distance import Levenshtein
+from rapidfuzz.process import cpdist
+
+Rows = NDArray[np.int64]
+
+WORD, NUMBER, PUNCTUATION = range(3)
+SHORTEST_SKELETON = 3
+"""In consonants; between scripts, shorter words look alike by chance."""
+
+_VOWELS = frozenset("aeiouy")
+_NAME = re.compile(
+    r"(?:LETTER|SYLLABLE|CHARACTER|SIGN)(?: (?:SMALL|CAPITAL|SHORT|FARSI|INDEPENDENT|VOWEL|FINAL|SIGN))* ([A-Z]+)"
+)
+_LATIN_NAME = re.compile(r"LETTER (?:\w+ )*?([A-Z]{1,2})\b")
+_NASALS = frozenset({"anusvara", "candrabindu"})
+_SILENT = frozenset({"virama", "nukta", "visarga", "pulli", "soft", "hard"})
+_SAME_SOUND = str.maketrans("cqzwxj", "kksvky")
+_MARKS = {
+    **dict.fromkeys("।॥。．…", "."),
+    **dict.fromkeys("،、，", ","),
+    **dict.fromkeys("？؟", "?"),
+    **dict.fromkeys("！", "!"),
+    **dict.fromkeys("；؛", ";"),
+    **dict.fromkeys("：", ":"),
+    **dict.fromkeys("'`´", '"'),
+}
+_KINDS_OF_MARKS = {"Pi": '"', "Pf": '"', "Ps": "(", "Pe": ")", "Pd": "-"}
+
+
+def romanized(word: str) -> str:
+    """A word in the letters a to z, roughly, by what Unicode calls its characters; ideographs give nothing.
+
+    >>> [romanized(word) for word in ("Москва", "Łódź", "トランプ", "서울")]
+    ['moskavea', 'lodz', 'toranpu', 'seoul']
+    """
+    return "".join(map(_letters, unicodedata.normalize("NFC", word.casefold())))
+
+
+@lru_cache(4096)
+def _letters(character: str) -> str:
+    if character.isascii():
+        return character if character.isalpha() else ""
+    name = unicodedata.name(character, "")
+    if name.startswith("LATIN"):
+        found = _LATIN_NAME.search(name)
+        return found[1].lower() if found else ""
+    found = _NAME.search(name)
+    sound = found[1].lower() if found else ""
+    if name.startswith("HANGUL"):
+        return sound
+    if sound in _NASALS:
+        return "n"
+    if sound in _SILENT:
+        return ""
+    if name.startswith("CYRILLIC") and len(sound) == 2 and sound[1] not in _VOWELS:  # "EF", "EL", "ER"
+        sound = sound[1]
+    consonants = len(sound) - len(sound.lstrip("bcdfghjklmnpqrstvwxz"))
+    return sound[: consonants + 1] if consonants else sound[:1]
+
+
+def skeleton(roman: str) -> str:
+    """The consonants of a word in the letters a to z, those of about one sound as one; of vowels only a first one.
+
+    >>> skeleton("philadelphia"), skeleton("filadelfiya")
+    ('fldlf', 'fldlf')
+    """
+    found = ""
+    for number, letter in enumerate(roman.replace("ph", "f").replace("sch", "s").translate(_SAME_SOUND)):
+        if letter in _VOWELS:
+            found += "" if number else "a"
+        elif (letter != "h" or not number) and found[-1:] != letter:
+            found += letter
+    return found
+
+
+def kind(word: str) -> int:
+    """Whether a word is a number, punctuation (all without letters), or else a word."""
+    if any(character.isdigit() for character in word):
+        return NUMBER
+    is_word = any(unicodedata.category(character)[0] in "LM" for character in word)
+    return WORD if is_word else PUNCTUATION
+
+
+def essence(word: str) -> str:
+    """What is the same in a number or a mark of any script: the digits, or what the mark is for.
+
+    >>> essence("१,०००"), essence("1.000"), essence("।"), essence("«")
+    ('1000', '1000', '.', '"')
+    """
+    if kind(word) == NUMBER:
+        return "".join(str(unicodedata.digit(character)) for character in word if character.isdigit())
+    if kind(word) == PUNCTUATION:
+        first = word[:1]
+        return _MARKS.get(first) or _KINDS_OF_MARKS.get(unicodedata.category(first)) or first if word else ""
+    return word.casefold()
+
+
+def _script(word: str) -> str:
+    return next((unicodedata.name(letter, "").split(" ")[0] for letter in word if letter.isalpha()), "")
+
+
+@dataclass
+class Looks:
+    """What is to know of the looks of words, gathered once a word; two words are then compared by their rows."""
+
+    _rows: dict[str, int] = field(default_factory=dict)
+    _codes: dict[str, int] = field(default_factory=dict)
+    _facts: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+    _roman: list[str] = field(default_factory=list)
+    _skeletons: list[str] = field(default_factory=list)
+    _table: Rows = field(default_factory=lambda: np.zeros((0, 5), np.int64))
+
+    def rows(self, words: Sequence[str]) -> Rows:
+        """The row of each word."""
+        return np.array([self._rows[word] if word in self._rows else self._add(word) for word in words], np.int64)
+
+    def _add(self, word: str) -> int:
+        row = self._rows[word] = len(self._rows)
+        roman = romanized(word)
+        bones = skeleton(roman)
+        first = ord(bones[0]) if bones else 0
+        self._facts.append((kind(word), self._code(essence(word)), self._code(_script(word)), first, len(bones)))
+        self._roman.append(roman)
+        self._skeletons.append(bones)
+        return row
+
+    def _code(self, text: str) -> int:
+        return self._codes.setdefault(text, len(self._codes))
+
+    def likeness(self, left: Rows, right: Rows) -> NDArray[np.float64]:
+        """How alike the words of each pair of rows are, in [0, 1].
+
+        Equal numbers, marks for the same purpose and equal words have 1. Words of one script have what their edit
+        distance says, words of two what that of their consonants says; an edit distance of half the letters or more
+        is 0, and so is the likeness of words that begin with different sounds.
+        """
+        if len(self._table) < len(self._facts):
+            self._table = np.array(self._facts)
+        kinds, essences, scripts, firsts, lengths = self._table.T
+        alike = (kinds[left] == kinds[right]) & (essences[left] == essences[right])
+        found = alike.astype(np.float64)
+        close = ~alike & (kinds[left] == WORD) & (kinds[right] == WORD)
+        close &= (firsts[left] == firsts[right]) & (firsts[left] > 0)
+        close &= (lengths[left] <= 2 * lengths[right]) & (lengths[right] <= 2 * lengths[left])
+        same = close & (scripts[left] == scripts[right])
+        other = close & ~same & (np.minimum(lengths[left], lengths[right]) >= SHORTEST_SKELETON)
+        for chosen, texts in ((same, self._roman), (other, self._skeletons)):
+            places = np.flatnonzero(chosen)
+            if len(places):
+                found[places] = _closeness([texts[row] for row in left[places]], [texts[row] for row in right[places]])
+        return found
+
+
+def _closeness(left: Sequence[str], right: Sequence[str]) -> NDArray[np.float64]:
+    similarity = cpdist(left, right, scorer=Levenshtein.normalized_similarity, dtype=np.float64)
+    return np.clip(2 * similarity - 1, 0, 1)

@@ -1,0 +1,90 @@
+"""Words as the statistical aligner counts them: in lower case, and only their first letters."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+UNKNOWN = -1
+"""The number of a stem that the vocabulary does not have."""
+_VIRAMA = 9
+"""The combining class of the sign that ties a consonant to the next one."""
+_JOINERS = "\u200c\u200d"
+
+Numbers = NDArray[np.int64]
+
+
+def stem(word: str, lower: bool = True, prefix: int = 4) -> str:
+    """A word without what tells its forms apart.
+
+    What is cut off begins with a letter of its own: neither vowel signs and other marks nor a consonant that hangs on
+    the one before it are parted from what they belong to. Words with digits stay whole.
+
+    Args:
+        lower: Whether case and variants of one character are levelled, as by Unicode's NFKC.
+        prefix: How many code points are kept at least; 0 keeps all.
+
+    >>> stem("Länder"), stem("1,000.50"), stem("विश्वविद्यालय")
+    ('länd', '1,000.50', 'विश्व')
+    """
+    if lower:
+        word = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
+    if not prefix or len(word) <= prefix or any(character.isdigit() for character in word):
+        return word
+    end = prefix
+    while end < len(word) and _hangs_on(word[end - 1], word[end]):
+        end += 1
+    return word[:end]
+
+
+def _hangs_on(before: str, character: str) -> bool:
+    return (
+        unicodedata.category(character)[0] == "M"
+        or character in _JOINERS
+        or before in _JOINERS
+        or unicodedata.combining(before) == _VIRAMA
+    )
+
+
+@dataclass
+class Vocabulary:
+    """The stems of one language, by number.
+
+    Args:
+        lower: As for `stem`.
+        prefix: As for `stem`.
+    """
+
+    lower: bool = True
+    prefix: int = 4
+    stems: dict[str, int] = field(default_factory=dict)
+    _known: dict[str, str] = field(default_factory=dict, repr=False)
+
+    def __len__(self) -> int:
+        """The number of stems."""
+        return len(self.stems)
+
+    def grow(self, sentences: Iterable[Sequence[str]]) -> list[Numbers]:
+        """The numbers of the words' stems; those that were not there are added."""
+        return [
+            np.array([self.stems.setdefault(self._stem(word), len(self.stems)) for word in words], np.int64)
+            for words in sentences
+        ]
+
+    def look_up(self, words: Sequence[str]) -> Numbers:
+        """The numbers of the words' stems, `UNKNOWN` where there is none."""
+        return np.array([self.stems.get(self._stem(word), UNKNOWN) for word in words], np.int64)
+
+    def forget_words(self) -> None:
+        """Drop what was remembered of words, so that no stream of text fills the memory."""
+        self._known.clear()
+
+    def _stem(self, word: str) -> str:
+        found = self._known.get(word)
+        if found is None:
+            found = self._known[word] = stem(word, self.lower, self.prefix)
+        return found

@@ -1,0 +1,78 @@
+"""One set of links out of two: of the links found from source to target, and of those found the other way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Literal
+
+Point = tuple[int, int]
+"""A place in the source and a place in the target."""
+Points = set[Point]
+Heuristic = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
+
+NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
+
+
+def symmetrize(forward: Collection[Point], backward: Collection[Point], heuristic: Heuristic) -> Points:
+    """The links on which both directions agree, and as many of the others as the heuristic adds.
+
+    - ``intersection``: none.
+    - ``union``: all.
+    - ``grow-diag``: those beside a link, also diagonally, one of whose words has no link yet; until there are no more.
+    - ``grow-diag-final``: then those one of whose words has no link yet, first of ``forward``, then of ``backward``.
+    - ``grow-diag-final-and``: the same, but only where neither word has one.
+
+    Where the order matters, links are gone through by source and target.
+
+    Args:
+        forward: Links found from source to target, as places in the source and in the target.
+        backward: Links found from target to source, written the same way round.
+
+    Reference:
+        Philipp Koehn, Franz Josef Och and Daniel Marcu (2003). Statistical Phrase-Based Translation. NAACL, section
+        4.5. Koehn et al. (2005). Edinburgh System Description for the 2005 IWSLT Speech Translation Evaluation.
+
+    >>> sorted(symmetrize({(0, 0), (1, 1)}, {(0, 0), (1, 2)}, "grow-diag"))
+    [(0, 0), (1, 1), (1, 2)]
+    """
+    return _HEURISTICS[heuristic](set(forward), set(backward))
+
+
+def _grow_diag(forward: Points, backward: Points) -> Points:
+    links = forward & backward
+    candidates = forward | backward
+    sources, targets = {source for source, _ in links}, {target for _, target in links}
+    before = -1
+    while before < len(links):
+        before = len(links)
+        for source, target in sorted(candidates):
+            if (source, target) not in links:  # it may have come in since the last round, or in this one
+                continue
+            for down, right in NEIGHBOURS:
+                point = (source + down, target + right)
+                if point in candidates and (point[0] not in sources or point[1] not in targets):
+                    links.add(point)
+                    sources.add(point[0])
+                    targets.add(point[1])
+    return links
+
+
+def _final(links: Points, directions: tuple[Points, Points], needed: Callable[[tuple[bool, bool]], bool]) -> Points:
+    """The links, and those of each direction in turn whose words are free as far as is needed."""
+    sources, targets = {source for source, _ in links}, {target for _, target in links}
+    for direction in directions:
+        for source, target in sorted(direction - links):
+            if needed((source not in sources, target not in targets)):
+                links.add((source, target))
+                sources.add(source)
+                targets.add(target)
+    return links
+
+
+_HEURISTICS: dict[Heuristic, Callable[[Points, Points], Points]] = {
+    "intersection": lambda forward, backward: forward & backward,
+    "union": lambda forward, backward: forward | backward,
+    "grow-diag": _grow_diag,
+    "grow-diag-final": lambda forward, backward: _final(_grow_diag(forward, backward), (forward, backward), any),
+    "grow-diag-final-and": lambda forward, backward: _final(_grow_diag(forward, backward), (forward, backward), all),
+}
