@@ -80,8 +80,18 @@ KINDS: Mapping[str, tuple[str, str]] = {
 }
 PLAIN_TYPES: Mapping[Any, str] = {int: "whole number", float: "number", str: "text", bool: "true or false"}
 VALUES: Mapping[str, str] = {"int": "N", "float": "X", "Path": "FILE", "str": "TEXT"}
-READING = "Reading"
-"""The panel of the options that all commands share that read a corpus."""
+SHARED: Mapping[str, tuple[str, str]] = {
+    "Reading": (
+        "Reading options",
+        "How the inputs are understood, for all commands that read corpora. In a recipe the same names stand under "
+        "`[data]`, with underscores and without `--` (`--scheme-in` is `scheme`).",
+    ),
+    "Many rows": (
+        "Options for many rows",
+        "How the work is cut into shards and shared out; see [how to](how-to.md#work-on-millions-of-sentences).",
+    ),
+}
+"""The panels of options that several commands share: title and introduction."""
 
 Row = Sequence[str]
 Sections = dict[str, str]
@@ -247,15 +257,15 @@ def commands_page() -> str:
         "to standard error; the [exit codes](how-to.md#use-nersery-in-scripts) are made for scripts."
     )
     contents = "\n".join(f"- [`nersery {name}`](#nersery-{name}): {command.help}" for name, command in commands.items())
-    shared = {parameter.name: parameter for command in commands.values() for parameter in _panel(command, READING)}
-    reading = [
-        "## Reading options",
-        "How the inputs are understood, for all commands that read corpora. In a recipe the same names stand under "
-        "`[data]`, with underscores and without `--` (`--scheme-in` is `scheme`).",
-        _options(shared.values()),
-    ]
     parts = (_command(name, command) for name, command in commands.items())
-    return page("Commands", introduction, [contents, *parts, *reading])
+    return page("Commands", introduction, [contents, *parts, *(_shared(panel, commands) for panel in SHARED)])
+
+
+def _shared(panel: str, commands: Mapping[str, Any]) -> str:
+    """The options of a panel that several commands have."""
+    title, text = SHARED[panel]
+    options = {parameter.name: parameter for command in commands.values() for parameter in _panel(command, panel)}
+    return f"## {title}\n\n{text}\n\n{_options(options.values())}"
 
 
 def _panel(command: Any, panel: str | None) -> list[Any]:
@@ -271,8 +281,10 @@ def _command(name: str, command: Any) -> str:
     usage = " ".join(_metavar(p) if p.required else f"[{_metavar(p)}]" for p in positional)
     parts = [f"## nersery {name}", command.help, f"```text\nnersery {name} {usage} [OPTIONS]\n```"]
     parts += [table(("argument", "what it is"), rows), _options(options)]
-    if _panel(command, READING):
-        parts.append("It also takes the [reading options](#reading-options).")
+    taken = [SHARED[panel][0] for panel in SHARED if _panel(command, panel)]
+    if taken:
+        links = (f"[{title[0].lower()}{title[1:]}](#{title.lower().replace(' ', '-')})" for title in taken)
+        parts.append(f"It also takes the {' and the '.join(links)}.")
     return "\n\n".join([*parts, "```sh\n" + "\n".join(examples(command.epilog)) + "\n```"])
 
 
