@@ -26,6 +26,11 @@ class Annotator(ABC):
         """Whether the labels depend on gold sentences or the seed; those that do not are made once for all seeds."""
         return True
 
+    @property
+    def surveys(self) -> bool:
+        """Whether all sentences must be read before the first is labelled."""
+        return type(self).survey is not Annotator.survey
+
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:  # noqa: B027 - not all learn
         """Learn from gold sentences, of which there may be none; called once, before anything is labelled."""
 

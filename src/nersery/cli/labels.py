@@ -27,6 +27,7 @@ from nersery.cli.options import (
 )
 from nersery.cli.sharding import Sharding, StageJob, shares_work
 from nersery.disk import files_in
+from nersery.errors import SettingsError
 
 BATCH_SIZE = 256
 """Smaller than elsewhere, for each sentence is asked several questions, and a kill costs a batch."""
@@ -64,7 +65,12 @@ def annotate(
 
     refuse_same_file(target, source, *filter(None, (gold, dev)))
     chosen = settings_of(settings or [])
-    registry.create("annotate", method, chosen)  # wrong settings show before any file is read
+    annotator = registry.create("annotate", method, chosen)  # wrong settings show before any file is read
+    if annotator.surveys and sharding.shards is not None:
+        raise SettingsError(
+            f"{method} reads all sentences before it labels the first, so it goes without --shards; for many sentences "
+            "with translations there are `nersery align` and `nersery project`"
+        )
     corpus = open_corpus(source, reading, quiet=quiet)
     labelled = replace(reading, format=io.AUTO)  # whatever the raw text is
     examples, held_out = ([open_corpus(name, labelled, quiet=quiet)] if name else [] for name in (gold, dev))
@@ -73,7 +79,7 @@ def annotate(
         "gold": content_of(*examples), "dev": content_of(*held_out), "reading": asdict(reading),
     }  # fmt: skip
     gold_sentences, dev_sentences = ([s for split in part for s in split] for part in (examples, held_out))
-    stage = Annotate(method, chosen, gold_sentences, dev_sentences, seed)
+    stage = Annotate(method, chosen, gold_sentences, dev_sentences, seed, corpus if annotator.surveys else ())
     tally = StageJob(stage, corpus, target, method, made_by, sharding, batch_size, force, quiet).run()
     report_repairs(corpus, *examples, *held_out, quiet=quiet)
     print_tally(target, tally, as_json=json)

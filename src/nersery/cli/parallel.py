@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
@@ -23,7 +23,6 @@ from nersery.cli.options import (
     Target,
     check_training,
     content_of,
-    file_job,
     input_path,
     print_tally,
     reads_corpora,
@@ -32,6 +31,7 @@ from nersery.cli.options import (
     report_repairs,
     resumed,
 )
+from nersery.cli.sharding import Sharding, StageJob, shares_work
 from nersery.data import Sentence
 from nersery.disk import content_hash, files_in, write_atomic
 from nersery.errors import DataError, Problem, SettingsError
@@ -40,7 +40,7 @@ from nersery.io.pharaoh import LinksFile, format_links
 from nersery.io.splitting import Splitting
 from nersery.links import Links, Pair
 from nersery.loop import BATCH_SIZE, FileJob, Reject
-from nersery.project import Projection, Task, Translation, Voting, fault_of_links, step
+from nersery.project import Projection, Task, Translation, Voting, fault_of_links
 from nersery.tags import DROP_SENTENCE
 
 if TYPE_CHECKING:
@@ -118,6 +118,7 @@ def align(
     "  nersery project train.conll text.de p.jsonl --links en-de.links --set keep_incomplete=true --picture pair.svg"
 )
 @reads_corpora
+@shares_work
 def project(
     source: Annotated[str, typer.Argument(help="A labelled corpus.", metavar="SOURCE")],
     target: TargetText,
@@ -151,10 +152,11 @@ def project(
     quiet: Quiet = False,
     *,
     reading: io.ReadOptions,
+    sharding: Sharding,
 ) -> None:
     """Put the labels of sentences on their translations, each entity whole; what cannot be placed is rejected."""
+    from nersery.engine.stages import Project
     from nersery.overrides import settings_of
-    from nersery.progress import Progress
 
     sources = [source, *(also or [])]
     refuse_same_file(output, target, *sources, *links)
@@ -173,14 +175,11 @@ def project(
     }  # fmt: skip
     if probabilities is not None:
         made_by["probabilities"] = content_hash(input_path(probabilities))
-    job = file_job(output, made_by)
-    job.check_target(overwrite=force)
-    rows = bitext.count()
-    _check_lengths(files, rows)
-    with Progress("project", rows, quiet=quiet) as progress:
-        tally = job.run(_tasks(bitext, files), step(projection, voting), progress=progress, overwrite=force)
+    rows = _Tasks(bitext, files)
+    job = StageJob(Project(projection, voting), rows, output, "project", made_by, sharding, force=force, quiet=quiet)
+    tally = job.run()
     if picture is not None:
-        _draw(picture, picture_of, _tasks(bitext, files), projection)
+        _draw(picture, picture_of, rows.outcomes(), projection)
     report_repairs(*bitext.sides, quiet=quiet)
     print_tally(output, tally, as_json=json)
 
@@ -291,14 +290,27 @@ def _check_lengths(files: Sequence[LinksFile], rows: int) -> None:
         raise DataError(problems, fix="align the same files anew; an aligner must write an empty line for an empty one")
 
 
-def _tasks(bitext: Bitext, files: Sequence[LinksFile]) -> Iterator[Task | Reject]:
-    """What the loop projects: each row with its links."""
-    for row, *aligned in zip(bitext, *files, strict=True):
-        target, sources = row
-        if (fault := fault_of(row)) or isinstance(target, Reject):
-            yield fault or target
-        else:
-            yield Task(target, [_translation(*pair, target) for pair in zip(sources, aligned, strict=True)])
+@dataclass(frozen=True)
+class _Tasks:
+    """What is projected: each row with its links."""
+
+    bitext: Bitext
+    files: Sequence[LinksFile]
+
+    def count(self) -> int:
+        """The number of rows; links of other text are refused."""
+        rows = self.bitext.count()
+        _check_lengths(self.files, rows)
+        return rows
+
+    def outcomes(self) -> Iterator[Task | Reject]:
+        """The tasks, read anew with each call."""
+        for row, *aligned in zip(self.bitext, *self.files, strict=True):
+            target, sources = row
+            if (fault := fault_of(row)) or isinstance(target, Reject):
+                yield fault or target
+            else:
+                yield Task(target, [_translation(*pair, target) for pair in zip(sources, aligned, strict=True)])
 
 
 def _translation(source: Sentence | Reject, links: Links | Reject, target: Sentence) -> Translation | Reject:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -140,7 +140,7 @@ class StageJob:
         job.check_target(overwrite=self.force)
         check_training(self.training)
         method = self.stage.load()
-        total = _count(self.stage.items(self.rows.outcomes()))
+        total = _count(self.rows, self.stage)
         with Progress(f"{self.label}: learn", quiet=self.quiet) as progress:
             step = resumed(partial(self.stage.fit, method, self.training, progress), self.training, force=self.force)
         with Progress(self.label, total, quiet=self.quiet) as progress:
@@ -160,7 +160,7 @@ class StageJob:
         job = ShardJob(self.target, rows, {"nersery": __version__, **self.made_by}, format)
         job.check_target(overwrite=self.force)
         check_training(self.training)
-        total = _count(self.rows.outcomes())
+        total = _count(self.rows)
         orders = Orders(self.stage, self.batch_size, self.training, label=f"{self.label}: learn", quiet=self.quiet)
         return resumed(partial(self._run_shards, job, orders, total), self.training, force=self.force)
 
@@ -194,6 +194,12 @@ class StageJob:
             print(f"note: {text}", file=sys.stderr, flush=True)
 
 
-def _count(items: Iterable[Any]) -> int:
-    """How many there are; reading them all says what is wrong with them before any work is done."""
-    return sum(1 for _ in items)
+def _count(rows: Rows, stage: Stage[Any, Any] | None = None) -> int:
+    """How many rows there are, or items of a stage; reading them all says what is wrong with them before any work.
+
+    Rows that have a count of their own are counted, and looked at, as they say.
+    """
+    count: Callable[[], int] | None = getattr(rows, "count", None)
+    if count is not None:
+        return count()
+    return sum(1 for _ in (stage.items(rows.outcomes()) if stage else rows.outcomes()))

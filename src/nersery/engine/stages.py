@@ -69,6 +69,7 @@ class Annotate(Stage[Sentence, Sentence]):
         method: A name of `nersery list annotate`.
         gold: What it learns from, if anything; read by every worker.
         dev: Sentences to choose the best weights by.
+        raw: All that is going to be labelled, for methods that read it first.
     """
 
     method: str
@@ -76,6 +77,7 @@ class Annotate(Stage[Sentence, Sentence]):
     gold: Iterable[Sentence] = ()
     dev: Iterable[Sentence] = ()
     seed: int = 0
+    raw: Iterable[Sentence] = ()
 
     def load(self) -> Annotator:
         """See `Stage`."""
@@ -86,6 +88,7 @@ class Annotate(Stage[Sentence, Sentence]):
     def fit(self, method: Annotator, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
         """See `Stage`."""
         method.fit(list(self.gold), Training(list(self.dev), self.seed, progress, folder))
+        method.survey(self.raw)
         return annotate_step(method)
 
 
