@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
@@ -63,6 +64,10 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
     """A new folder that takes the place of one when everything is in it; made at once, to fail before the work."""
     unfinished, old = (folder.with_name(f"{folder.name}.{end}-{secrets.token_hex(4)}") for end in ("part", "old"))
     unfinished.mkdir(parents=True)
+    own = re.compile(re.escape(folder.name) + r"\.part-[0-9a-f]{8}")
+    for left in folder.parent.iterdir():  # by calls that were killed
+        if own.fullmatch(left.name) and left != unfinished:
+            shutil.rmtree(left, ignore_errors=True)
     try:
         yield unfinished
         if folder.exists():

@@ -63,6 +63,7 @@ class DataSettings:
     word_column: int | None = None
     tag_column: int | None = None
     scheme: str | None = None
+    split: str = "spaces"
 
     @property
     def reading(self) -> ReadOptions:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery.lm.load import ModelSource
-from nersery.lm.pieces import PieceEncoder, _spans, collate
+from nersery.lm.pieces import PieceEncoder, collate, window_spans
 
 WORDS = ["Ada", "wrote", "in", "दिल्ली", "東京", "unseenword", "New", "👩‍👩‍👧"]
 
@@ -55,7 +55,7 @@ def test_a_word_longer_than_the_window_keeps_its_place(tokenizer) -> None:
 
 @given(st.lists(st.integers(1, 10), min_size=1, max_size=60), st.integers(10, 30))
 def test_spans_cover_all_words_and_advance(lengths: list[int], room: int) -> None:
-    spans = _spans(lengths, room, room // 4)
+    spans = window_spans(lengths, room, room // 4)
     assert spans[0][0] == 0
     assert spans[-1][1] == len(lengths)
     assert all(sum(lengths[a:b]) <= room for a, b in spans)

@@ -8,6 +8,7 @@ HELPERS = (
     "lexicon",
     "likeness",
     "matching",
+    "programs",
     "stems",
     "symmetrize",
 )

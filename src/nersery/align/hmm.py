@@ -81,10 +81,11 @@ def posteriors(emissions: Array, nothing: Array, jumps: NDArray[np.float64], len
     linked /= scales
     departures = (reached[:-1] * weight).reshape(-1, origins)
     taken = leap * (departures.T @ arrivals[1:].reshape(-1, origins))
-    return Posteriors(linked, np.bincount(distances.ravel(), taken.ravel(), len(jumps)))
+    return Posteriors(linked, np.asarray(np.bincount(distances.ravel(), taken.ravel(), len(jumps)), np.float64))
 
 
 def _distances(origins: int) -> NDArray[np.int64]:
     """The number of the jump from each place to each other one. Shape: (origins, origins)."""
     places = np.arange(origins)
-    return np.clip(places - places[:, None], -FURTHEST, FURTHEST) + FURTHEST
+    distances: NDArray[np.int64] = np.clip(places - places[:, None], -FURTHEST, FURTHEST) + FURTHEST
+    return distances

@@ -17,7 +17,7 @@ from nersery.progress import Progress
 PADDING = -2
 CELLS = 60_000
 """So many pairs of words are looked at at once: what fits into a processor's cache."""
-REMEMBERED_CELLS = 1 << 26
+REMEMBERED_CELLS = 1 << 24
 """Of so many pairs of words it is remembered where they stand in the lexicon; of more it is looked up in each step."""
 ALONE_SMOOTHING = 0.1
 """How often each stem counts as seen without a counterpart, if all were equally frequent."""
@@ -138,7 +138,8 @@ class Tables:
     """A lexicon as arrays to look words up in; behind their ends stand values for unknown stems and for padding."""
 
     def __init__(self, lexicon: Lexicon, null: float, kind: type[np.floating]) -> None:
-        self.counts = np.append(lexicon.counts, 0).astype(kind)
+        self.counts = np.zeros(len(lexicon.counts) + 1, kind)
+        self.counts[:-1] = lexicon.counts
         self._source_rate, self._target_rate = (
             np.concatenate([(1 - null) / np.maximum(totals, 1e-12), [0, 1 - null]]).astype(kind)
             for totals in (lexicon.source_totals, lexicon.target_totals)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -54,12 +54,12 @@ class Lexicon:
     @property
     def source_totals(self) -> Values:
         """The sum of counts of each source stem. Shape: (source stems)."""
-        return np.bincount(self.keys >> _SHIFT, self.counts, len(self.source_uses))
+        return _summed(self.keys >> _SHIFT, self.counts, len(self.source_uses))
 
     @property
     def target_totals(self) -> Values:
         """The sum of counts of each target stem. Shape: (target stems)."""
-        return np.bincount(self.keys & ((1 << _SHIFT) - 1), self.counts, len(self.target_uses))
+        return _summed(self.keys & ((1 << _SHIFT) - 1), self.counts, len(self.target_uses))
 
     def find(self, source: Numbers, target: Numbers) -> Numbers:
         """Where each pair of stems stands among the keys, and how many there are where it is not among them.
@@ -93,6 +93,11 @@ class Lexicon:
             self.forward,
             self.backward,
         )
+
+    def without(self, least: float) -> Lexicon:
+        """This without the pairs of stems whose count is lower."""
+        kept = self.counts >= least
+        return replace(self, keys=self.keys[kept], counts=self.counts[kept])
 
     def save(self, folder: Path, facts: Mapping[str, Any]) -> None:
         """Write it into a folder, with facts as JSON values; what lay there is replaced.
@@ -134,6 +139,10 @@ class Lexicon:
                 f"the lexicon in {folder} was learnt otherwise:\n{changed}\nSet these as they are there, or learn anew"
             )
         return lexicon, facts
+
+
+def _summed(numbers: Numbers, values: Values, size: int) -> Values:
+    return np.asarray(np.bincount(numbers, values, size), np.float64)
 
 
 def check_folder(folder: Path) -> None:

@@ -117,10 +117,10 @@ class Looks:
 
     _rows: dict[str, int] = field(default_factory=dict)
     _codes: dict[str, int] = field(default_factory=dict)
-    _facts: list[tuple[int, int, int, int, int]] = field(default_factory=list)
+    _facts: list[tuple[int, int, int, int]] = field(default_factory=list)
     _roman: list[str] = field(default_factory=list)
     _skeletons: list[str] = field(default_factory=list)
-    _table: Rows = field(default_factory=lambda: np.zeros((0, 5), np.int64))
+    _table: Rows = field(default_factory=lambda: np.zeros((0, 4), np.int64))
 
     def rows(self, words: Sequence[str]) -> Rows:
         """The row of each word."""
@@ -130,14 +130,27 @@ class Looks:
         row = self._rows[word] = len(self._rows)
         roman = romanized(word)
         bones = skeleton(roman)
-        first = ord(bones[0]) if bones else 0
-        self._facts.append((kind(word), self._code(essence(word)), self._code(_script(word)), first, len(bones)))
+        core = essence(word)
+        beginning = f"sound {bones[0]}" if bones and kind(word) == WORD else f"{kind(word)} {core}"
+        self._facts.append((self._code(beginning), self._code(core), self._code(_script(word)), len(bones)))
         self._roman.append(roman)
         self._skeletons.append(bones)
         return row
 
     def _code(self, text: str) -> int:
         return self._codes.setdefault(text, len(self._codes))
+
+    @property
+    def _columns(self) -> Rows:
+        """The facts of all words, by what they are. Shape: (4, words)."""
+        if len(self._table) < len(self._facts):
+            self._table = np.array(self._facts)
+        return self._table.T
+
+    def beginnings(self, rows: Rows) -> Rows:
+        """A number for the sound that a word begins with; words with different ones are not alike. Shape: as rows."""
+        numbers: Rows = self._columns[0][rows]
+        return numbers
 
     def likeness(self, left: Rows, right: Rows) -> NDArray[np.float64]:
         """How alike the words of each pair of rows are, in [0, 1].
@@ -146,23 +159,27 @@ class Looks:
         distance says, words of two what that of their consonants says; an edit distance of half the letters or more
         is 0, and so is the likeness of words that begin with different sounds.
         """
-        if len(self._table) < len(self._facts):
-            self._table = np.array(self._facts)
-        kinds, essences, scripts, firsts, lengths = self._table.T
-        alike = (kinds[left] == kinds[right]) & (essences[left] == essences[right])
-        found = alike.astype(np.float64)
-        close = ~alike & (kinds[left] == WORD) & (kinds[right] == WORD)
-        close &= (firsts[left] == firsts[right]) & (firsts[left] > 0)
-        close &= (lengths[left] <= 2 * lengths[right]) & (lengths[right] <= 2 * lengths[left])
-        same = close & (scripts[left] == scripts[right])
-        other = close & ~same & (np.minimum(lengths[left], lengths[right]) >= SHORTEST_SKELETON)
-        for chosen, texts in ((same, self._roman), (other, self._skeletons)):
-            places = np.flatnonzero(chosen)
-            if len(places):
-                found[places] = _closeness([texts[row] for row in left[places]], [texts[row] for row in right[places]])
-        return found
+        likeness = np.zeros(len(left))
+        close = np.flatnonzero(self.beginnings(left) == self.beginnings(right))
+        left, right = left[close], right[close]
+        _, cores, scripts, lengths = self._columns
+        equal = cores[left] == cores[right]
+        likeness[close[equal]] = 1
+        shorter, longer = (extreme(lengths[left], lengths[right]) for extreme in (np.minimum, np.maximum))
+        close_by = ~equal & (longer <= 2 * shorter)
+        same = scripts[left] == scripts[right]
+        for chosen, texts in (
+            (close_by & same, self._roman),
+            (close_by & ~same & (shorter >= SHORTEST_SKELETON), self._skeletons),
+        ):
+            if chosen.any():
+                likeness[close[chosen]] = _closeness(
+                    [texts[row] for row in left[chosen]], [texts[row] for row in right[chosen]]
+                )
+        return likeness
 
 
 def _closeness(left: Sequence[str], right: Sequence[str]) -> NDArray[np.float64]:
     similarity = cpdist(left, right, scorer=Levenshtein.normalized_similarity, dtype=np.float64)
-    return np.clip(2 * similarity - 1, 0, 1)
+    closeness: NDArray[np.float64] = np.clip(2 * similarity - 1, 0, 1)
+    return closeness

@@ -28,6 +28,8 @@ MULTIPLE = 8
 CELLS = 1 << 19
 """Pairs are aligned so many at a time, but with no more pairs of words than that, and with sides padded to a multiple:
 a shape that follows from each pair alone, so that its links do not change by a bit in other company."""
+KEYS = 1 << 20
+"""So many pairs of stems are compared by their looks at once."""
 SUPPOSED = 1e-4
 """How often the stems of any pair count as linked before anything is read."""
 LEAST = 1e-6
@@ -126,7 +128,8 @@ class Statistical(Aligner):
             _uses(known.target_uses, targets, len(self._target)),
         )
         steps = Steps(self.ibm1_steps, self.hmm_steps, self.null)
-        self._adopt(learn(supposed, sources, targets, steps, training.progress))
+        learnt = learn(supposed, sources, targets, steps, training.progress)
+        self._adopt(learnt.without(2 * SUPPOSED))  # of most pairs of stems nothing was learnt
 
     def _supposed(self, keys: Numbers, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """How often each pair of stems counts as linked beforehand, by the looks of their most frequent words."""
@@ -135,8 +138,10 @@ class Statistical(Aligner):
             looks = Looks()
             left = looks.rows(_commonest((pair.source for pair in pairs), self._source))
             right = looks.rows(_commonest((pair.target for pair in pairs), self._target))
-            sources, targets = stems_of(keys)
-            supposed += self.likeness * looks.likeness(left[sources], right[targets])
+            for start in range(0, len(keys), KEYS):
+                part = slice(start, start + KEYS)
+                sources, targets = stems_of(keys[part])
+                supposed[part] += self.likeness * looks.likeness(left[sources], right[targets])
         return supposed
 
     def _can_read(self, pair: Pair) -> bool:
@@ -204,21 +209,29 @@ class Statistical(Aligner):
 
     def _suppose(self, counts: Array, is_new: NDArray[np.bool_], pairs: Sequence[Pair], looks: Looks) -> None:
         """Put in what is supposed of words that were never seen together, by the looks of these very words."""
-        targets, rows, sources = np.nonzero(is_new)
         counts[is_new] = SUPPOSED
-        if self.likeness and len(rows):
-            left = padded([looks.rows(pair.source) for pair in pairs])
-            right = padded([looks.rows(pair.target) for pair in pairs])
-            counts[is_new] += self.likeness * looks.likeness(left[rows, sources], right[rows, targets])
+        if self.likeness and is_new.any():
+            left, right = (
+                padded([looks.rows(side) for side in sides], length)
+                for sides, length in (
+                    ([pair.source for pair in pairs], counts.shape[2]),
+                    ([pair.target for pair in pairs], counts.shape[0]),
+                )
+            )
+            is_new = is_new[:, : len(pairs)] & (looks.beginnings(right).T[:, :, None] == looks.beginnings(left))
+            targets, rows, sources = np.nonzero(is_new)
+            likeness = looks.likeness(left[rows, sources], right[rows, targets])
+            counts[targets, rows, sources] += self.likeness * likeness
 
     def _links(self, forward: Array, backward: Array) -> Links:
         """The links of a pair out of the probabilities of both directions. Shape: twice (sources, targets)."""
         agreed = np.sqrt(forward * backward)
         if self.symmetrize == "agreement":
-            points = np.argwhere(_touching(agreed, self.threshold)).tolist()
+            sources, targets = np.nonzero(_touching(agreed, self.threshold))
+            points = list(zip(sources.tolist(), targets.tolist(), strict=True))
         else:
-            ways = _most_probable(forward), [(source, target) for target, source in _most_probable(backward.T)]
-            points = sorted(symmetrize(*ways, self.symmetrize))
+            turned = [(source, target) for target, source in _most_probable(backward.T)]
+            points = sorted(symmetrize(_most_probable(forward), turned, self.symmetrize))
         return tuple(
             Link(source, target, min(max(float(agreed[source, target]), LEAST), 1.0)) for source, target in points
         )

@@ -72,6 +72,15 @@ _READING: dict[str, Any] = {
             rich_help_panel="Reading",
         ),
     ],
+    "split": Annotated[
+        str,
+        typer.Option(
+            "--split",
+            help="How lines of text are cut into words: at spaces; at punctuation too; or into characters where a "
+            "script has no spaces.",
+            rich_help_panel="Reading",
+        ),
+    ],
     "word_column": Annotated[
         int | None,
         typer.Option("--word-column", help="Counted from 1; recognised when not given.", rich_help_panel="Reading"),
@@ -92,7 +101,7 @@ _READING: dict[str, Any] = {
 }
 _DEFAULTS: dict[str, Any] = {
     "format": "auto", "encoding": "utf-8", "language": "", "scheme_in": None,
-    "word_column": None, "tag_column": None, "repair": None,
+    "word_column": None, "tag_column": None, "repair": None, "split": "spaces",
 }  # fmt: skip
 
 

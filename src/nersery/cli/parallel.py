@@ -49,8 +49,7 @@ if TYPE_CHECKING:
 SourceText = Annotated[str, typer.Argument(help="Text, a sentence a line, or a corpus.", metavar="SOURCE")]
 TargetText = Annotated[str, typer.Argument(help="Its translation, line by line or by ids.", metavar="TARGET")]
 PairBy = Annotated[PairedBy, typer.Option(help="auto pairs by ids where both files bring the same, else by order.")]
-Split = Annotated[Splitting, typer.Option(help="How lines of text are cut into words.")]
-TargetSplit = Annotated[Splitting, typer.Option(help="The same for the target.")]
+TargetSplit = Annotated[Splitting, typer.Option(help="How lines of the target are cut; --split is for the source.")]
 TargetFormat = Annotated[str, typer.Option(help="Of the target; --format is that of the source.")]
 TargetLanguage = Annotated[str, typer.Option(help="Of the target; --language is that of the source.")]
 First = Annotated[int, typer.Option(min=0, max=1, help="The number that files of links give the first word: 0 or 1.")]
@@ -67,7 +66,6 @@ def align(
     output: Annotated[Path, typer.Argument(help="The file of links to write, a pair a line.", metavar="OUTPUT")],
     method: Annotated[str, typer.Option(help="`nersery list align` names them.")] = "statistical",
     settings: Settings = None,
-    split: Split = "spaces",
     target_split: TargetSplit = "spaces",
     target_format: TargetFormat = "auto",
     target_language: TargetLanguage = "",
@@ -91,10 +89,10 @@ def align(
     chosen = settings_of(settings or [])
     aligner: Aligner = registry.create("align", method, chosen)
     target_reading = replace(reading, format=target_format, language=target_language)
-    bitext = _open([(source, reading, split)], (target, target_reading, target_split), pair_by, quiet=quiet)
+    bitext = _open([(source, reading, reading.split)], (target, target_reading, target_split), pair_by, quiet=quiet)
     made_by = {
         "align": method, "settings": chosen, "files": files_in(chosen), "seed": seed, "first": first,
-        "probabilities": probabilities, **_identity(bitext, split, target_split),
+        "probabilities": probabilities, **_identity(bitext, target_split),
     }  # fmt: skip
     encode = partial(format_links, first=first, probabilities=probabilities)
     job = FileJob(output, _line_of(encode), io.reject_line, {"nersery": __version__, **made_by}, blank="\n")
@@ -185,8 +183,8 @@ def project(
 
 
 def _open(
-    sources: Sequence[tuple[str, io.ReadOptions, Splitting]],
-    target: tuple[str, io.ReadOptions, Splitting],
+    sources: Sequence[tuple[str, io.ReadOptions, str]],
+    target: tuple[str, io.ReadOptions, str],
     pair_by: PairedBy,
     *,
     quiet: bool,

@@ -14,6 +14,7 @@ from nersery.data import Entity, Sentence
 from nersery.errors import DataError, Problem, SettingsError, did_you_mean
 from nersery.io.files import TextFile
 from nersery.io.ids import Ids
+from nersery.io.splitting import SPLITTINGS
 from nersery.loop import Reject
 from nersery.tags import Fault
 
@@ -52,6 +53,7 @@ class ReadOptions:
         word_column: Where the word stands, from 1; None finds it.
         tag_column: Where the tag stands, from 1; None finds it.
         scheme: A name of `nersery.tags.SCHEMES`; None recognises it.
+        split: How lines of text are cut into words, see `nersery.io.splitting.splitter`; other formats have words.
 
     Raises:
         SettingsError: With all values that cannot be used.
@@ -64,6 +66,7 @@ class ReadOptions:
     word_column: int | None = None
     tag_column: int | None = None
     scheme: str | None = None
+    split: str = "spaces"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "repair", (self.repair,) if isinstance(self.repair, str) else tuple(self.repair))
@@ -83,6 +86,8 @@ class ReadOptions:
                 problems.append(f"{name} is {column}, expected 1 or more: the first column is 1")
         if self.word_column is not None and self.word_column == self.tag_column:
             problems.append(f"word_column and tag_column are both {self.word_column}, expected two columns")
+        if self.split not in SPLITTINGS:
+            problems.append(f'there is no split "{self.split}"; {did_you_mean(self.split, SPLITTINGS)}')
         try:
             if self.scheme is not None:
                 object.__setattr__(self, "scheme", tags.scheme_name(self.scheme))

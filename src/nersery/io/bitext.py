@@ -18,7 +18,7 @@ from nersery.io.divergence import where_apart
 from nersery.io.files import TextFile
 from nersery.io.folder import FolderSource
 from nersery.io.jsonl import JsonlSource
-from nersery.io.splitting import Splitting, splitter
+from nersery.io.splitting import splitter
 from nersery.io.text import TextSource
 from nersery.loop import Reject
 
@@ -54,7 +54,7 @@ class Lines(TextSource):
         found.rejects.append(Reject(EMPTY_LINE))
 
 
-def open_side(path: str | Path, options: ReadOptions, splitting: Splitting = "spaces") -> Source:
+def open_side(path: str | Path, options: ReadOptions, splitting: str = "spaces") -> Source:
     """One side of parallel text: a corpus in any format, or text line by line.
 
     Args:

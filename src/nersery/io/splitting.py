@@ -14,6 +14,7 @@ from unicodedata import category
 from nersery.errors import SettingsError, did_you_mean
 
 Splitting = Literal["spaces", "punctuation", "characters"]
+SPLITTINGS: tuple[str, ...] = get_args(Splitting)
 Splitter = Callable[[str], list[str]]
 
 APOSTROPHES = "'’"
@@ -42,7 +43,7 @@ _NO_SPACES = re.compile(
 """A character of Thai, Lao, Burmese, Khmer, Chinese or Japanese."""
 
 
-def splitter(splitting: Splitting, language: str = "") -> Splitter:
+def splitter(splitting: str, language: str = "") -> Splitter:
     """What cuts a line into words.
 
     Args:

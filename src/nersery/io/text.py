@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from nersery.data import UNKNOWN_COLUMN, Sentence
 from nersery.errors import DataError
 from nersery.io.base import Flaw, Pass, ReadOptions, Source, Writer, flaws_of, lone_return, storable
 from nersery.io.files import TextFile
+from nersery.io.splitting import Splitter, splitter
 
 LONGEST = 100_000
 """Characters of a line; a book in one line would take the memory of thousands of sentences at every step."""
@@ -18,12 +19,12 @@ class TextSource(Source):
     """Sentences without labels; blank lines are skipped, and the id is ``{file}:{line}``.
 
     Args:
-        split: Cuts a line into words.
+        split: Cuts a line into words; None does it as the options say.
     """
 
-    def __init__(self, file: TextFile, options: ReadOptions, split: Callable[[str], list[str]] = str.split) -> None:
+    def __init__(self, file: TextFile, options: ReadOptions, split: Splitter | None = None) -> None:
         super().__init__(file, options)
-        self.split = split
+        self.split = split or splitter(options.split, options.language)
         self._empty = not any(map(str.strip, file.lines(LONGEST)))
 
     @property
