@@ -100,10 +100,11 @@ class Lexicon:
         return replace(self, keys=self.keys[kept], counts=self.counts[kept])
 
     def save(self, folder: Path, facts: Mapping[str, Any]) -> None:
-        """Write it into a folder, with facts as JSON values; what lay there is replaced.
+        """Write it into a folder; what lay there is replaced.
 
         Args:
             folder: Made when it is not there.
+            facts: The stems by number, as ``source`` and ``target``, and more JSON values.
         """
         folder.mkdir(parents=True, exist_ok=True)
         temporary = folder / f"{TENSORS}.tmp"
@@ -128,6 +129,8 @@ class Lexicon:
             facts = json.loads((folder / RECORD).read_text("utf-8"))
             tensors = load_file(folder / TENSORS)
             lexicon = cls(**{field.name: tensors[field.name] for field in fields(cls)})
+            if [len(facts["source"]), len(facts["target"])] != [len(lexicon.source_uses), len(lexicon.target_uses)]:
+                raise ValueError(f"{RECORD} and {TENSORS} are not of one lexicon")
         except (OSError, ValueError, LookupError, SafetensorError) as error:
             raise SettingsError(
                 f"the learnt lexicon in {folder} cannot be read ({error}). Learn and save it anew"

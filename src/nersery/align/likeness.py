@@ -144,7 +144,7 @@ class Looks:
     def _columns(self) -> Rows:
         """The facts of all words, by what they are. Shape: (4, words)."""
         if len(self._table) < len(self._facts):
-            self._table = np.array(self._facts)
+            self._table = np.concatenate([self._table, self._facts[len(self._table) :]])
         return self._table.T
 
     def beginnings(self, rows: Rows) -> Rows:

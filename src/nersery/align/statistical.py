@@ -58,7 +58,7 @@ class Statistical(Aligner):
         ibm1_steps: How often the pairs are gone through by words alone.
         hmm_steps: How often with the places of the words.
         null: Probability in (0, 1) that a word comes from none.
-        learn_from: At most so many pairs are learnt from, spread evenly over all; 0 takes all. Some 100,000 pairs take
+        learn_from: At most so many pairs are learnt from, spread evenly over all; 0 takes all. 100,000 take
             about a gigabyte.
         max_words: Pairs with a longer side are rejected, and not learnt from.
         priors: Folder of what was learnt before, by `save`; it counts as seen. Without `fit` it is all there is.
@@ -83,7 +83,7 @@ class Statistical(Aligner):
     ibm1_steps: int = 4
     hmm_steps: int = 3
     null: float = 0.2
-    learn_from: int = 200_000
+    learn_from: int = 100_000
     max_words: int = 1000
     priors: str = ""
     _source: Vocabulary = field(init=False, repr=False, compare=False)
@@ -114,6 +114,7 @@ class Statistical(Aligner):
 
     def fit(self, pairs: Sequence[Pair], training: Training = NO_TRAINING) -> None:
         """Learn from translations, on top of the priors where there are some."""
+        self._source, self._target = (Vocabulary(**self._spelling) for _ in range(2))
         known = self._opened() if self.priors else empty_lexicon()
         pairs = [
             pair for pair in _spread(pairs, self.learn_from) if pair.source and pair.target and self._can_read(pair)
@@ -212,7 +213,7 @@ class Statistical(Aligner):
         counts[is_new] = SUPPOSED
         if self.likeness and is_new.any():
             left, right = (
-                padded([looks.rows(side) for side in sides], length)
+                np.maximum(padded([looks.rows(side) for side in sides], length), 0)
                 for sides, length in (
                     ([pair.source for pair in pairs], counts.shape[2]),
                     ([pair.target for pair in pairs], counts.shape[0]),

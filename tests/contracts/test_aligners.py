@@ -1,0 +1,139 @@
+"""What every aligner must keep to. A new one needs a line in `SETTINGS`."""
+
+import dataclasses
+import inspect
+import math
+import random
+
+import pytest
+
+from nersery import registry
+from nersery.align.base import Pair
+from nersery.errors import NerseryError, SettingsError
+from nersery.loop import Reject
+from tests.align.fakes import put_on_path
+
+SETTINGS = {
+    "embeddings": {"device": "cpu", "precision": "fp32"},
+    "external": {"program": "fast_align"},
+    "statistical": {},
+}
+"""What makes an aligner of each kind small; embeddings get a tiny model too, external ones a program that is a fake."""
+
+WORDS = {"the": "el", "house": "casa", "river": "río", "big": "grande", "Ada": "Ada", "sees": "ve", "1,000": "1.000"}
+ODD = [
+    Pair(("ירושלים", "היא", "עיר"), ("القدس", "مدينة")),
+    Pair(("🚀", "👨‍👩‍👧", "东京"), ("東京", "🚀", "e\u0301")),
+    Pair(("a",), ("b",)),
+    Pair(("a",) * 40, ("a",)),
+    Pair(("\u200b", "\u200d", "'"), ("«", "\u0301")),
+    Pair(("same", "words", "."), ("same", "words", ".")),
+    Pair(("o" * 500,), ("q" * 400, "1" * 300)),
+]
+
+
+def corpus():
+    rng = random.Random(0)
+    sentences = [rng.sample(list(WORDS), rng.randint(1, len(WORDS))) for _ in range(25)]
+    return [Pair(tuple(words), tuple(WORDS[word] for word in reversed(words))) for words in sentences] + ODD
+
+
+PAIRS = corpus()
+
+
+def test_every_aligner_is_covered():
+    assert set(SETTINGS) == set(registry.names("align"))
+
+
+@pytest.fixture(params=registry.names("align"), scope="module")
+def name(request):
+    if request.param not in SETTINGS:
+        pytest.skip("not covered: test_every_aligner_is_covered fails")
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def new(tiny_models, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        put_on_path(patch, tmp_path_factory.mktemp("bin"), "fast_align")
+        models = {"embeddings": {"model": str(tiny_models["wordpiece"])}}
+        yield lambda name: registry.create("align", name, SETTINGS[name] | models.get(name, {}))
+
+
+def fitted(new, name, pairs=PAIRS):
+    aligner = new(name)
+    aligner.check()
+    aligner.fit(pairs)
+    return aligner
+
+
+@pytest.fixture(scope="module")
+def ready(new, name):
+    return fitted(new, name)
+
+
+def test_is_a_dataclass_that_says_what_it_does(name):
+    cls = registry.get("align", name)
+    fields = [field.name for field in dataclasses.fields(cls) if field.init]
+    documentation = inspect.getdoc(cls)
+    assert registry.summary("align", name)
+    assert "Reference:" in documentation
+    assert all(f"{field}:" in documentation for field in fields), "a setting is not documented"
+
+
+def test_unknown_settings_are_refused(name):
+    with pytest.raises(SettingsError, match="no setting"):
+        registry.create("align", name, {"colour": "red"})
+
+
+def test_links_are_in_range_sorted_and_once_each(ready):
+    found = ready.align(PAIRS)
+    assert len(found) == len(PAIRS)
+    assert any(found)
+    for pair, links in zip(PAIRS, found, strict=True):
+        if isinstance(links, Reject):
+            assert links.reason
+            continue
+        assert isinstance(links, tuple)
+        places = [(link.source, link.target) for link in links]
+        assert places == sorted(set(places))
+        assert all(0 <= source < len(pair.source) and 0 <= target < len(pair.target) for source, target in places)
+        assert all(type(number) is int for place in places for number in place)
+        assert all(type(link.probability) is float and 0 < link.probability <= 1 for link in links)
+        assert not any(math.isnan(link.probability) for link in links)
+
+
+def test_links_do_not_depend_on_company_or_order(ready):
+    together = ready.align(PAIRS)
+    assert [ready.align([pair])[0] for pair in PAIRS] == together
+    assert ready.align(PAIRS[::-1])[::-1] == together
+    assert ready.align(PAIRS * 2) == together * 2
+    assert ready.align(PAIRS[3:9]) == together[3:9]
+
+
+def test_the_same_text_teaches_the_same(new, name, ready):
+    assert fitted(new, name).align(PAIRS) == ready.align(PAIRS)
+
+
+def test_nothing_to_learn_from_and_nothing_to_align(new, name):
+    assert list(fitted(new, name, []).align([])) == []
+
+
+def test_one_pair_is_enough(new, name):
+    (links,) = fitted(new, name, PAIRS[:1]).align(PAIRS[:1])
+    assert isinstance(links, tuple)
+
+
+def test_a_side_without_words_has_no_links(new, name):
+    pairs = [Pair((), ("a", "b")), Pair(("a",), ()), Pair((), ()), *PAIRS]
+    found = fitted(new, name, pairs).align(pairs)
+    assert all(links == () for links in found[:3])
+    assert any(found[3:])
+
+
+def test_what_was_not_fitted_is_refused_or_works(new, name):
+    if name == "embeddings":  # its model has learnt elsewhere
+        assert isinstance(new(name).align(PAIRS[:1])[0], tuple)
+        return
+    with pytest.raises(NerseryError, match="call fit first"):
+        new(name).align(PAIRS[:1])
