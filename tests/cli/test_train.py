@@ -82,3 +82,11 @@ def test_files_of_others_are_not_removed(command: list[str]):
         assert result.code == 2
         assert "t.training holds files of no unfinished training" in result.err
     assert files(Path("t.training")) == {"thesis.tex": b"precious"}
+
+
+def test_two_methods_at_once_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_data(tmp_path)
+    result = call("train", "train.conll", "t", "--method", "transformer", "--preset", "promptda_bilstm")
+    assert result.code == 2
+    assert "--method is transformer, and the preset or a setting says bilstm_crf: name one of them" in result.err

@@ -61,7 +61,10 @@ def train(
         typer.Argument(help="Labelled corpora, then the folder to write.", metavar="INPUT... FOLDER"),
     ],
     dev: Annotated[Optional[str], typer.Option(help="Labelled sentences to choose the best weights by.")] = None,  # noqa: UP045
-    method: Annotated[str, typer.Option(help="`nersery list tagger` names them.")] = "transformer",
+    method: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="`nersery list tagger` names them; else the preset's, or transformer."),
+    ] = None,
     preset: Annotated[Optional[str], typer.Option(help="A paper's settings; `nersery list presets`.")] = None,  # noqa: UP045
     settings: Settings = None,
     seed: Seed = 0,
@@ -89,7 +92,10 @@ def train(
     chosen = with_preset(settings_of(settings or []) | ({"preset": preset} if preset else {}), problems)
     if problems:
         raise SettingsError("\n".join(problems))
-    tagger = registry.create("tagger", chosen.pop("method", method), chosen)
+    named = chosen.pop("method", None)
+    if method and named and method != named:
+        raise SettingsError(f"--method is {method}, and the preset or a setting says {named}: name one of them")
+    tagger = registry.create("tagger", method or named or "transformer", chosen)
     sources = [open_corpus(name, reading, quiet=quiet) for name in names]
     gold = [sentence for source in sources for sentence in source]
     dev_source = [open_corpus(dev, reading, quiet=quiet)] if dev else []
