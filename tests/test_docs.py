@@ -197,7 +197,8 @@ def faults(name: str, values: dict[str, Any]) -> list[str]:
         settings = settings_of(values["settings"] or [])
         if values.get("preset"):
             settings = recipe.with_preset({**settings, "preset": values["preset"]}, problems)
-        return problems + registry.check(KINDS[name], values["method"], settings)
+        method = values["method"] or settings.pop("method", "transformer")
+        return problems + registry.check(KINDS[name], method, settings)
     if name == "suggest":
         columns = suggestions._asked(values["methods"] or [], values["models"] or [])
         return [problem for one in columns for problem in registry.check("augment", one.method, one.settings)]
