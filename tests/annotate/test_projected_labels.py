@@ -51,6 +51,13 @@ class Same(Aligner):
         ]
 
 
+class Nothing:
+    """A tagger that finds no entities."""
+
+    def predict(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        return [sentence.with_entities(()) for sentence in sentences]
+
+
 @pytest.fixture(autouse=True)
 def aligner(monkeypatch: pytest.MonkeyPatch) -> Same:
     made = Same()
@@ -96,11 +103,21 @@ def test_more_text_is_learnt_from_and_not_labelled(source: str, aligner: Same, t
     assert result.tally.read == 3
 
 
-def test_a_tagger_labels_the_translations(source: str) -> None:
-    class Nothing:
-        def predict(self, sentences: Sequence[Sentence]) -> list[Sentence]:
-            return [sentence.with_entities(()) for sentence in sentences]
+def test_plain_text_is_cut_as_asked(tmp_path: Path, aligner: Same) -> None:
+    for name, text in {"en": "«Oslo»\n\n", "more.en": "(a)\n", "more.de": "(a) l'Oslo\n"}.items():
+        (tmp_path / f"{name}.txt").write_text(text)
+    names = {
+        key: str(tmp_path / f"{name}.txt") for key, name in (("more_source", "more.en"), ("more_target", "more.de"))
+    }
+    method = ProjectedLabels(str(tmp_path / "en.txt"), split="punctuation", labels="predicted", **names)
+    method.fit((), Training(tagger=Nothing))  # type: ignore[arg-type]
+    method.survey([Sentence(("«", "Oslo", "»"), id="d1", language="fr")])
+    assert aligner.learnt[0].source == ("«", "Oslo", "»")
+    assert aligner.learnt[1].source == ("(", "a", ")")
+    assert aligner.learnt[1].target == ("(", "a", ")", "l'", "Oslo"), "more_target is in the language of the targets"
 
+
+def test_a_tagger_labels_the_translations(source: str) -> None:
     training = Training(tagger=Nothing)  # type: ignore[arg-type]
     result = annotate(RAW, ProjectedLabels(source, labels="predicted"), training=training)
     assert [s.labels for s in result.corpus] == [(), (), ()]

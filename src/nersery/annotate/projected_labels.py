@@ -12,6 +12,7 @@ from nersery.annotate.base import Annotator
 from nersery.data import Corpus, Sentence
 from nersery.errors import DataError, MissingResourceError, NerseryError, Problem, SettingsError
 from nersery.io.base import ReadOptions
+from nersery.io.splitting import Splitting
 from nersery.links import Pair
 from nersery.loop import Reject
 from nersery.project import Projection, Translation
@@ -36,6 +37,8 @@ class ProjectedLabels(Annotator):
         source: The translations, in any format, as many as there are sentences to label. They are paired by ids where
             both have the same ones, else by order.
         source_language: Of the translations.
+        split: How lines of plain text in the files named here are cut into words, see ``nersery convert --split``;
+            those of the text to label are cut as `[data] split` or ``--split`` says.
         labels: ``given`` takes the labels in that file, ``predicted`` those of the tagger.
         tagger: The folder of a tagger, or a Hugging Face token-classification model. Not set: in a run the tagger of
             what the arm goes on from; elsewhere the default tagger, trained on gold first.
@@ -53,6 +56,7 @@ class ProjectedLabels(Annotator):
 
     source: str
     source_language: str = ""
+    split: Splitting = "spaces"
     labels: Literal["given", "predicted"] = "given"
     tagger: str | None = None
     aligner: dict[str, Any] = field(default_factory=lambda: {"method": "statistical"})
@@ -98,11 +102,11 @@ class ProjectedLabels(Annotator):
             DataError: When there are more or fewer translations than sentences.
         """
         targets = list(corpus)
-        sources = self._labelled(self._read(self.source, targets, self.source_language))
+        sources = self._labelled(self._read(self.source, targets))
         pairs = [Pair(s.words, t.words, t.id) for s, t in zip(sources, targets, strict=True)]
         aligner, folder = self._new_aligner(), self._training.folder
         training = replace(self._training, dev=(), folder=folder / "aligner" if folder else None)
-        aligner.fit([*pairs, *self._more()], training)
+        aligner.fit([*pairs, *self._more(targets)], training)
         self._translations = {
             pair.id: Reject(links.reason) if isinstance(links, Reject) else Translation(source, links)
             for pair, source, links in zip(pairs, sources, aligner.align(pairs), strict=True)
@@ -123,9 +127,9 @@ class ProjectedLabels(Annotator):
             return translation
         return self._projection.project(translation.source, sentence, translation.links)
 
-    def _read(self, name: str, others: Sequence[Sentence], language: str = "") -> Corpus:
+    def _read(self, name: str, others: Sequence[Sentence]) -> Corpus:
         """A file of translations of other sentences, in the order of these."""
-        found = Corpus(io.open_corpus(name, ReadOptions(language=language)))
+        found = Corpus(io.open_corpus(name, ReadOptions(language=self.source_language, split=self.split)))
         if len(found) != len(others):
             raise DataError(
                 Problem(
@@ -152,10 +156,11 @@ class ProjectedLabels(Annotator):
             )
         return sources
 
-    def _more(self) -> list[Pair]:
-        """More pairs to learn from."""
+    def _more(self, like: Sequence[Sentence]) -> list[Pair]:
+        """More pairs to learn from, whose targets are in the language of others."""
         if not self.more_source:
             return []
-        targets = Corpus(io.open_corpus(self.more_target, ReadOptions()))
+        language = like[0].language if like else ""
+        targets = Corpus(io.open_corpus(self.more_target, ReadOptions(language=language, split=self.split)))
         sources = self._read(self.more_source, targets)
         return [Pair(s.words, t.words, f"more/{t.id}") for s, t in zip(sources, targets, strict=True)]
