@@ -40,7 +40,7 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def by_hand(tokenizer: Any, model: Any, sentences: Sequence[Sentence]) -> list[NDArray[np.float32]]:
     """All attentions out, heads and layers summed, pieces added up to words."""
     found = []

@@ -71,7 +71,7 @@ class Plain:
             owners += [number] * len(found)
         return [self.tokenizer.cls_token_id, *ids, self.tokenizer.sep_token_id], owners
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def one_pair(self, pair: Pair) -> set[Place]:
         """The links of a pair by itself."""
         (left, rows), (right, columns) = self.pieces(pair.source), self.pieces(pair.target)
@@ -81,7 +81,7 @@ class Plain:
         ]
         return words_of(states[0] @ states[1].T, rows, columns)
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def align(self, pairs: Sequence[Pair]) -> list[set[Place]]:
         """The links of all pairs, in batches as they come."""
         found = []

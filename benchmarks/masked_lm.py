@@ -116,7 +116,7 @@ def generate(method: MELM, corpus: Corpus) -> int:
     return collect(run(tasks(corpus, 3), step(method, 0))).tally.read
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def plain_way(model: MaskedLM, corpus: Corpus) -> int:
     """Masked copies beforehand, every row 128 pieces long, two passes of the whole model a batch."""
     gaps, rng = GapEncoder(model.encoder, model.mask), random.Random(0)

@@ -53,7 +53,7 @@ def prepared(answerer: QuestionAnswerer, sentences: Sequence[Sentence], types: S
     return inputs
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def encoder_alone(answerer: QuestionAnswerer, inputs: Sequence[dict[str, Any]]) -> None:
     with autocast(answerer.device, answerer.precision):  # once, so that it casts the weights once
         for batch in inputs:

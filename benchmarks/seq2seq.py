@@ -66,7 +66,7 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def one_by_one(model: Any, texts: Sources, pieces: int) -> None:
     """What scripts of papers do."""
     for text in texts:

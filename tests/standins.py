@@ -114,9 +114,11 @@ class Memory(Tagger):
 
     Args:
         longest: Words of the longest mention that it keeps.
+        steps: Is written down, and changes nothing.
     """
 
     longest: int = 9
+    steps: int = 1
     history: dict[str, Any] = field(default_factory=dict, init=False)
     _mentions: dict[tuple[str, ...], str] = field(default_factory=dict, init=False)
 
@@ -135,8 +137,12 @@ class Memory(Tagger):
         for sentence in gold:
             for entity in sentence.entities:
                 self._mentions.setdefault(sentence.mention(entity), entity.type)
-        self.history = {"seed": seed, "sentences": len(gold), "steps": 1, "best_step": 1, "evaluations": []}
+        self.history = {"seed": seed, "sentences": len(gold), "steps": self.steps, "best_step": 1, "evaluations": []}
         return self.history
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        return tuple(sorted({*self._mentions.values()}))
 
     def predict(self, sentences: Sequence[Sentence], progress: Any = None) -> list[Sentence]:
         return [sentence.with_entities(self._found(sentence.words)) for sentence in sentences]

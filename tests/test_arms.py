@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,10 @@ select = [{ method = "self_training", strategy = "easy_first", per_step = 4, ste
 name = "zero-shot"
 method = "tagger_labels"
 gold_copies = 0
+[[augment]]
+name = "finished"
+join = ["teacher"]
+finish = { steps = 7 }
 [[augment]]
 name = "balanced"
 join = ["teacher"]
@@ -158,6 +163,15 @@ class TestRuns:
         with pytest.raises(DataError, match="1 ids stand in train too, among them 'train:1'"):
             execute("data.raw=train.txt")
 
+    def test_a_second_training_on_gold_alone_goes_on_from_the_first(self, memory: list[tuple[int, int]]) -> None:
+        arms = execute()
+        gold, labelled = len(list(io.read("run/seed-0/sample/train.jsonl"))), len(kept("finished"))
+        assert ((0, labelled), (0, gold)) in pairwise(memory)
+        training = json.loads(Path("run/seed-0/finished/result.json").read_text("utf-8"))["training"]
+        assert (training["sentences"], training["steps"]) == (labelled, 1)
+        assert (training["finish"]["sentences"], training["finish"]["steps"]) == (gold, 7)
+        assert arms["finished"]["settings"]["finish"] == {"steps": 7}
+
     def test_a_leak_from_test_is_noted(self) -> None:
         io.write(sentences(3, start=200), "wild.txt")
         run = Run(load("recipe.toml"), Path("run"), quiet=True)
@@ -180,6 +194,9 @@ class TestWrongRecipes:
             (["augment.all.rate=0.3"], "join takes what other arms kept, so it goes without rate"),
             (["augment.balanced.gold_share=1"], "gold_share is 1, expected a number in [0, 1)"),
             (["augment.balanced.gold_copies=0"], "gold_share is above 0 and gold_copies is 0"),
+            (["augment.finished.finish=3"], "finish: 3 is no table of settings, expected e.g. { steps = 100"),
+            (["augment.finished.finish.longest=3"], 'finish: "longest" cannot differ in a second training'),
+            (["augment.finished.finish.steps=many"], "finish: memory.steps is 'many'"),
             (["augment.teacher.gold_copies=-1"], "gold_copies is -1, expected a whole number, 0 or more"),
         ],
     )

@@ -183,7 +183,7 @@ class Trainer:
         self.step += 1
         return loss.item()
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def accuracy(self, held_out: Rows) -> float:
         """Share of masked held-out pieces whose best guess is right; the masks are the same each time."""
         chance = np.random.default_rng(1)

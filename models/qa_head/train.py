@@ -223,7 +223,7 @@ class Asker:
         batch = self.pairs.collate(self.pairs.readings(questions, sentences))
         return word_scores(self.model, batch.to(self.device))
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def answers(self, examples: Sequence[Example], top: int = 8) -> list[list[tuple[int, int]]]:
         """The spans that are better than no answer."""
         order = sorted(range(len(examples)), key=lambda number: len(examples[number].words))

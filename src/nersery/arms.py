@@ -25,7 +25,7 @@ LONGEST_NAME = 200
 LABELS_RAW_TEXT = "annotate"
 """The kind of methods that start from raw text rather than from gold sentences."""
 
-OWN_KEYS = ("name", "method", "on", "join", "copies", "select", "gold_copies", "gold_share")
+OWN_KEYS = ("name", "method", "on", "join", "copies", "select", "gold_copies", "gold_share", "finish")
 """What an entry says of the arm; the other keys are settings of the method."""
 
 
@@ -57,6 +57,7 @@ class Arm:
         select: Which of them to keep, one selector after another.
         gold_copies: How often each gold sentence stands in the training data; 0 trains on the others alone.
         gold_share: Repeat gold sentences until they are at least this share of the training data, in [0, 1).
+        finish: Settings of the tagger for a second training on gold alone, see `nersery.tagger.finishing`. Empty: none.
     """
 
     name: str
@@ -67,6 +68,7 @@ class Arm:
     select: list[MethodSettings] = field(default_factory=list)
     gold_copies: int = 1
     gold_share: float = 0.0
+    finish: dict[str, Any] = field(default_factory=dict)
 
     @property
     def is_baseline(self) -> bool:
@@ -220,7 +222,7 @@ def _arm(number: int, entry: Any, select: list[MethodSettings], problems: list[s
             problems.append(f"{place}: every run has folders {' and '.join(RESERVED)}; give it another name")
     if "select" in entry:
         select = _selectors(entry, place, problems)
-    arm = Arm(str(name), made, entry.get("on", ""), entry.get("join", []), select=select, **_numbers(entry))
+    arm = Arm(str(name), made, entry.get("on", ""), entry.get("join", []), select=select, **_training(entry))
     problems += [f"{place}: {problem}" for problem in _arm_problems(arm)]
     return arm
 
@@ -241,8 +243,8 @@ def _source(entry: Mapping[str, Any], place: str, problems: list[str]) -> Method
     return None
 
 
-def _numbers(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: entry[key] for key in ("copies", "gold_copies", "gold_share") if key in entry}
+def _training(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: entry[key] for key in ("copies", "gold_copies", "gold_share", "finish") if key in entry}
 
 
 def _arm_problems(arm: Arm) -> list[str]:

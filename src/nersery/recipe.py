@@ -17,6 +17,7 @@ from nersery.errors import SettingsError, did_you_mean
 from nersery.overrides import EXAMPLE_PREFIX, apply
 from nersery.sampling import PROTOCOLS
 from nersery.splits import DataSettings
+from nersery.tagger.finishing import finish_problems
 
 LARGEST_SEED = 2**32 - 1
 MOST_SAMPLES = 10_000_000
@@ -154,6 +155,12 @@ def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
         "arms": arms,
     }
     problems += _value_problems(values)
+    problems += [
+        f"augment {json.dumps(arm.name, ensure_ascii=False)}: finish: {problem}"
+        for arm in arms
+        for problem in finish_problems(values["tagger"].method, values["tagger"].settings, arm.finish)
+        if arm.finish != {}
+    ]
     if values["data"] is not None and not values["data"].raw:
         problems += [
             f"augment {json.dumps(arm.name, ensure_ascii=False)} labels raw text: name a file of it as raw in [data]"

@@ -49,6 +49,7 @@ from nersery.sampling import id_list, sample, sample_languages
 from nersery.select.base import Selector
 from nersery.select.base import step as select_step
 from nersery.tagger.base import Tagger, load_tagger
+from nersery.tagger.finishing import finish
 from nersery.training import Training, copies_for_share
 
 BEGINNINGS = ("lock", "run.json.tmp")
@@ -322,7 +323,10 @@ class Run:
         if not folder.exists():
             tagger = self._new_tagger()
             with self._progress(seed, arm, "train") as progress:
-                tagger.fit(train, self.sampled(seed)[1], seed=seed, progress=progress, folder=training)
+                gold, dev = self.sampled(seed)
+                tagger.fit(train, dev, seed=seed, progress=progress, folder=training)
+                if arm.finish:
+                    finish(tagger, gold.sentences, arm.finish, Training(dev, seed, progress, training / "finish"))
             unfinished = _unfinished(folder)
             shutil.rmtree(unfinished, ignore_errors=True)
             tagger.save(unfinished)

@@ -52,7 +52,7 @@ class PlainAligner:
             pieces += ids
             owners += [number] * len(ids)
         ids = [self.tokenizer.cls_token_id, *pieces, self.tokenizer.sep_token_id]
-        with torch.inference_mode():
+        with torch.no_grad():
             output = self.network(torch.tensor([ids]), output_hidden_states=True)
         return output.hidden_states[self.layer][0, 1:-1], owners
 

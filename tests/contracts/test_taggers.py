@@ -183,6 +183,9 @@ def test_a_warm_start_goes_on_with_what_was_learnt(name, new):
     tagger.learning_rate, tagger.head_learning_rate, tagger.steps = 1e-7, 1e-7, 2
     tagger.fit([*GOLD, sentence("Grace", "Xanadu")], warm=True)
     assert strict_f1(GOLD, tagger.predict(GOLD)) > 0.95
+    tagger.fit([sentence("Ada", "Oslo").with_entities([Entity(0, 1, "PER")])], warm=True)
+    assert tagger.types == ("LOC", "PER"), "what gold does not have is not forgotten"
+    assert strict_f1(GOLD, tagger.predict(GOLD)) > 0.95
     tagger.steps = 2
     tagger.fit(GOLD)
     assert strict_f1(GOLD, tagger.predict(GOLD)) < 0.9

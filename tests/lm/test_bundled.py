@@ -68,3 +68,16 @@ def test_a_file_that_is_missing_or_damaged_is_named(tmp_path: Path, content: byt
         path.write_bytes(content)
     with pytest.raises(MissingResourceError, match=r"learnt\.safetensors"):
         bundled.add_masked_lm(fresh(), path)
+
+
+@pytest.mark.parametrize("head", ["AutoModel", "AutoModelForTokenClassification"])
+def test_a_tagger_may_start_from_the_layers_that_answer_questions(head: str) -> None:
+    plain, better = (dict(ModelSource(name).model(head).named_parameters()) for name in ("bundled", "bundled-qa"))
+    answering = dict(ModelSource("bundled").question_answering().named_parameters())
+    layer = LAYER if head != "AutoModel" else LAYER.removeprefix("bert.")
+    embeddings = EMBEDDINGS if head != "AutoModel" else EMBEDDINGS.removeprefix("bert.")
+    assert torch.equal(better[layer], answering[LAYER])
+    assert not torch.equal(better[layer], plain[layer])
+    assert torch.equal(better[embeddings], plain[embeddings])
+    with pytest.raises(MissingResourceError, match="was saved without the head of AutoModelForMaskedLM"):
+        ModelSource("bundled-qa").masked_lm()

@@ -58,7 +58,7 @@ def opened(folder: Path, **settings: Any) -> CausalLM:
 def by_hand(folder: Path, pieces: list[int]) -> list[float]:
     """The log probability of each piece after those before it, each in a pass of its own; none of the first."""
     network = ModelSource(str(folder)).model("AutoModelForCausalLM").eval()
-    with torch.inference_mode():
+    with torch.no_grad():
         logits = [network(input_ids=torch.tensor([pieces[:end]])).logits[0, -1] for end in range(1, len(pieces))]
     return [float(row.log_softmax(-1)[piece]) for row, piece in zip(logits, pieces[1:], strict=True)]
 

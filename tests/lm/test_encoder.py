@@ -31,7 +31,7 @@ def encoder(request: pytest.FixtureRequest, tiny_models: dict[str, Path]) -> Tex
 def by_hand(source: ModelSource, text: list[str]) -> Any:
     """The last layer for a text that fits, as transformers gives it without padding."""
     model, tokenizer = source.model("AutoModel").eval(), source.tokenizer()
-    with torch.inference_mode():
+    with torch.no_grad():
         inputs = tokenizer([text], is_split_into_words=True, return_tensors="pt")
         return model(**inputs).last_hidden_state[0].numpy(), inputs.word_ids()
 
@@ -98,7 +98,7 @@ def test_every_word_of_a_long_text_counts_once_in_the_window_that_it_is_the_core
     assert len(windows) > 2
     total, count, words = np.zeros(32), 0, []
     for window in windows:
-        with torch.inference_mode():
+        with torch.no_grad():
             hidden = encoder._network(torch.tensor([window.pieces])).last_hidden_state[0].numpy()
         spans = [encoder.pieces.word_spans(window)[word - window.start] for word in range(*window.core)]
         own = [0, *range(spans[0][0], spans[-1][1]), len(hidden) - 1]
@@ -134,7 +134,7 @@ def test_the_encoder_of_an_encoder_decoder(tmp_path: Path, tiny_models: dict[str
     embeddings = TextEncoder(source, precision="fp32").sentences(TEXTS[:3])
     encoder, pieces = source.model("AutoModel").eval().get_encoder(), TextEncoder(source).pieces
     for text, row in zip(TEXTS[:3], embeddings, strict=True):
-        with torch.inference_mode():
+        with torch.no_grad():
             mean = encoder(torch.tensor([pieces.windows(text)[0].pieces])).last_hidden_state[0].mean(0).numpy()
         assert row == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
 

@@ -59,7 +59,7 @@ def drafts(model: Seq2Seq, count: int, sampling: Sampling, source: Texts = ("we"
     return Sampler(model.network, model.source, sampling, pad=1, barred=barred, longest=model.longest).draw(requests)
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def scores(model: Seq2Seq, pieces: Sequence[int], source: Texts = ("we", GAP)) -> torch.Tensor:
     """Log probabilities behind each of the pieces, without cache, padding or batch. Shape: (pieces + 1, vocabulary)."""
     frame = model.dialect.frame("en")
@@ -131,7 +131,7 @@ class TestOthersBesideIt:
 
 
 class TestAgainstTransformers:
-    @torch.inference_mode()
+    @torch.no_grad()
     def test_the_best_pieces_are_those_that_it_finds(self, model: Seq2Seq) -> None:
         frame = model.dialect.frame("en")
         barred = model.dialect.nameless(model.network.get_output_embeddings().weight.shape[0])

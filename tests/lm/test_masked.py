@@ -539,7 +539,7 @@ class TestArchitectures:
         clozes = [Cloze(tuple(text.split()), (0, 1)) for text in TEXTS[:3]]
         rows = [row for cloze in clozes for row in kin.gaps.rows(cloze)]
         batch = collate([row.window for row in rows], kin.encoder.pad)
-        with torch.inference_mode():
+        with torch.no_grad():
             seen: list[int] = []
             output = kin.network.get_output_embeddings()
             handle = output.register_forward_hook(lambda layer, inputs, made: seen.append(made.shape[:-1].numel()))
@@ -631,6 +631,17 @@ class TestMisfit:
         assert capsys.readouterr().err == ""
         fresh.warn_of_misfit(["won"], ["nl", "en", "de"])
         assert "the bundled model knows English alone, and there is text in de, nl" in capsys.readouterr().err
+
+    def test_a_model_that_leaves_out_accents_is_noticed(
+        self, tiny_masked_lms: dict[str, Path], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        words = ["राम", "दिल्ली", "में", *"the first program in London".split()]
+        load.warn.cache_clear()
+        uncased = opened(tiny_masked_lms["wordpiece"])
+        uncased.warn_of_misfit([*"the first program in London".split() * 10, "Ádá"])
+        assert capsys.readouterr().err == ""
+        uncased.warn_of_misfit(words)
+        assert "leaves out accents and vowel signs, which 25 % of the words have" in capsys.readouterr().err
 
     def test_capitals_are_spoken_of_for_the_bundled_model(
         self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

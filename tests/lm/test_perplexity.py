@@ -40,7 +40,7 @@ def by_hand(folder: Path | str, text: list[str]) -> list[float]:
     for place, owner in enumerate(inputs.word_ids()):
         if owner is not None:
             hidden = [*pieces[:place], tokenizer.mask_token_id, *pieces[place + 1 :]]
-            with torch.inference_mode():
+            with torch.no_grad():
                 row = network(input_ids=torch.tensor([hidden])).logits[0, place].log_softmax(-1)
             logs.append(float(row[pieces[place]]))
     return logs

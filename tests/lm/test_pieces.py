@@ -35,6 +35,12 @@ def test_a_word_that_vanishes_is_shown_as_unknown(tokenizer) -> None:
     assert all(0 < first < len(window.pieces) - 1 for first in window.firsts)
 
 
+def test_accents_and_vowel_signs_that_a_tokenizer_leaves_out(tokenizer) -> None:
+    leaves_out = "BertNormalizer" in repr(tokenizer.backend_tokenizer.normalizer)
+    assert PieceEncoder(tokenizer).unmarked(["राम", "में", "दिल्ली", "Ada"]) == (0.5 if leaves_out else 0)
+    assert PieceEncoder(tokenizer).unmarked(["Ada", "राम"]) == PieceEncoder(tokenizer).unmarked([]) == 0
+
+
 def test_a_long_sentence_is_windowed_and_every_word_has_one_core(tokenizer) -> None:
     words = [WORDS[i % len(WORDS)] for i in range(500)]
     encoder = PieceEncoder(tokenizer)

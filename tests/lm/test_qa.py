@@ -91,7 +91,7 @@ def by_hand(model: str, question: str, words: list[str], top: int, longest: int)
     ]
     ids = [*front, *(piece for word in pieces for piece in word), SEP]
     types = [0] * len(front) + [0 if is_roberta else 1] * (len(ids) - len(front))
-    with torch.inference_mode():
+    with torch.no_grad():
         output = network(torch.tensor([ids]), token_type_ids=torch.tensor([types]))
     starts, ends = (logits[0].softmax(0).tolist() for logits in (output.start_logits, output.end_logits))
     borders = list(accumulate(map(len, pieces), initial=len(front)))

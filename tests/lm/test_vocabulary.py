@@ -187,6 +187,16 @@ def test_a_tokenizer_that_cannot_write_words_is_refused(tiny_masked_lms: dict[st
         check_decoder(tokenizer)
 
 
+def test_korean_syllables_that_were_taken_apart_are_put_together(tmp_path: Path) -> None:
+    build_tokenizer("wordpiece", tmp_path, ["철수는 서울에서 일한다", "ka क़"])
+    encoder = PieceEncoder(ModelSource(str(tmp_path)).tokenizer())
+    vocabulary = Vocabulary.of(encoder)
+    for word in ("서울에서", "철수는"):
+        (pieces,) = encoder.pieces([word])
+        assert "".join(vocabulary.texts[piece] for piece in pieces) == unicodedata.normalize("NFD", word)
+        assert vocabulary.word(pieces) == word
+
+
 def test_behind_a_border_mark_stands_what_goes_on_with_a_word(tiny_masked_lms: dict[str, Path]) -> None:
     """SentencePiece cuts words of scripts without spaces into a border mark and pieces that open no word."""
     model = MaskedLM(ModelSource(str(tiny_masked_lms["unigram"])), precision="fp32")

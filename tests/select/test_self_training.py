@@ -30,6 +30,7 @@ class Scripted(Tagger):
     starts: list[int] = field(default_factory=list)
     fail_at: int = -1
     done: int = 0
+    steps: int = 5
     passes: list[int] = field(default_factory=list)
     history: dict[str, Any] = field(default_factory=dict)
 
@@ -40,6 +41,10 @@ class Scripted(Tagger):
         self.trainings.append([sentence.id for sentence in gold])
         self.done = len(self.trainings)
         return {}
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        return ("LOC",)
 
     def predict(self, sentences, progress=None) -> list[Sentence]:
         right = self.script[self.done]
@@ -171,6 +176,14 @@ class TestTraining:
             chosen(tagger, POOL, per_step=1, steps=2, warm_start=warm)
             assert tagger.starts == starts
 
+    def test_each_step_ends_with_gold_alone(self) -> None:
+        tagger = Scripted([1, 2, 3, 4, 5])
+        chosen(tagger, POOL, strategy="easy_first", per_step=1, steps=2, patience=2, finish={"steps": 2})
+        gold = [s.id for s in GOLD]
+        assert tagger.trainings == [[*gold, "c0"], gold, [*gold, "c0", "c2"], gold]
+        assert tagger.starts == [0, 1, 0, 3], "the second training goes on with what the first has learnt"
+        assert tagger.steps == 5, "the settings of the first training are back"
+
     def test_relabelled_candidates_bear_the_tagger_s_labels_and_are_drawn_anew(self) -> None:
         bare = Corpus(sentence.with_entities(()) for sentence in POOL)
         tagger = Scripted([1, 2, 3])
@@ -188,6 +201,8 @@ class TestTraining:
     def test_settings_that_cannot_work(self) -> None:
         with pytest.raises(SettingsError, match=r"per_step is 1 or more; that examined .*gold_share lies in"):
             SelfTraining(per_step=0, examined=-1, gold_share=1)
+        with pytest.raises(SettingsError, match='finish: "model" cannot differ in a second training'):
+            SelfTraining(finish={"model": "x"})
         with pytest.raises(SettingsError, match='has no setting "stps"'):
             SelfTraining(tagger={"stps": 3})
 

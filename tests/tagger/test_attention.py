@@ -35,7 +35,7 @@ def by_hand(tagger: TransformerTagger, sentence: Sentence, layers: int) -> np.nd
     pieces = encoder.pieces(sentence.words)
     network.set_attn_implementation("eager")
     ids = torch.tensor([[*encoder.prefix, *(piece for word in pieces for piece in word), *encoder.suffix]])
-    with torch.inference_mode():
+    with torch.no_grad():
         attentions = network(input_ids=ids, output_attentions=True).attentions[-layers:]
     total = sum(layer[0, head] for layer in attentions for head in range(layer.shape[1]))
     spans, position = [], len(encoder.prefix)

@@ -215,6 +215,16 @@ def test_lines_that_are_not_kept_are_looked_at_too(tmp_path: Path) -> None:
         read_first(path, 1)
 
 
+def test_vectors_that_know_no_training_word_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "other.vec").write_text("гора 1 2\nозеро 3 4\n", "utf-8")
+    (tmp_path / "some.vec").write_text("гора 1 2\nada 3 4\n", "utf-8")
+    for name in ("other.vec", "some.vec"):
+        small(vectors=str(tmp_path / name), steps=1).fit(GOLD)
+    told = capsys.readouterr().err
+    assert "other.vec has no vector of any training word" in told
+    assert "some.vec" not in told
+
+
 def test_a_file_without_vectors_is_found_before_training(tmp_path: Path) -> None:
     with pytest.raises(MissingResourceError, match="GloVe"):
         small(vectors=str(tmp_path / "none.txt")).check()
@@ -249,5 +259,15 @@ def test_a_lexicon_that_does_not_fit_the_weights_is_damage(tmp_path: Path) -> No
     tagger.save(tmp_path)
     lexicon = tmp_path / "lexicon.json"
     lexicon.write_text(lexicon.read_text("utf-8").replace('"ada", ', ""), "utf-8")
+    with pytest.raises(MissingResourceError, match="damaged"):
+        load_tagger(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["[]", "null", '{"words": 5, "characters": [], "tags": []}'])
+def test_a_lexicon_of_another_kind_is_damage(content: str, tmp_path: Path) -> None:
+    tagger = small(steps=1)
+    tagger.fit(GOLD)
+    tagger.save(tmp_path)
+    (tmp_path / "lexicon.json").write_text(content, "utf-8")
     with pytest.raises(MissingResourceError, match="damaged"):
         load_tagger(tmp_path)

@@ -134,7 +134,7 @@ class Embeddings(Aligner):
         instead = (
             "Name a multilingual encoder by the setting model, e.g. bert-base-multilingual-cased or xlm-roberta-base"
         )
-        if self.model == bundled.NAME:
+        if bundled.is_bundled(self.model):
             warn(f"the bundled model knows English alone: words of other languages get links by chance. {instead}")
         elif misfit := encoder.pieces.misfit([word for pair in pairs for word in (*pair.source, *pair.target)]):
             warn(f'the model "{self.model}" was made for other languages than this text: {misfit}. {instead}')
@@ -163,7 +163,7 @@ class Embeddings(Aligner):
                     found[chunk[number]] = links
         return found
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def _linked(self, left: _Side, right: _Side) -> tuple[Tensor, Tensor]:
         """Which pieces are linked, and how sure that is. Shape: twice (pairs, source pieces, target pieces)."""
         mask = left.mask[:, :, None] & right.mask[:, None, :]

@@ -240,7 +240,7 @@ class _Learner:
             scores = states[:count] @ states[count:].transpose(1, 2)
             return *both_directions(scores, mask), mask
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def mean_loss(self, views: Sequence[_View]) -> float:
         """The loss over all views, a batch as large as in training at a time."""
         size, total = self._settings.batch_size, 0.0

@@ -194,7 +194,7 @@ class CodeMixing(Augmenter):
             words.setdefault(language, []).extend(word for mention in members for word in mention)
         for language in sorted(words):
             misfit = self._encoder.pieces.misfit(words[language])
-            if self.model == bundled.NAME and not bundled.knows(language):
+            if bundled.is_bundled(self.model) and not bundled.knows(language):
                 misfit = misfit or "it knows English alone"
             if misfit:
                 warn(

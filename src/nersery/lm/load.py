@@ -10,7 +10,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -28,6 +28,8 @@ EXAMPLES = {
     "bert-base-cased or xlm-roberta-base"
 }
 """Who has a head, by its Auto class."""
+FEWEST_PIECES = 10
+"""Besides the special ones. What transformers makes where a tokenizer's files are missing has at most two."""
 T = TypeVar("T")
 
 
@@ -36,7 +38,7 @@ class ModelSource:
     """Which pretrained model, and how far it is trusted.
 
     Args:
-        name: ``bundled``, a folder, or a name on the Hugging Face hub.
+        name: ``bundled``, ``bundled-qa``, a folder, or a name on the Hugging Face hub.
         revision: A branch, tag or commit on the hub.
         trust_remote_code: Run code that comes with the model; never without the user's word.
     """
@@ -48,7 +50,7 @@ class ModelSource:
     @property
     def location(self) -> str:
         """A folder, or the hub's name."""
-        return str(bundled.folder()) if self.name == bundled.NAME else self.name
+        return str(bundled.folder()) if bundled.is_bundled(self.name) else self.name
 
     def config(self, **settings: Any) -> Any:
         """The model's configuration with some of it set anew."""
@@ -57,10 +59,22 @@ class ModelSource:
         return self._load(AutoConfig.from_pretrained, **settings)
 
     def tokenizer(self) -> Any:
-        """The model's tokenizer."""
+        """The model's tokenizer.
+
+        Raises:
+            MissingResourceError: When it cannot be found. Where no file is there at all, transformers makes an empty
+                one, which knows no word.
+        """
         from transformers import AutoTokenizer
 
-        return self._load(AutoTokenizer.from_pretrained)
+        tokenizer = self._load(AutoTokenizer.from_pretrained)
+        if len(tokenizer) - len(tokenizer.all_special_ids) < FEWEST_PIECES:
+            raise MissingResourceError(
+                f'the model "{self.name}" has no tokenizer: every word would be unknown to it. Expected its files '
+                "beside the weights, e.g. tokenizer.json and tokenizer_config.json; copy them from where the "
+                "model comes from"
+            )
+        return tokenizer
 
     def model(self, auto_class: str, *, whole: bool = False, **settings: Any) -> Any:
         """The model with the head that a transformers Auto class puts on it, in fp32.
@@ -92,6 +106,8 @@ class ModelSource:
                 f"e.g. {min(missing)}, would be random. Expected a model that was trained with that head"
                 f"{EXAMPLES.get(auto_class, '')}"
             )
+        if self.name == bundled.WITH_QUESTIONS:
+            bundled.add_qa_layers(model)
         return model
 
     def masked_lm(self) -> Any:
@@ -112,8 +128,8 @@ class ModelSource:
         Raises:
             MissingResourceError: When it cannot be found, or is another kind of model.
         """
-        if self.name == bundled.NAME:
-            model = self.model("AutoModelForQuestionAnswering")
+        if bundled.is_bundled(self.name):
+            model = replace(self, name=bundled.NAME).model("AutoModelForQuestionAnswering")
             bundled.add_qa_head(model)
             return model
         kinds = self.config().architectures or ()
@@ -136,9 +152,9 @@ class ModelSource:
         except (OSError, ValueError, SafetensorError) as error:
             raise MissingResourceError(
                 f'cannot load the model "{self.name}": {str(error).strip()}\n'
-                'Expected "bundled", a folder with config.json, tokenizer and model.safetensors, or a name on the '
-                "Hugging Face hub (which needs the network once). Pickled weights (pytorch_model.bin) are refused: "
-                "convert them to safetensors"
+                'Expected "bundled", "bundled-qa", a folder with config.json, tokenizer and model.safetensors, or a '
+                "name on the Hugging Face hub (which needs the network once). Pickled weights (pytorch_model.bin) are "
+                "refused: convert them to safetensors"
             ) from error
 
 
@@ -207,7 +223,8 @@ def autocast(device: torch.device, precision: Precision) -> torch.autocast:
     """A context for one forward pass, or for many while the weights do not change.
 
     Autocast keeps the weights it has cast until the context ends, so a context around several training steps
-    would train on stale weights.
+    would train on stale weights. In inference mode it keeps none and casts all of them at every pass; that is why
+    nothing here uses ``torch.inference_mode``.
     """
     wanted = precision == "bf16" or (precision == "auto" and has_fast_bf16(device))
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=wanted)

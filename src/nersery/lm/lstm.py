@@ -108,7 +108,7 @@ class LSTMLanguageModel:
         targets = padded[:, 1:]
         return nn.functional.cross_entropy(logits[targets != PAD], targets[targets != PAD], reduction="none")
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def _mean_loss(self, rows: Sequence[Row], batch_size: int) -> float:
         """The loss over all words of some texts."""
         parts = [rows[start : start + batch_size] for start in range(0, len(rows), batch_size)]
@@ -138,7 +138,7 @@ class LSTMLanguageModel:
             texts += [self._text(row) if row[-1] == END else None for row in rows]
         return texts
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def _sampled(
         self, rngs: Sequence[random.Random], starts: Sequence[Row], most_words: int, temperature: float
     ) -> list[list[int]]:

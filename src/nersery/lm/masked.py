@@ -21,7 +21,7 @@ from nersery.lm.cloze import Cloze, Drawing
 from nersery.lm.embeddings import add_rows, output_at
 from nersery.lm.gaps import GapEncoder, Place, Row
 from nersery.lm.load import ModelSource, Precision, autocast, pick_device, positions, refuse_nan, warn
-from nersery.lm.pieces import PieceEncoder, collate
+from nersery.lm.pieces import MOST_UNMARKED, PieceEncoder, collate
 from nersery.lm.training import History, TrainingPlan, seeded, train
 from nersery.lm.vocabulary import BEHIND_BORDER, OPENING, PLACES, WORD_OR_SIGN, Vocabulary, check_decoder
 from nersery.progress import Progress
@@ -81,6 +81,12 @@ class MaskedLM:
             warn(
                 f"the bundled model knows English alone, and there is text in {', '.join(foreign)}: its words will not "
                 "fit there. Name a masked language model of the language, e.g. xlm-roberta-base"
+            )
+        elif (unmarked := self.encoder.unmarked(words)) > MOST_UNMARKED:
+            warn(
+                f'the model "{self.source.name}" leaves out accents and vowel signs, which {100 * unmarked:.0f} % of '
+                "the words have, so its own words lack theirs. Name a masked language model that keeps them, e.g. "
+                "bert-base-multilingual-cased or xlm-roberta-base"
             )
         elif is_bundled and any(word != word.lower() for word in words):
             warn(
@@ -159,7 +165,7 @@ class MaskedLM:
             return sum((p.sum() * 0.0 for p in self.network.parameters()), torch.zeros((), device=self.network.device))
         return masked_loss(self.network, self.encoder, rows)
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def _mean_loss(self, rows: Sequence[Row]) -> float:
         """The loss over all hidden pieces of the rows."""
         losses = []
@@ -223,7 +229,7 @@ class MaskedLM:
             for cloze, at in zip(clozes, options, strict=True)
         ]
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def log_probabilities(self, clozes: Sequence[Cloze]) -> list[list[float]]:
         """For each gap of each text the log probability of the word that stands there, with all gaps hidden at once.
 
@@ -240,7 +246,7 @@ class MaskedLM:
                     found[number][gap] += value
         return [[at[gap] for gap in cloze.gaps] for cloze, at in zip(clozes, found, strict=True)]
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def _options(self, clozes: Sequence[Cloze], drawing: Drawing) -> list[dict[Place, tuple[list[int], list[float]]]]:
         """For each place of each text, in order, the best pieces and their probabilities."""
         gaps = [{gap: self._template(cloze.words[gap], drawing) for gap in cloze.gaps} for cloze in clozes]

@@ -43,7 +43,7 @@ def nearest(
     return np.concatenate(found)
 
 
-@torch.inference_mode()
+@torch.no_grad()
 def _nearest(queries: Tensor, keys: Tensor, real: int, count: int, own: Tensor) -> Tensor:
     """The neighbours of one block; of the keys so many are real, and the others fill up the last group."""
     cosines = (pad(queries, (0, 0, 0, BLOCK - len(queries))) @ keys.T)[: len(queries)]

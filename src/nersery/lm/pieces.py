@@ -7,6 +7,7 @@ to the model as its unknown token.
 from __future__ import annotations
 
 import itertools
+import unicodedata
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ MAX_PIECES = 512
 CACHED_WORDS = 500_000
 MOST_UNKNOWN = 0.05
 MOST_PIECES_A_WORD = 3.0
+MOST_UNMARKED = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +112,19 @@ class PieceEncoder:
             return ""
         return f"{100 * unknown:.0f} % of the words are unknown to it, the others come in {mean:.1f} pieces on average"
 
+    def unmarked(self, words: Sequence[str]) -> float:
+        """The share of words with accents or vowel signs that the tokenizer leaves out, as those for uncased text do.
+
+        It takes ``é`` for ``e``, ``में`` for ``म`` and ``й`` for ``и``.
+        """
+        decomposed = {word: unicodedata.normalize("NFD", word) for word in dict.fromkeys(words) if not word.isascii()}
+        bare = {word: "".join(itertools.filterfalse(_is_accent, text)) for word, text in decomposed.items()}
+        marked = [word for word in bare if bare[word] not in ("", decomposed[word])]
+        both = zip(self.pieces(marked), self.pieces([bare[word] for word in marked]), strict=True)
+        alike = [one == other and self.tokenizer.unk_token_id not in one for one, other in both]
+        lost = frozenset(itertools.compress(marked, alike))
+        return sum(word in lost for word in words) / max(1, len(words))
+
     def windows(self, words: Sequence[str], condition: Sequence[str] = ()) -> list[Window]:
         """The windows of a sentence, one when it fits; neighbours share about a quarter of their pieces.
 
@@ -190,6 +205,10 @@ def frame(encode: Callable[..., Any]) -> tuple[tuple[int, ...], tuple[int, ...]]
         if whole[start : start + len(inner)] == inner:
             return tuple(whole[:start]), tuple(whole[start + len(inner) :])
     return (), ()
+
+
+def _is_accent(character: str) -> bool:
+    return unicodedata.category(character) == "Mn"
 
 
 def _is_byte_level(tokenizer: Any) -> bool:

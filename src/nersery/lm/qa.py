@@ -81,7 +81,7 @@ class QuestionAnswerer:
         Args:
             languages: What the text says that it is in.
         """
-        is_bundled = self.source.name == bundled.NAME
+        is_bundled = bundled.is_bundled(self.source.name)
         foreign = sorted({language for language in languages if not bundled.knows(language)}) if is_bundled else []
         misfit = self.pieces.misfit(words)
         if foreign and not misfit:
@@ -141,7 +141,7 @@ class QuestionAnswerer:
                 progress.advance(len(part))
         return [_apart(answers, top) for answers in found]
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def _best(self, readings: Sequence[Reading], top: int, longest: int) -> list[list[Answer]]:
         """The best answers in each window, and behind them those of the rows that only fill up the batch."""
         batch = self.pairs.collate(readings, rows=ROWS, multiple=LENGTH_MULTIPLE).to(self.device)

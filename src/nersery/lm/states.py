@@ -88,7 +88,7 @@ class LayerEncoder:
         """How many pieces a text has."""
         return sum(map(len, self.pieces.pieces(text)))
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def states(self, texts: Sequence[Text]) -> States:
         """The states of all pieces of all texts; what stands beside a text does not change a bit of them.
 
@@ -181,7 +181,7 @@ class LayerEncoder:
         ids = torch.tensor([self.pieces.windows(("a",))[0].pieces], device=self.device)
         is_training = self.network.training
         self.network.eval()
-        with torch.inference_mode():
+        with torch.no_grad():
             whole, ended = (self._forward(ids, torch.ones_like(ids), end) for end in (False, True))
         self.network.train(is_training)
         return torch.equal(whole, ended)

@@ -20,6 +20,8 @@ WORD_BORDER = "▁"
 INSIDE, OPENING, BEHIND_BORDER, WORD_OR_SIGN = PLACES = range(4)
 """Where a piece stands: in a word, at its beginning, at its beginning behind a border that is a piece of its own, or
 where a word begins or a sign stands."""
+HANGUL_LETTER = re.compile("[\u1100-\u11ff]")
+"""Part of a syllable that a tokenizer took apart, as those for uncased text do."""
 LONGEST_SIGN = 3
 """In characters, as in "..."; what is longer is decoration."""
 
@@ -107,8 +109,9 @@ class Vocabulary:
         return [BEHIND_BORDER if border and first == INSIDE else first, *others]
 
     def word(self, pieces: Sequence[int]) -> str:
-        """The word that pieces make up."""
-        return "".join(self.texts[piece] or self.signs.get(piece, "") for piece in pieces)
+        """The word that pieces make up, with whole syllables where it is Korean."""
+        word = "".join(self.texts[piece] or self.signs.get(piece, "") for piece in pieces)
+        return unicodedata.normalize("NFC", word) if HANGUL_LETTER.search(word) else word
 
 
 def check_decoder(tokenizer: Any) -> None:

@@ -7,7 +7,7 @@ import math
 import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,6 +18,7 @@ from nersery.registry import create
 from nersery.rng import item_rng
 from nersery.select.base import Selector
 from nersery.tagger.base import Tagger, labels_hash, load_tagger, require_labels, strict_f1, training_record
+from nersery.tagger.finishing import finish, finish_problems
 from nersery.tagger.gold import gold_tagger
 from nersery.training import NO_TRAINING, Training, copies_for_share
 
@@ -74,6 +75,8 @@ class SelfTraining(Selector):
         with_entities: Only sentences that bear an entity join. What a tagger is surest of is that there is none, and of
             text about things with names that is mostly wrong.
         gold_share: Repeat gold sentences until they are this share of the training data, in [0, 1).
+        finish: Settings of the tagger for a second training at each step, on gold alone, see
+            `nersery.tagger.finishing`. Empty: none.
         warm_start: Each tagger goes on from the weights of the one before, and is not trained from scratch.
         tagger: Settings of the tagger to train, its ``method`` among them; empty takes the run's, or the default.
 
@@ -96,6 +99,7 @@ class SelfTraining(Selector):
     relabel: bool = False
     with_entities: bool = False
     gold_share: float = 0.0
+    finish: dict[str, Any] = field(default_factory=dict)
     warm_start: bool = False
     tagger: dict[str, Any] = field(default_factory=dict)
     _gold: list[Sentence] = field(default_factory=list, init=False, repr=False, compare=False)
@@ -119,6 +123,9 @@ class SelfTraining(Selector):
             raise SettingsError(f"self_training expects that {'; that '.join(wrong)}")
         if self.tagger:
             self._new_tagger()
+        settings = {key: value for key, value in self.tagger.items() if key != "method"}
+        if problems := finish_problems(self.tagger.get("method", "transformer"), settings, self.finish):
+            raise SettingsError("\n".join(f"finish: {problem}" for problem in problems))
 
     def fit(
         self,
@@ -145,13 +152,13 @@ class SelfTraining(Selector):
         tagger = load_tagger(_tagger_folder(folder, len(self._course))) if folder and self._course else None
         if tagger is None:
             tagger = self._first_tagger()
-            self._finish(Step(sentences=len(self._gold), dev_f1=self._dev_f1(tagger)), tagger)
+            self._write_down(Step(sentences=len(self._gold), dev_f1=self._dev_f1(tagger)), tagger)
         while not self._is_over() and (joining := self._draw(pool, tagger)):
             step = Step({s.id: Joined(s.scores["certainty"], list(s.labels)) for s in joining})
             before = [] if self.relabel else self._labelled(pool, [s.joined for s in self._course])
             tagger, step.sentences = self._train(tagger, [*before, *joining])
             step.dev_f1 = self._dev_f1(tagger)
-            self._finish(step, tagger)
+            self._write_down(step, tagger)
         self.history = {"steps": [self._record(number) for number in range(len(self._course))], "best": self._best()}
 
     def revise(self, sentences: Sequence[Sentence]) -> list[Sentence]:
@@ -219,6 +226,8 @@ class SelfTraining(Selector):
         tagger.fit(
             train, training.dev, seed=training.seed, progress=training.progress, folder=folder, warm=self.warm_start
         )
+        if self.finish and others:
+            finish(tagger, self._gold, self.finish, replace(training, folder=folder / "finish" if folder else None))
         return tagger, len(train)
 
     def _new_tagger(self) -> Tagger:
@@ -240,7 +249,7 @@ class SelfTraining(Selector):
 
     # --- what was done --------------------------------------------------------------------------------------------
 
-    def _finish(self, step: Step, tagger: Tagger) -> None:
+    def _write_down(self, step: Step, tagger: Tagger) -> None:
         """Write a finished step down, after the tagger that the next one needs."""
         self._course.append(step)
         folder, number = self._training.folder, len(self._course)

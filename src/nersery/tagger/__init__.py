@@ -1,3 +1,3 @@
 """Taggers, one a file."""
 
-HELPERS = ("attention", "crf", "fitting", "gold", "labelling", "recurrent", "tagset", "words")
+HELPERS = ("attention", "crf", "finishing", "fitting", "gold", "labelling", "recurrent", "tagset", "words")

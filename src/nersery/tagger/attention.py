@@ -59,7 +59,7 @@ def word_attention(
     found = [np.zeros((len(sentence), len(sentence)), np.float32) for sentence in sentences]
     windows = [(number, w) for number, sentence in enumerate(sentences) for w in encoder.windows(sentence.words)]
     network.eval()
-    with torch.inference_mode(), _eager(network), autocast(network.device, tagger.precision):
+    with torch.no_grad(), _eager(network), autocast(network.device, tagger.precision):
         for part in _passes(windows):
             attentions = _attentions(tagger, [window for _, window in part], layers)
             for (number, window), pieces in zip(part, attentions, strict=False):

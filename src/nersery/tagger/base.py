@@ -45,12 +45,17 @@ class Tagger(ABC):
             dev: Sentences to choose the best weights by; empty keeps the last ones.
             folder: Where a training that takes long keeps its state, as `nersery.lm.training.train` does: after a
                 kill the same call goes on. It is this training's alone; the caller removes it once the tagger is saved.
-            warm: Go on from the weights of an earlier training where there was one, and its types are the same.
+            warm: Go on from the weights of an earlier training where there was one, and it knows all types of gold.
 
         Raises:
             DataError: When there is nothing to learn from.
             SettingsError: When the folder holds the state of another training.
         """
+
+    @property
+    @abstractmethod
+    def types(self) -> tuple[str, ...]:
+        """The types that it can predict, sorted; none before it is trained."""
 
     @abstractmethod
     def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:

@@ -170,7 +170,7 @@ class BiLSTMCRF(Tagger):
             ]
             plan = plan_of(self, len(learnt), LEAST_STEPS, LEAST_EPOCHS, head_learning_rate=None)
             if progress is not None:
-                progress.total = plan.total_steps(len(learnt))
+                progress.total = (progress.total or 0) + plan.total_steps(len(learnt))
             history = train(
                 self.network,
                 learnt,
@@ -187,10 +187,11 @@ class BiLSTMCRF(Tagger):
         return self.history
 
     def _build(self, gold: Sequence[Sentence], *, warm: bool) -> None:
-        """A new network, with what an earlier one has learnt where the start is warm and the types are the same."""
+        """A new network, with what an earlier one has learnt where the start is warm and it knows all types."""
         words = {word for sentence in gold for word in sentence.words}
-        tags = TagSet.of({e.type for s in gold for e in s.entities}, self.scheme)
-        before = self._network if warm and self._tags == tags else None
+        types = {e.type for s in gold for e in s.entities}
+        before = self._network if warm and types <= {*self._tags.types} else None
+        tags = TagSet.of(types, self.scheme) if before is None else self._tags
         known, lexicon = self._lexicon, Lexicon.of(words)
         if before is not None:
             lexicon = known.with_those_of(lexicon)
@@ -204,6 +205,8 @@ class BiLSTMCRF(Tagger):
         found = read_first(_existing(self.vectors), self.most_vectors, words)
         for flaw in found.flaws:
             warn(f"{self.vectors}: {flaw}")
+        if not any(found.get(word) is not None for word in words):
+            warn(f"{self.vectors} has no vector of any training word: is it of another language?")
         return GivenVectors(tuple(found.rows), torch.stack([torch.from_numpy(row) for row in found.rows.values()]))
 
     def _adopt(self, lexicon: Lexicon, tags: TagSet, given: GivenVectors | None) -> None:
@@ -223,12 +226,12 @@ class BiLSTMCRF(Tagger):
 
     # --- prediction -------------------------------------------------------------------------------------------------
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
         """Label sentences; see `Tagger.predict`. An entity's score is the mean probability of its words' tags."""
         return labelled(sentences, self._emissions(sentences, 1, progress), self._tags, self.network.crf)
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
         """Judge labels; see `Tagger.certainty`."""
         with thinned(self.network, passes, seed):
@@ -305,7 +308,7 @@ class BiLSTMCRF(Tagger):
             with seeded(0):  # the weights that it begins with cost chance, which is the caller's
                 tagger._adopt(Lexicon(words, characters), TagSet(tags), given)
             tagger.network.load_state_dict(load_file(folder / WEIGHTS_FILE))
-        except (OSError, SafetensorError, RuntimeError, ValueError, LookupError) as error:
+        except (OSError, SafetensorError, RuntimeError, ValueError, LookupError, TypeError) as error:
             raise MissingResourceError(f"{folder} is damaged: {error}. Expected what `nersery train` wrote") from error
         tagger.history = saved.get("history", {})
         return tagger

@@ -50,7 +50,8 @@ class TransformerTagger(Tagger):
     """A pretrained encoder with a linear or CRF head on each word's first piece.
 
     Args:
-        model: ``bundled``, or any Hugging Face encoder by name or folder.
+        model: ``bundled``, any Hugging Face encoder by name or folder, or ``bundled-qa``: the bundled encoder as
+            question answering about names left it, a better start for English.
         head: What scores tag sequences: ``linear`` scores each word by itself, ``crf`` also the step from tag to tag.
             Either way only legal sequences are predicted.
         scheme: The tags inside the model, IOB2 or BIOES.
@@ -148,13 +149,14 @@ class TransformerTagger(Tagger):
         """Train; see `Tagger.fit`. A type that only dev has is learnt by nobody and counts as missed."""
         require_labels(gold)
         with seeded(seed):
-            tags = TagSet.of({e.type for s in gold for e in s.entities}, self.scheme)
-            network = self._network if warm and self._tags == tags else self._build(tags)
+            types = {e.type for s in gold for e in s.entities}
+            goes_on = warm and self._network is not None and types <= {*self._tags.types}
+            network = self._network if goes_on else self._build(TagSet.of(types, self.scheme))
             self._warn_of_misfit(gold)
             learnt = [example for sentence in gold for example in self._examples(sentence)]
             plan = self._plan(len(learnt))
             if progress is not None:
-                progress.total = plan.total_steps(len(learnt))
+                progress.total = (progress.total or 0) + plan.total_steps(len(learnt))
             history = train(
                 self._trained_parts(),
                 learnt,
@@ -241,12 +243,12 @@ class TransformerTagger(Tagger):
         rows = torch.arange(len(logits), device=logits.device).unsqueeze(1)
         return logits[rows, firsts], batch.word_mask
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
         """Label sentences; see `Tagger.predict`. An entity's score is the mean probability of its words' tags."""
         return labelled(sentences, self._emissions(sentences, 1, progress), self._tags, self._crf)
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
         """Judge labels; see `Tagger.certainty`."""
         with thinned(self.parts[0], passes, seed):

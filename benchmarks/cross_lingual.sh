@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Labels for a language that has none: docs/results.md, "Tag, align, project, train". Resumes; writes runs/.
+#
+#     benchmarks/cross_lingual.sh [de|hi]...
+set -euo pipefail
+cd "$(dirname "$0")/.."
+PATH="$PWD/.venv/bin:$PATH"
+data=../shared/data
+work=runs/cross-lingual
+mkdir -p "$work"
+[ $# -gt 0 ] || set -- de hi
+
+german() {  # the first 700 sentences of PUD are translated text without German labels, the last 300 the test
+  for language in en de; do
+    nersery convert "$data/parallel_ner/pud.$language.iob2" "$work/pud.$language.jsonl" --language "$language" --force
+    head -n 700 "$work/pud.$language.jsonl" > "$work/train.$language.jsonl"
+    tail -n 300 "$work/pud.$language.jsonl" > "$work/test.$language.jsonl"
+  done
+  nersery convert "$work/train.de.jsonl" "$work/raw.de.txt" --force
+  nersery run benchmarks/cross_lingual_de.toml --out runs/cross-lingual-de
+}
+
+hindi() {  # an English tagger labels English text, and its labels go over to the Hindi translations
+  nersery convert "$data/ner_en/wikigold/wikigold.conll.txt" "$work/wikigold.jsonl" --language en --type MISC= --force
+  for part in train dev; do
+    nersery convert "$data/il_ner_hi/$part.txt" "$work/il_ner.$part.jsonl" --language hi --force \
+      --repair lost-prefix --repair bare-dash --repair drop-sentence --type NEP=PER --type NEL=LOC --type NEO=ORG \
+      --type NEN= --type NETI= --type NEAR= --type NEU=
+  done
+  nersery sample "$work/il_ner.train.jsonl" "$work/dev.hi.jsonl" --size 200 --seed 0 --force
+  cat "$data"/bitext/ntrex.eng.txt "$data"/bitext/wiki.{dev,devtest,test}.en.txt > "$work/bitext.en.txt"
+  cat "$data"/bitext/ntrex.hin.txt "$data"/bitext/wiki.{dev,devtest,test}.hi.txt > "$work/bitext.hi.txt"
+  [ -d "$work/english" ] || nersery train "$work/wikigold.jsonl" "$work/english" --set steps=600
+  nersery run benchmarks/cross_lingual_hi.toml --out runs/cross-lingual-hi
+}
+
+for language in "$@"; do
+  case $language in
+    de) german ;;
+    hi) hindi ;;
+    *) echo "no such language: $language; expected de or hi" >&2; exit 2 ;;
+  esac
+done

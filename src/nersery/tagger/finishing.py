@@ -1,0 +1,69 @@
+"""A second training on gold alone, for a tagger that was trained on what machines labelled or wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nersery.data import Sentence
+from nersery.errors import SettingsError, did_you_mean
+from nersery.registry import check
+from nersery.tagger.base import Tagger
+from nersery.training import Training
+
+OWN = (
+    "steps", "epochs", "evaluate_every", "patience", "batch_size", "learning_rate", "head_learning_rate", "warmup",
+    "schedule", "optimizer", "weight_decay", "clip",
+)  # fmt: skip
+"""Settings that the second training may have of its own, where a tagger has them: those of its course."""
+RIVALS = {"steps": "epochs", "epochs": "steps"}
+"""Who names one of them does without the other."""
+
+
+def finish(tagger: Tagger, gold: Sequence[Sentence], settings: Mapping[str, Any], training: Training) -> None:
+    """Train a tagger on gold alone, from where its training on other sentences has ended.
+
+    Labels that a machine made are many and partly wrong. First they teach what names look like at all, then gold
+    teaches what is called a name here. The tagger's history tells of the second training under ``finish``.
+
+    Args:
+        settings: Those of `OWN` that differ from the tagger's.
+
+    Raises:
+        SettingsError: When gold has types that the tagger has not met.
+    """
+    if unknown := sorted({entity.type for sentence in gold for entity in sentence.entities} - {*tagger.types}):
+        raise SettingsError(
+            f"finish goes on with gold sentences, and the tagger has not met their types {', '.join(unknown)}: "
+            "expected them in the first training too; with gold_copies = 1 gold is a part of that"
+        )
+    settings = _second(vars(tagger), settings)
+    before, first = {key: getattr(tagger, key) for key in settings}, tagger.history
+    try:
+        vars(tagger).update(settings)
+        second = tagger.fit(
+            gold, training.dev, seed=training.seed, progress=training.progress, folder=training.folder, warm=True
+        )
+    finally:
+        vars(tagger).update(before)
+    tagger.history = {**first, "finish": second}
+
+
+def finish_problems(name: str, settings: Mapping[str, Any], own: Any) -> list[str]:
+    """What is wrong with the settings of a second training.
+
+    Args:
+        name: Of the tagger.
+        settings: Of its first training.
+        own: Those that differ, as a recipe says it.
+    """
+    if not isinstance(own, Mapping):
+        return [f"{own!r:.60} is no table of settings, expected e.g. {{ steps = 100, learning_rate = 5e-5 }}"]
+    fixed = [key for key in own if key not in OWN]
+    problems = [f'"{key}" cannot differ in a second training; {did_you_mean(key, OWN)}' for key in fixed]
+    return problems or check("tagger", name, {**settings, **_second(settings, own)})
+
+
+def _second(settings: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """All settings that the second training changes."""
+    return {**{RIVALS[key]: None for key in own if RIVALS.get(key) in settings}, **own}

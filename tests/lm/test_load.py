@@ -1,0 +1,26 @@
+"""How models are found, and what is refused."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from nersery.errors import MissingResourceError
+from nersery.lm.load import ModelSource
+
+
+def test_a_folder_without_a_tokenizer_is_refused(tiny_model: str, tmp_path: Path) -> None:
+    shutil.copyfile(Path(tiny_model, "config.json"), tmp_path / "config.json")
+    with pytest.raises(MissingResourceError, match=r"has no tokenizer: .*tokenizer\.json"):
+        ModelSource(str(tmp_path)).tokenizer()
+
+
+@pytest.mark.parametrize("name", ["T5Config", "MBartConfig", "DebertaV2Config"])
+def test_a_mark_for_spaces_makes_no_tokenizer(name: str, tmp_path: Path) -> None:
+    import transformers
+
+    getattr(transformers, name)().save_pretrained(tmp_path)
+    with pytest.raises(MissingResourceError, match="has no tokenizer"):
+        ModelSource(str(tmp_path)).tokenizer()
