@@ -148,6 +148,12 @@ class TestTheEnd:
         result = select(POOL, SelfTraining(per_step=1, steps=3), GOLD, training=training)
         assert len(result.corpus) == 3
 
+    def test_what_is_a_candidate_is_not_gold_too(self) -> None:
+        tagger = Scripted([1, 2])
+        training = Training(DEV, 0, None, None, lambda: tagger, lambda: tagger)
+        select(POOL, SelfTraining(per_step=2, steps=1, strategy="easy_first"), [*GOLD, *POOL], training=training)
+        assert tagger.trainings == [[*(s.id for s in GOLD), "c0", "c2"]]
+
     def test_a_threshold_keeps_the_first_steps(self) -> None:
         settings = {"strategy": "easy_first", "per_step": 1, "steps": 3}
         result = chosen(Scripted([1, 2, 3, 4]), POOL, threshold=0.5, **settings)

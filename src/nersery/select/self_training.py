@@ -143,9 +143,10 @@ class SelfTraining(Selector):
         Raises:
             DataError: When there are no labelled gold sentences.
         """
-        require_labels(self._gold)
         pool = Corpus(candidates)
         self._known = frozenset(pool.by_id)
+        self._gold = [sentence for sentence in self._gold if sentence.id not in self._known]  # judged anew, so no gold
+        require_labels(self._gold)
         folder = self._training.folder
         self._fingerprint = self._depends_on(pool)
         self._course = _read_course(folder, self._fingerprint)
