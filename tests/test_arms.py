@@ -171,6 +171,7 @@ class TestRuns:
         assert (training["sentences"], training["steps"]) == (labelled, 1)
         assert (training["finish"]["sentences"], training["finish"]["steps"]) == (gold, 7)
         assert arms["finished"]["settings"]["finish"] == {"steps": 7}
+        assert arms["finished"]["training"][0]["best_step"] == 2, "the best of the second, behind all of the first"
 
     def test_a_leak_from_test_is_noted(self) -> None:
         io.write(sentences(3, start=200), "wild.txt")

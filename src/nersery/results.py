@@ -121,7 +121,7 @@ def _arm(run: Run, arm: Arm) -> dict[str, Any]:
         "new_entities": [_new_entities(run, seed, arm) for seed in seeds],
         "diversity": _diversity(run, arm),
         "errors": _errors(run, arm),
-        "training": [result["training"] for result in results],
+        "training": [_both_trainings(result["training"]) for result in results],
         "self_training": _self_training(run, arm),
         "against_gold": None,
     }
@@ -130,6 +130,19 @@ def _arm(run: Run, arm: Arm) -> dict[str, Any]:
         report["against_gold"] = _against_gold(run, arm)
         report |= _generated(run, arm)
     return report
+
+
+def _both_trainings(course: Mapping[str, Any]) -> dict[str, Any]:
+    """The course of a training, with that of the second one on gold behind it where there was one."""
+    second = course.get("finish")
+    if not second:
+        return dict(course)
+    later = [{**one, "step": one["step"] + course["steps"]} for one in second["evaluations"]]
+    return {
+        **course,
+        "evaluations": [*course["evaluations"], *later],
+        "best_step": course["steps"] + second["best_step"],
+    }
 
 
 def _made_by(arm: Arm) -> str | None:
