@@ -69,6 +69,14 @@ def test_what_is_written_becomes_a_sentence_of_its_parent_s_language() -> None:
     assert writer.asked == [(pair(TEMPLATE).source, "en")]
 
 
+def test_entities_are_spelled_as_in_the_template_whatever_the_vocabulary_can_write() -> None:
+    writer = Writer("jo", "saw", B, "jo", B, "and", B, "jo", B, I, "li", I)
+    writer.written = lambda words: tuple(word.lower() for word in words)  # type: ignore[method-assign]
+    made = read(writer)
+    assert isinstance(made, Sentence)
+    assert (made.text, made.labels) == ("jo saw jo and Jo Li", ((2, 3, "PER"), (4, 6, "PER")))
+
+
 def test_rejects_name_their_reasons() -> None:
     def reason(made: Sentence | Reject) -> str:
         assert isinstance(made, Reject)

@@ -2,8 +2,10 @@ from pathlib import Path
 
 import pytest
 
-from nersery.augment.thesaurus import read_table, read_wordnet
+from nersery import Sentence, registry
+from nersery.augment.thesaurus import PARTS_OF_SPEECH, Thesaurus, read_table, read_wordnet, tell_of_foreign
 from nersery.errors import DataError, MissingResourceError
+from nersery.lm.load import warn
 
 LICENCE = "  1 This software and database is being provided to you, the LICENSEE, by  \n"
 NOUNS = (
@@ -90,6 +92,35 @@ def write(folder: Path, text: str) -> Path:
 def test_table(tmp_path: Path):
     path = write(tmp_path, "\ufeffGroß\twichtig\tvon Rang\r\n\r\nकार\tगाड़ी\ngroß\tweit\tGROSS\nallein\tallein\n")
     assert read_table(path) == {"groß": ("GROSS", "von Rang", "weit", "wichtig"), "कार": ("गाड़ी",)}
+
+
+def test_how_accents_are_encoded_does_not_matter(tmp_path: Path):
+    composed, decomposed = "caf\u00e9", "Cafe\u0301"
+    path = write(tmp_path, f"{decomposed}\tbar\n{composed}\t{decomposed}\tkiosk\nzoo\tpark\n")
+    thesaurus = Thesaurus.read("nowhere", path)
+    assert thesaurus.of(composed) == thesaurus.of(decomposed) == ("bar", "kiosk")
+    (tmp_path / "stop.txt").write_text(composed, "utf-8")
+    assert Thesaurus.read("nowhere", path, tmp_path / "stop.txt").of(decomposed) == ()
+
+
+@pytest.mark.parametrize(("languages", "table", "told"), [
+    (("", "en", "EN-gb"), "", ""), (("hi", "en", "de"), "", "there is text in de, hi"), (("de",), "table.tsv", ""),
+])  # fmt: skip
+def test_wordnet_is_said_to_know_english_alone(languages: tuple[str, ...], table: str, told: str, capsys):
+    warn.cache_clear()
+    tell_of_foreign([Sentence(("die",), language=language) for language in languages], table)
+    said = capsys.readouterr().err
+    assert told in said
+    assert bool(said) == bool(told)
+
+
+@pytest.mark.parametrize("method", ["synonym_replacement", "eda"])
+def test_methods_say_so(method: str, tmp_path: Path, capsys):
+    for part in PARTS_OF_SPEECH:
+        (tmp_path / f"data.{part}").touch()
+    warn.cache_clear()
+    registry.create("augment", method, {"wordnet": str(tmp_path)}).fit([Sentence(("die",), language="de")])
+    assert "WordNet knows English alone, and there is text in de" in capsys.readouterr().err
 
 
 def test_only_line_feeds_and_tabs_divide_a_table(tmp_path: Path):

@@ -343,6 +343,23 @@ class TestStreams:
         assert call("augment", "-", "more.jsonl", *AUGMENT, stdin=content).code == 0
         assert "<stdin>:2" in call("stats", "-", stdin=b"Ada\tB-PER\nBo\tI-LOC\n").err
 
+    @pytest.mark.parametrize("command", [("stats", "-", "-"), ("agree", "-", "-"), ("align", "-", "-", "x.links")])
+    def test_standard_input_named_twice(self, command: tuple[str, ...]):
+        result = call(*command, stdin=Path("train.conll").read_bytes())
+        assert (result.code, result.out) == (2, "")
+        assert "standard input (-) is named twice" in result.err
+
+    @pytest.mark.parametrize("target", ["devices/stdout", "pipe"])
+    def test_a_device_is_not_replaced_by_a_file(self, target: str, monkeypatch: pytest.MonkeyPatch):
+        """With a folder that stands in for /dev, which a failing test would damage."""
+        os.mkfifo("pipe")
+        Path("devices").mkdir()
+        Path("devices/stdout").write_bytes(b"")
+        monkeypatch.setattr("nersery.cli.options.DEVICES", Path("devices").absolute())
+        result = call("convert", "train.conll", target, "--to", "jsonl", "--force")
+        assert (result.code, result.out) == (2, "")
+        assert f"{target} is a device or a pipe" in result.err
+
     def test_version(self):
         assert call("--version").out.startswith("nersery ")
 

@@ -50,6 +50,10 @@ def test_splitting_again_changes_nothing_where_no_language_is_known(line: str):
         ("३.५ कि॰मी॰ दूर।", "३.५ कि॰मी॰ दूर ।"),
         ("هل رأيت؟ نعم، رأيت.", "هل رأيت ؟ نعم ، رأيت ."),
         ("¿Qué? «Sí».", "¿ Qué ? « Sí » ."),
+        ("He said no. It was no. 5, fig. 2.", "He said no . It was no. 5 , fig. 2 ."),
+        ("Follow me. Art.", "Follow me . Art ."),
+        ("जे.पी. नड्डा, எம்.ஜி.ஆர். வந்தார்.", "जे.पी. नड्डा , எம்.ஜி.ஆர். வந்தார் ."),
+        ('נשיא ארה"ב קרא "הארץ" וה"ידיעות".', 'נשיא ארה"ב קרא " הארץ " וה " ידיעות " .'),
         ("👩\u200d👩\u200d👧 ❤️!", "👩\u200d👩\u200d👧 ❤️ !"),
     ],
 )
@@ -65,6 +69,10 @@ def test_punctuation(line: str, words: str):
         ("fr", "aujourd'hui", "aujourd'hui"),
         ("de", "Am 3. Oktober, z.B.", "Am 3. Oktober , z.B."),
         ("en", "Am 3. Oktober", "Am 3 . Oktober"),
+        ("fr", "Me. Dupont et MM. Durand", "Me. Dupont et MM. Durand"),
+        ("en", "Follow me. Durand", "Follow me . Durand"),
+        ("en-GB", "Anna's", "Anna 's"),
+        ("nl", "Anna's foto's", "Anna's foto's"),
         ("de-AT", "Der 3. Mann 2019.", "Der 3. Mann 2019 ."),
     ],
 )
@@ -78,6 +86,8 @@ def test_languages(language: str, line: str, words: str):
         ("東京へ Tokyo、iPhone12を。", "東 京 へ Tokyo 、 iPhone12 を 。"),
         ("ที่นี่ 3.5 บาท", "ที่ นี่ 3.5 บ า ท"),
         ("𠮷野", "𠮷 野"),
+        ("ﾄﾖﾀ車", "ﾄ ﾖ ﾀ 車"),
+        ("မန္တလေး។ខ្មែរ", "မ န္တ လေး ។ ខ្មែ រ"),
         ("Ada wrote.", "Ada wrote ."),
     ],
 )

@@ -11,6 +11,7 @@ import pytest
 from nersery.errors import DataError
 from nersery.io import ReadOptions, open_corpus, read, reject_line
 from nersery.io import text as module
+from nersery.io.bitext import open_side
 from nersery.io.files import TextFile
 
 SHORT = 20
@@ -71,3 +72,24 @@ def test_no_line_fills_the_memory(path: Path) -> None:
     tracemalloc.stop()
     assert lines == [("a b c d " * 3)[: SHORT + 1], "b\n"]
     assert peak < 2**20, "the line has eight megabytes"
+
+
+@pytest.mark.parametrize(
+    ("text", "split", "is_cut"),
+    [
+        ("王小明在北京工作很多年。\n", "spaces", False),
+        ("王小明在北京工作很多年，很好。\n", "punctuation", False),
+        ("王小明在北京工作很多年，很好。\n", "characters", True),
+        ("王小明 在 北京 工作 很多 年 。\n", "spaces", True),
+        ("นายกรัฐมนตรีไปกรุงเทพ สมชายวงศ์สวัสดิ์\n", "punctuation", False),
+        ("นายก รัฐมนตรี ไป ที่ กรุงเทพมหานคร แล้ว\n", "spaces", True),
+        ("of the people who live here now " * 4 + "王小明在北京工作很多年\n", "spaces", True),
+        ("राष्ट्रपति प्रतिनिधिमंडल के साथ\n", "spaces", True),
+    ],
+)
+def test_phrases_of_a_script_without_spaces_are_told_of(tmp_path: Path, text: str, split: str, is_cut: bool) -> None:
+    path = tmp_path / "raw.txt"
+    path.write_text(text, "utf-8")
+    said = "" if is_cut else '; its script has no spaces, so whole phrases are taken for words (the split "characters"'
+    opened = open_corpus(path, ReadOptions(split=split)).description, open_side(path, ReadOptions(), split).description
+    assert [description.partition(" cuts")[0] for description in opened] == [f"text{said}", f"text, line by line{said}"]

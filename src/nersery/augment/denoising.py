@@ -89,11 +89,17 @@ def denoise(
 
 
 def _read(model: Seq2Seq, template: Template, words: Sequence[str], types: Collection[str]) -> Sentence | Reject:
-    """What a model wrote as a sentence that has the template's entities and no other."""
+    """What a model wrote as a sentence that has the template's entities, spelled as they are there."""
     sentence = parse(words, types)
     if isinstance(sentence, Reject):
         return sentence
     given = template.sentence
-    wanted = [(model.written(given.mention(entity)), entity.type) for entity in given.entities]
-    lost = check_kept(sentence, wanted)
-    return child_of(given, sentence) if lost is None else Reject(lost, sentence)
+    mentions = [(given.mention(entity), entity.type) for entity in given.entities]
+    written = [(model.written(words), type_) for words, type_ in mentions]
+    lost = check_kept(sentence, written)
+    if lost is not None:
+        return Reject(lost, sentence)
+    spelling = {mention: words for mention, (words, _) in zip(written, mentions, strict=True)}
+    found = [(entity, (sentence.mention(entity), entity.type)) for entity in sentence.entities]
+    edits = [(entity.start, entity.end, spelling[mention]) for entity, mention in found if mention in spelling]
+    return child_of(given, sentence.replace_spans(edits))

@@ -9,7 +9,7 @@ from typing import Literal
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.augment.segments import outside, reordered, segments, shuffled
-from nersery.augment.thesaurus import Thesaurus, check_wordnet
+from nersery.augment.thesaurus import Thesaurus, check_wordnet, tell_of_foreign
 from nersery.augment.wordlists import check_file
 from nersery.data import Edit, Sentence
 from nersery.errors import MissingResourceError, SettingsError
@@ -87,7 +87,7 @@ class Eda(Augmenter):
         return self.wordnet == WORDNET and not set(self.operations) <= set(WITH_SYNONYMS)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Read the synonyms; the sentences do not matter.
+        """Read the synonyms; of the sentences only the languages matter, for a note.
 
         Raises:
             DataError: When a file is broken.
@@ -102,6 +102,8 @@ class Eda(Augmenter):
             if self.table or not self._can_do_without:
                 raise
             _tell_of_missing(self.operations, error)
+        else:
+            tell_of_foreign(sentences, self.table)
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence changed by the first of the operations, in random order, that can change it."""

@@ -43,7 +43,7 @@ def stop_words(gold: Sequence[Sentence], file: str | Path = "") -> Mapping[str, 
 
 @cache
 def bare(word: str) -> str:
-    """A word without its case and the punctuation around it; empty when it is punctuation.
+    """A word without its case and the punctuation around it, in NFC; empty when it is punctuation.
 
     Punctuation is whatever Unicode has in its categories P and S.
 
@@ -55,7 +55,7 @@ def bare(word: str) -> str:
         start += 1
     while start < end and _is_sign(word[end - 1]):
         end -= 1
-    return word[start:end].casefold()
+    return unicodedata.normalize("NFC", word[start:end].casefold())
 
 
 def _is_sign(character: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.thesaurus import Thesaurus, check_wordnet
+from nersery.augment.thesaurus import Thesaurus, check_wordnet, tell_of_foreign
 from nersery.augment.wordlists import check_file
 from nersery.data import Sentence
 from nersery.loop import Reject
@@ -56,13 +56,14 @@ class SynonymReplacement(Augmenter):
         check_file(self.table) if self.table else check_wordnet(self.wordnet)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
-        """Read the synonyms; the sentences do not matter.
+        """Read the synonyms; of the sentences only the languages matter, for a note.
 
         Raises:
             DataError: When a file is broken.
             MissingResourceError: When there is neither WordNet nor a table.
         """
         self._thesaurus = Thesaurus.read(self.wordnet, self.table, self.stop_words)
+        tell_of_foreign(sentences, self.table)
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some words replaced."""

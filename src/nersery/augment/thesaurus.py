@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Mapping
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from nersery.augment.wordlists import read_lines, read_words
+from nersery.data import Sentence
 from nersery.errors import DataError, MissingResourceError, Problem
 
 Synonyms = Mapping[str, tuple[str, ...]]
-"""For each word, in lower case, its synonyms, sorted; one may be several words with single spaces between."""
+"""For each word, as `key` writes it, its synonyms, sorted; one may be several words with single spaces between."""
 
 PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
 SHORTEST_LEMMA = 3
@@ -48,7 +50,7 @@ class Thesaurus:
     """The synonyms of the words that may give way to one; upper and lower case do not matter.
 
     Args:
-        stop_words: Words, in lower case, that have none whatever the synonyms say.
+        stop_words: Words, as `key` writes them, that have none whatever the synonyms say.
     """
 
     synonyms: Synonyms
@@ -62,13 +64,13 @@ class Thesaurus:
             DataError: When a file is broken.
             MissingResourceError: When a file is not there.
         """
-        stopped = read_words(stop_words) if stop_words else frozenset()
+        stopped = frozenset(map(key, read_words(stop_words))) if stop_words else frozenset()
         return cls(read_table(table) if table else read_wordnet(wordnet), stopped)
 
     def of(self, word: str) -> tuple[str, ...]:
-        """The synonyms of a word."""
-        lower = word.lower()
-        return () if lower in self.stop_words else self.synonyms.get(lower, ())
+        """The synonyms of a word; how its accents are encoded does not matter."""
+        form = key(word)
+        return () if form in self.stop_words else self.synonyms.get(form, ())
 
     def draw(self, word: str, rng: random.Random) -> list[str]:
         """The words of one of its synonyms, each as likely as the next; a word that has none gives no words."""
@@ -79,6 +81,28 @@ class Thesaurus:
         """As `draw`, with a capital first letter where the word has one."""
         words = self.draw(word, rng)
         return [words[0][0].title() + words[0][1:], *words[1:]] if words and word[0].isupper() else words
+
+
+def key(word: str) -> str:
+    """What a word is looked up by: without its case, in NFC."""
+    return unicodedata.normalize("NFC", word.lower())
+
+
+def tell_of_foreign(sentences: Iterable[Sentence], table: str) -> None:
+    """Say where WordNet is asked for synonyms in other languages than its own.
+
+    Args:
+        table: The user's, which is in any language.
+    """
+    from nersery.lm.bundled import knows
+    from nersery.lm.load import warn
+
+    foreign = sorted({sentence.language for sentence in sentences if not knows(sentence.language)})
+    if foreign and not table:
+        warn(
+            f"WordNet knows English alone, and there is text in {', '.join(foreign)}: it has no synonyms for most "
+            "words there, and wrong ones for some. Give a table of the language (the setting table)"
+        )
 
 
 def read_wordnet(folder: str | Path) -> Synonyms:
@@ -157,7 +181,7 @@ def read_table(path: str | Path) -> Synonyms:
         word, *synonyms = line.split("\t")
         if fault := _fault(word, synonyms):
             problems.append(Problem(fault, file=str(path), line=number))
-        found.setdefault(word.lower(), set()).update(synonyms)
+        found.setdefault(key(word), set()).update(synonyms)
     if problems:
         raise DataError(problems, fix="write each line as word<TAB>synonym[<TAB>synonym …]")
     table = _sorted(found)
@@ -178,5 +202,5 @@ def _fault(word: str, synonyms: list[str]) -> str | None:
 
 def _sorted(found: Mapping[str, set[str]]) -> Synonyms:
     """Synonyms in an order of their own, without the word itself; words that have no other are left out."""
-    others = {word: sorted(s for s in synonyms if s.lower() != word) for word, synonyms in found.items()}
+    others = {word: sorted(s for s in synonyms if key(s) != word) for word, synonyms in found.items()}
     return {word: tuple(synonyms) for word, synonyms in others.items() if synonyms}

@@ -25,6 +25,8 @@ from nersery.recipe import LARGEST_SEED, MOST_SAMPLES, shipped
 
 T = TypeVar("T")
 
+DEVICES = Path("/dev")
+"""Also its links to files, such as /dev/stdout, would be replaced by a file that is moved there."""
 Target = Annotated[Path, typer.Argument(help="The file to write: .jsonl, .conll or .txt.", metavar="OUTPUT")]
 Source = Annotated[
     str, typer.Argument(help="A corpus: a file, a folder of files, or - for standard input.", metavar="INPUT")
@@ -212,11 +214,14 @@ def content_of(*sources: io.Source) -> list[str]:
 
 
 def refuse_same_file(target: Path, *sources: str) -> None:
-    """Reading and writing one file would destroy it.
+    """Reading and writing one file would destroy it, and so would a file that takes the place of a device.
 
     Raises:
-        SettingsError: When the target, or the file of its rejects, is one of the sources or lies in one.
+        SettingsError: When the target, or the file of its rejects, is one of the sources or lies in one; or when the
+            target is a device or a pipe.
     """
+    if target.absolute().parent == DEVICES or not (target.is_file() or target.is_dir() or not target.exists()):
+        raise SettingsError(f"{target} is a device or a pipe, and results go into a file. Choose another output")
     for path in (target, rejects_of(target)):
         for source in sources:
             there = Path(input_path(source))

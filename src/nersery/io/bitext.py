@@ -46,8 +46,8 @@ class Lines(TextSource):
 
     @property
     def description(self) -> str:
-        """The format."""
-        return "text, line by line"
+        """The format, and whether nothing parts the words."""
+        return f"text, line by line{self._phrases}"
 
     def skip(self, found: Pass) -> None:
         """Note a blank line."""
@@ -71,7 +71,8 @@ def open_side(path: str | Path, options: ReadOptions, splitting: str = "spaces")
         try:
             source = io.open_corpus(path, options)
         except DataError:
-            if options.format != io.AUTO or Path(path).suffix.lower() in io.EXTENSIONS:
+            known = str(path) == io.STANDARD_INPUT or Path(path).suffix.lower() in io.EXTENSIONS
+            if options.format != io.AUTO or known:
                 raise
             source = io.open_corpus(path, replace(options, format="text"))  # as in text.en, text.de
         if isinstance(source, TextSource):

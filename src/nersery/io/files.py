@@ -11,10 +11,13 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
+from weakref import WeakSet
 
-from nersery.errors import DataError, Problem
+from nersery.errors import DataError, Problem, SettingsError
 
 STANDARD_INPUT = "-"
+_CONSUMED = WeakSet[TextIO]()
+"""What was standard input when it was read; the second time it would be empty."""
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
 
 
@@ -27,12 +30,20 @@ class TextFile:
         path: The file, or ``-`` for standard input.
         encoding: Of the file; a byte order mark at its start is no part of the text. One further on, as putting
             files together leaves it, is: it could as well be somebody's word.
+
+    Raises:
+        SettingsError: When standard input is read already.
     """
 
     def __init__(self, path: str | Path, encoding: str = "utf-8") -> None:
         self.path, self.name, self.stem = Path(path), str(path), Path(path).stem
         if self.name == STANDARD_INPUT:
             self.name, self.stem = "<stdin>", "stdin"
+            if sys.stdin in _CONSUMED:
+                raise SettingsError(
+                    "standard input (-) is named twice, and can be read once: save it, and name that file"
+                )
+            _CONSUMED.add(sys.stdin)
             self._spool(sys.stdin.buffer)
         elif self.path.is_fifo():
             with self.path.open("rb") as stream:

@@ -5,8 +5,9 @@ No character is lost: the words of a line, joined, are the line without its whit
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from typing import Literal, get_args
 from unicodedata import category
@@ -19,28 +20,41 @@ Splitter = Callable[[str], list[str]]
 
 APOSTROPHES = "'’"
 JOINER = "\N{ZERO WIDTH JOINER}"
+STACKERS = "\N{MYANMAR SIGN VIRAMA}\N{KHMER SIGN COENG}"
+"""Marks that put the next letter under the one before them."""
 ELIDING = ("fr", "it", "ca", "oc")
 """Languages whose articles and pronouns lose their vowel before another: *l'Italie*."""
+CONTRACTING = ("", "en", "de")
+"""Languages, one that is not told among them, that join a short word by an apostrophe: *she's*, *geht's*."""
 ORDINALS = ("de", "da", "nb", "nn", "no", "fi", "cs", "sk", "sl", "hr", "hu", "pl", "et", "lv")
 """Languages that write an ordinal number with a full stop: *3. Oktober*."""
 ABBREVIATIONS = frozenset(
     """mr mrs ms dr prof st sr jr rev gen col capt lt sgt hon gov sen rep pres inc ltd co corp vs etc cf ca approx
-    no nos vol pp fig jan feb mar apr jun jul aug sep sept oct nov dec hr fr bzw usw vgl evtl ggf bspw nr abs
-    art str mio mrd sra srta ud uds dña avda núm pág ee uu mme mlle mm me av bd sig sigg dott ing डॉ प्रो सं ई
+    vol pp jan feb apr jun jul aug sep sept oct nov dec hr fr bzw usw vgl evtl ggf bspw nr
+    str mio mrd sra srta ud uds dña avda núm pág ee uu mme mlle av bd sig sigg dott ing डॉ प्रो सं ई
     पू""".split()  # noqa: SIM905
 )
 """Words that a full stop belongs to, in lower case."""
-_LETTERS_AND_STOPS = re.compile(r"[^\W\d_]{1,3}(?:\.[^\W\d_]{1,3})+")
-"""*U.S* and *z.B*, before their last full stop."""
+BEFORE_NUMBERS = frozenset("no nos art fig abs mar".split())  # noqa: SIM905
+"""Words that it belongs to where a number follows: *no. 5*, but *he said no.*"""
+BEFORE_NAMES = {"fr": frozenset(("me", "mm"))}
+"""Words that it belongs to, by language, where anything follows."""
+LONGEST_INITIAL = 3
+"""In letters, as *Ges* in *Ges.m.b.H.*"""
 _URL = re.compile(r"(?:https?://|www\.)\S+|[\w.+-]+@[\w-]+\.[\w.-]+")
 _AFTER_URL = ".,;:!?)]}\"'»”’।"
 _CLITIC = re.compile(rf"[{APOSTROPHES}](?:s|ll|re|ve|d|m)$", re.IGNORECASE)
+_HEBREW_ACRONYM = re.compile(r"[א-ת]\"[א-ת](?![א-ת])")
 _ELISION = re.compile(rf"^(?:\w{{1,3}}|\w+(?:ll|qu))[{APOSTROPHES}](?=\w)", re.IGNORECASE)
 _NO_SPACES = re.compile(
-    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-〇\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-〇\u3040-\u30ff\uff66-\uff9d\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
     "\U00020000-\U0003ffff])"
 )
 """A character of Thai, Lao, Burmese, Khmer, Chinese or Japanese."""
+LONGEST_MEAN = 6
+"""Letters of these scripts in a word, on average. Words that were cut out have 2 in Chinese and 4 in Thai."""
+LEAST_SHARE = 0.05
+"""Of the words in such scripts, so that a name among words of another script tells nothing."""
 
 
 def splitter(splitting: str, language: str = "") -> Splitter:
@@ -70,11 +84,22 @@ def splitter(splitting: str, language: str = "") -> Splitter:
     raise SettingsError(f'there is no splitting "{splitting}"; {did_you_mean(splitting, get_args(Splitting))}')
 
 
+def runs_on(words: Sequence[str]) -> bool:
+    """Whether words are whole phrases, as those of scripts without spaces are where only spaces part them.
+
+    >>> runs_on(["王小明在北京工作很多年"]), runs_on(["王小明", "在", "北京", "工作"])
+    (True, False)
+    """
+    letters = [itertools.filterfalse(_is_mark, _NO_SPACES.findall(word)) for word in words]
+    counts = [count for found in letters if (count := sum(1 for _ in found))]
+    return len(counts) > LEAST_SHARE * len(words) and sum(counts) > LONGEST_MEAN * len(counts)
+
+
 def _spaced(text: str) -> str:
     """The text with a space on both sides of each character that words are written of without spaces."""
     spread: list[str] = []
     for character in text:
-        if spread and _is_mark(character):
+        if spread and (_is_mark(character) or spread[-1][-1] in STACKERS):
             spread[-1] += character
         elif _NO_SPACES.match(character) or (spread and _NO_SPACES.match(spread[-1])):
             spread += " ", character
@@ -125,7 +150,7 @@ def _goes_on(chunk: str, place: int, token: str) -> bool:
     if _is_sign(before):
         return False
     after = chunk[place + 1 : place + 2]
-    if character in "॰·׳״_":
+    if character in "॰·׳״_" or (character == '"' and _is_hebrew_acronym(chunk, place)):
         return True
     if not after or _is_sign(after):
         return False
@@ -136,18 +161,38 @@ def _goes_on(chunk: str, place: int, token: str) -> bool:
 
 def _is_abbreviation(word: str, following: str, language: str) -> bool:
     """Whether a full stop behind a word belongs to it."""
-    if word.lower() in ABBREVIATIONS or _LETTERS_AND_STOPS.fullmatch(word):
+    lower = word.lower()
+    if lower in ABBREVIATIONS or _is_initials(word):
         return True
     if not following or _is_sign(word[0]):
         return False
+    if lower in BEFORE_NUMBERS and following[0].isdecimal():
+        return True
+    if lower in BEFORE_NAMES.get(language, ()):
+        return True
     if word.isdecimal():
         return len(word) <= 2 and language in ORDINALS
     return (len(word) == 1 and word.isalpha()) or following[0].islower()
 
 
+def _is_initials(word: str) -> bool:
+    """Whether a word is letters and stops, as *U.S*, *z.B* and *जे.पी* are before their last full stop."""
+    parts = ["".join(itertools.filterfalse(_is_mark, part)) for part in word.split(".")]
+    return len(parts) > 1 and all(part.isalpha() and len(part) <= LONGEST_INITIAL for part in parts)
+
+
+def _is_hebrew_acronym(chunk: str, place: int) -> bool:
+    """Whether a quotation mark stands for a gershayim, which comes before the last letter: *ארה"ב*."""
+    return _HEBREW_ACRONYM.match(chunk, place - 1) is not None
+
+
 def _without_clitic(word: str, language: str) -> list[str]:
     """A word, and apart from it what an apostrophe joins to it."""
-    match = _ELISION.match(word) if language in ELIDING else _CLITIC.search(word)
+    match = None
+    if language in ELIDING:
+        match = _ELISION.match(word)
+    elif language in CONTRACTING:
+        match = _CLITIC.search(word)
     if match is None or match.end() - match.start() == len(word):
         return [word]
     cut = match.end() if language in ELIDING else match.start()

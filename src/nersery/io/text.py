@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
+from itertools import islice
 
 from nersery.data import UNKNOWN_COLUMN, Sentence
 from nersery.errors import DataError
 from nersery.io.base import Flaw, Pass, ReadOptions, Source, Writer, flaws_of, lone_return, storable
 from nersery.io.files import TextFile
-from nersery.io.splitting import Splitter, splitter
+from nersery.io.splitting import Splitter, runs_on, splitter
 
 LONGEST = 100_000
 """Characters of a line; a book in one line would take the memory of thousands of sentences at every step."""
+SAMPLE_LINES = 1000
+PHRASES = '; its script has no spaces, so whole phrases are taken for words (the split "characters" cuts them)'
 SPLIT_HINT = r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?] |। |۔ |؟ |。|！|？)/\1\n/g'"
 
 
@@ -29,8 +33,14 @@ class TextSource(Source):
 
     @property
     def description(self) -> str:
-        """The format, and whether there is nothing."""
-        return "text, empty" if self._empty else "text"
+        """The format, and whether there is nothing, or nothing that parts the words."""
+        return "text, empty" if self._empty else f"text{self._phrases}"
+
+    @cached_property
+    def _phrases(self) -> str:
+        """What to say of words that are none, by the first lines; empty where they seem to be words."""
+        words = [word for line in islice(self.file.lines(LONGEST), SAMPLE_LINES) for word in self.split(line)]
+        return PHRASES if runs_on(words) else ""
 
     def sentences(self, found: Pass) -> Iterator[Sentence]:
         """One pass over the file."""

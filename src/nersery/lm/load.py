@@ -28,7 +28,7 @@ EXAMPLES = {
     "bert-base-cased or xlm-roberta-base"
 }
 """Who has a head, by its Auto class."""
-FEWEST_PIECES = 10
+FEWEST_PIECES = 3
 """Besides the special ones. What transformers makes where a tokenizer's files are missing has at most two."""
 T = TypeVar("T")
 
