@@ -276,6 +276,15 @@ def test_a_picture():
     assert "no pair has a target of that id" in result.err
 
 
+def test_a_wrong_picture_is_told_before_any_work():
+    for name in ("out.jsonl", "out.jsonl.rejects.jsonl", "links", "de.txt"):
+        result = project("--picture", name, "--force")
+        assert result.code == 2, name
+        assert "results go there" in result.err or "is an input" in result.err
+    assert project("--picture", "pair.svg", "--picture-of", "de:99").code == 2
+    assert not Path("out.jsonl").exists()
+
+
 def test_an_input_is_never_overwritten():
     before = Path("links").read_bytes()
     result = call("project", "en.jsonl", "de.txt", "links", "--links", "links", "--force")

@@ -39,7 +39,7 @@ from nersery.io.bitext import Bitext, PairedBy, Row, fault_of, open_side
 from nersery.io.pharaoh import LinksFile, format_links
 from nersery.io.splitting import Splitting
 from nersery.links import Links, Pair
-from nersery.loop import BATCH_SIZE, FileJob, Reject
+from nersery.loop import BATCH_SIZE, FileJob, Reject, rejects_of
 from nersery.project import Projection, Task, Translation, Voting, fault_of_links
 from nersery.tags import DROP_SENTENCE
 
@@ -161,7 +161,7 @@ def project(
     chosen = settings_of(settings or [])
     projection = _projection(chosen)
     if picture is not None:
-        refuse_existing(picture, force=force)
+        _check_picture(picture, output, [target, *sources, *links], force=force)
     target_reading = replace(reading, format=target_format, language=target_language)
     bitext = _open(
         [(name, reading, "spaces") for name in sources], (target, target_reading, target_split), pair_by, quiet=quiet
@@ -174,10 +174,11 @@ def project(
     if probabilities is not None:
         made_by["probabilities"] = content_hash(input_path(probabilities))
     rows = _Tasks(bitext, files)
+    if picture is not None:  # first, for it is soon done and may name a pair that is not there
+        rows.count()
+        _draw(picture, picture_of, rows.outcomes(), projection)
     job = StageJob(Project(projection, voting), rows, output, "project", made_by, sharding, force=force, quiet=quiet)
     tally = job.run()
-    if picture is not None:
-        _draw(picture, picture_of, rows.outcomes(), projection)
     report_repairs(*bitext.sides, quiet=quiet)
     print_tally(output, tally, as_json=json)
 
@@ -315,6 +316,18 @@ def _translation(source: Sentence | Reject, links: Links | Reject, target: Sente
     if isinstance(source, Reject):
         return Reject(source.reason, target)
     return Reject(links.reason, target) if isinstance(links, Reject) else Translation(source, links)
+
+
+def _check_picture(picture: Path, output: Path, inputs: Sequence[str], *, force: bool) -> None:
+    """Refuse a picture that would take the place of another file.
+
+    Raises:
+        SettingsError: Naming the file.
+    """
+    refuse_existing(picture, force=force)
+    refuse_same_file(picture, *inputs)
+    if picture.absolute() in (output.absolute(), rejects_of(output).absolute()):
+        raise SettingsError(f"--picture {picture}: the results go there. Choose another name for the picture")
 
 
 def _draw(path: Path, id: str, tasks: Iterable[Task | Reject], projection: Projection) -> None:
