@@ -18,9 +18,9 @@ import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
 
-EPOCHS = 12
-BATCH = 64
-RATE = 1e-3
+EPOCHS = 10
+BATCH = 16
+RATE = 5e-4
 MASKED = 0.2
 LONGEST = 64
 SPECIAL = {
