@@ -18,6 +18,7 @@ from nersery.annotate.tagger_labels import TaggerLabels
 from nersery.errors import DataError, SettingsError
 from nersery.recipe import load
 from nersery.runs import Run
+from nersery.select.duplicates import Duplicates
 from tests.standins import sentences, write_recipe
 
 JOINED = """
@@ -162,6 +163,12 @@ class TestRuns:
         io.write([sentences(1)[0]], "train.txt")
         with pytest.raises(DataError, match="1 ids stand in train too, among them 'train:1'"):
             execute("data.raw=train.txt")
+
+    def test_what_a_selector_did_is_kept_where_another_arm_has_generated(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(Duplicates, "history", {"looked": 1})
+        execute('augment.zero-shot.select=["duplicates"]')
+        assert not Path("run/seed-0/zero-shot/generated.jsonl").exists(), "those of teacher serve"
+        assert Path("run/seed-0/zero-shot/1-duplicates.history.json").exists()
 
     def test_a_second_training_on_gold_alone_goes_on_from_the_first(self, memory: list[tuple[int, int]]) -> None:
         arms = execute()

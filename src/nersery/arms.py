@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from nersery import registry
+from nersery.data import Sentence
 from nersery.errors import did_you_mean
+from nersery.training import copies_for_share
 
 GOLD = "gold"
 """The name of the baseline that every run trains: the tagger on gold sentences alone."""
@@ -24,6 +25,9 @@ LONGEST_NAME = 200
 
 LABELS_RAW_TEXT = "annotate"
 """The kind of methods that start from raw text rather than from gold sentences."""
+
+MOST_COPIES = 1_000_000
+"""Of a sentence; more are a slip of the pen that no memory or life is long enough for."""
 
 OWN_KEYS = ("name", "method", "on", "join", "copies", "select", "gold_copies", "gold_share", "finish")
 """What an entry says of the arm; the other keys are settings of the method."""
@@ -79,6 +83,11 @@ class Arm:
     def labels_raw_text(self) -> bool:
         """Whether its method starts from raw text."""
         return self.method is not None and self.method.kind == LABELS_RAW_TEXT
+
+    def weigh(self, gold: Sequence[Sentence], kept: Sequence[Sentence]) -> list[Sentence]:
+        """What its tagger is trained on: gold as often as the arm says, and what it kept."""
+        share = copies_for_share(len(gold), len(kept), self.gold_share)
+        return [*gold] * (max(self.gold_copies, share) if self.gold_copies else 0) + [*kept]
 
     def makes_the_same_as(self, other: Arm) -> bool:
         """Whether both generate the same sentences, so that one of them need not."""
@@ -184,11 +193,6 @@ def method_settings(
         problems.append(f"{place}: method {found}; known: {', '.join(registry.names(kind))}")
         return MethodSettings("", kind=kind)
     wrong = [f"{place}: {problem}" for problem in registry.check(kind, name, settings)]
-    wrong += [
-        f"{place}: {key} is {value}, expected a finite number"
-        for key, value in settings.items()
-        if isinstance(value, float) and not math.isfinite(value)
-    ]
     problems += wrong
     return MethodSettings(name, settings if wrong else {**registry.defaults(kind, name), **settings}, kind)
 
@@ -254,6 +258,8 @@ def _arm_problems(arm: Arm) -> list[str]:
         value = getattr(arm, key)
         if type(value) is not int or value < least:
             problems.append(f"{key} is {value!r}, expected a whole number, {least} or more")
+        elif value > MOST_COPIES:
+            problems.append(f"{key} is {value}, expected at most {MOST_COPIES}")
     share = arm.gold_share
     if type(share) not in (int, float) or not 0 <= share < 1:
         problems.append(f"gold_share is {share!r}, expected a number in [0, 1)")

@@ -50,7 +50,7 @@ from nersery.select.base import Selector
 from nersery.select.base import step as select_step
 from nersery.tagger.base import Tagger, load_tagger
 from nersery.tagger.finishing import finish
-from nersery.training import Training, copies_for_share
+from nersery.training import Training
 
 BEGINNINGS = ("lock", "run.json.tmp")
 """What a run that was killed at once leaves in its folder."""
@@ -177,7 +177,7 @@ class Run:
         own = len(self._own(seed, arm, gold))
         if not own and not arm.is_baseline:
             self._say(f"note: {arm.name}, seed {seed}: nothing was kept, so this is {arm.on or 'gold only'}")
-        train = _weighed(arm, gold, kept)
+        train = arm.weigh(gold, kept)
         io.write([*(gold if arm.gold_copies else ()), *kept], self.path(seed, arm, "train.jsonl"))
         tagger, history = self.tagger(seed, arm, train)
         result: dict[str, Any] = {
@@ -315,7 +315,7 @@ class Run:
     def _tagger_before(self, seed: int, arm: Arm) -> Tagger:
         """The tagger of the arm that this one goes on from, or the baseline's: for methods that ask for one."""
         before, gold = self.recipe.arm(arm.on or GOLD), self.sampled(seed)[0]
-        return self.tagger(seed, before, _weighed(before, gold, self._kept(seed, before, gold)))[0]
+        return self.tagger(seed, before, before.weigh(gold, self._kept(seed, before, gold)))[0]
 
     def tagger(self, seed: int, arm: Arm, train: Sequence[Sentence]) -> tuple[Tagger, dict[str, Any]]:
         """An arm's tagger and the course of its training; trained when it is not there."""
@@ -362,12 +362,6 @@ class Run:
             print(text, file=sys.stderr, flush=True)
 
 
-def _weighed(arm: Arm, gold: Corpus, kept: Sequence[Sentence]) -> list[Sentence]:
-    """What an arm's tagger is trained on: gold as often as the arm says, and what it kept."""
-    copies = max(arm.gold_copies, copies_for_share(len(gold), len(kept), arm.gold_share)) if arm.gold_copies else 0
-    return [*gold.sentences * copies, *kept]
-
-
 def _method(settings: MethodSettings) -> Augmenter | Annotator:
     method: Augmenter | Annotator = registry.create(settings.kind, settings.method, settings.settings)
     return method
@@ -396,4 +390,5 @@ def _remove(folder: Path) -> None:
 
 
 def _write_json(path: Path, content: Any) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
