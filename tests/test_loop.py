@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import contextlib
 import fcntl
+import gc
 import hashlib
 import json
 import os
@@ -464,3 +466,19 @@ def test_differences_name_what_only_one_side_has():
 
 if __name__ == "__main__":
     in_this_process(Path(sys.argv[1]), int(sys.argv[2]))
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_cycles_are_looked_for_seldom_while_a_job_runs_and_as_before_after_it(tmp_path: Path, fails: bool):
+    before, during = gc.get_threshold(), list[tuple[int, int, int]]()
+
+    def watched(batch: Sequence[int]) -> list[Outcome]:
+        during.append(gc.get_threshold())
+        if fails:
+            raise ValueError("odd")
+        return step(batch)
+
+    with pytest.raises(ValueError, match="odd") if fails else contextlib.nullcontext():
+        FileJob(tmp_path / "out", encode, encode_reject, {}).run(ITEMS, watched)
+    assert during[0][0] > before[0]
+    assert gc.get_threshold() == before

@@ -31,6 +31,8 @@ OVERLAP = "entities that run into each other"
 DISAGREE = "the sources disagree on an entity"
 
 Span = tuple[int, int]
+Chances = dict[int, float]
+"""Probabilities by the place of a word."""
 Voting = Literal["majority", "weighted"]
 
 
@@ -122,14 +124,18 @@ class Projection:
         wanted: Sequence[Entity] = source.entities
         if wanted and (self.keep is not None or self.drop or self.rename):
             wanted = self._renamed(wanted)
-        found = self._spans(wanted, source, target, links) if wanted else []
-        lost = [(entity, span) for entity, span in zip(wanted, found, strict=True) if isinstance(span, str)]
-        placed = [
-            _placed(entity, span) for entity, span in zip(wanted, found, strict=True) if not isinstance(span, str)
-        ]
-        scores = {QUALITY: alignment_quality(links, range(len(source)), range(len(target)), self.unlinked)}
+        found = zip(wanted, self._spans(wanted, source, target, links), strict=True) if wanted else ()
+        placed: list[Entity] = []
+        lost: list[tuple[Entity, str]] = []
+        for entity, span in found:
+            if isinstance(span, str):
+                lost.append((entity, span))
+            else:
+                placed.append(Entity(*span, entity.type, entity.score))
+        best = _best_chances(links)
+        scores = {QUALITY: _quality(best, range(len(source)), range(len(target)), self.unlinked)}
         if wanted:
-            scores[ENTITY_QUALITY] = alignment_quality(links, _places(wanted), _places(placed), self.unlinked)
+            scores[ENTITY_QUALITY] = _quality(best, _places(wanted), _places(placed), self.unlinked)
         if self.keep_incomplete:
             scores[PROJECTED] = len(placed) / len(wanted) if wanted else 1.0
         sentence = Sentence(
@@ -233,11 +239,26 @@ def alignment_quality(links: Links, source: Iterable[int], target: Iterable[int]
     >>> alignment_quality((Link(0, 0, 0.5), Link(1, 1)), range(2), range(2))
     0.7071067811865476
     """
-    of_source = dict(sorted([(start, chance) for start, _, chance in links]))  # of several the last one, the best
-    of_target = dict(sorted([(end, chance) for _, end, chance in links]))
-    chances = [of_source.get(place, unlinked) for place in source] + [
-        of_target.get(place, unlinked) for place in target
-    ]
+    return _quality(_best_chances(links), source, target, unlinked)
+
+
+def _best_chances(links: Links) -> tuple[Chances, Chances]:
+    """For each linked word of the source, and of the target, the probability of its best link."""
+    of_source: Chances = {}
+    of_target: Chances = {}
+    for start, end, chance in links:
+        if chance > of_source.get(start, 0.0):
+            of_source[start] = chance
+        if chance > of_target.get(end, 0.0):
+            of_target[end] = chance
+    return of_source, of_target
+
+
+def _quality(best: tuple[Chances, Chances], source: Iterable[int], target: Iterable[int], unlinked: float) -> float:
+    """The geometric mean that `alignment_quality` speaks of."""
+    of_source, of_target = best
+    chances = [of_source.get(place, unlinked) for place in source]
+    chances += [of_target.get(place, unlinked) for place in target]
     return math.exp(sum(map(math.log, chances)) / len(chances))
 
 
@@ -312,10 +333,6 @@ def step(projection: Projection, voting: Voting = "majority") -> Step[Task]:
         ]
 
     return run_batch
-
-
-def _placed(entity: Entity, span: Span) -> Entity:
-    return Entity(*span, entity.type, entity.score)
 
 
 def _places(entities: Iterable[Entity]) -> list[int]:

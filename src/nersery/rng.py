@@ -21,6 +21,11 @@ def item_seed(*keys: object) -> int:
     return int.from_bytes(hashlib.blake2b(name, digest_size=16).digest(), "big")
 
 
+def item_chance(*keys: object) -> float:
+    """A number in [0, 1) of the item's own, for those that need one alone: a generator takes six times as long."""
+    return (item_seed(*keys) >> 75) / 2**53
+
+
 def item_rng(*keys: object) -> random.Random:
     """A generator of the item's own."""
     return random.Random(item_seed(*keys))

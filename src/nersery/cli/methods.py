@@ -106,7 +106,7 @@ def select(
         str | None, typer.Option(help="The labelled sentences that the new ones were made from, or stand beside.")
     ] = None,
     held_out: Annotated[list[str] | None, typer.Option(help="Dev and test files, against leaks.")] = None,
-    dev: Annotated[str | None, typer.Option(help="Labelled sentences to stop a training by (self_training).")] = None,
+    dev: Annotated[str | None, typer.Option(help="Labelled sentences to stop self_training by.")] = None,
     seed: Seed = 0,
     threshold: Annotated[float | None, typer.Option(help="The lowest score to keep.")] = None,
     settings: Settings = None,
@@ -141,7 +141,8 @@ def select(
     job.check_target(overwrite=force)
     training = target.with_name(target.name + ".training")
     check_training(training)
-    candidates.check()
+    if not selector.reads_first:
+        candidates.check()
     with Progress(f"{method}: learn", quiet=quiet) as progress:
         given = Training(list(away[-1]) if dev else (), seed, progress, training)
         learnt, avoided = ([sentence for corpus in part for sentence in corpus] for part in (known, away))

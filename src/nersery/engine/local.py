@@ -92,9 +92,10 @@ def _serve(connection: Connection, orders: bytes) -> None:
     Thread(target=_take, args=(connection, inbox), daemon=True).start()
     desk = Desk(orders)
     ready = desk.prepare()
-    connection.send(ready)
-    while not isinstance(ready, Failure):
-        connection.send(desk.answer(inbox.get()))
+    with contextlib.suppress(OSError):  # nobody listens any more, and that ends it
+        connection.send(ready)
+        while not isinstance(ready, Failure):
+            connection.send(desk.answer(inbox.get()))
 
 
 def _take(connection: Connection, inbox: SimpleQueue[bytes]) -> None:

@@ -18,7 +18,7 @@ from nersery.engine.base import Answer
 from nersery.errors import NerseryError, SettingsError
 from nersery.io.folder import MANIFEST, TOTAL
 from nersery.io.parquet import check_installed, write_lines
-from nersery.loop import BATCH_SIZE, Reject, Tally
+from nersery.loop import BATCH_SIZE, Reject, Tally, few_collections
 from nersery.progress import Progress
 
 Row = TypeVar("Row")
@@ -114,7 +114,7 @@ class ShardJob:
         """
         self.check_target(overwrite=overwrite)
         self.part.mkdir(parents=True, exist_ok=True)
-        with locked(self.part):
+        with locked(self.part), few_collections():
             manifest = self._open_manifest(overwrite)
             if not manifest.finished:
                 done = len(manifest.shards) * self.rows

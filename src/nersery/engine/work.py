@@ -17,7 +17,7 @@ from nersery import io
 from nersery.data import Entity, Sentence
 from nersery.engine.base import Answer, Failure, Item, Message, Ready, Row, Stage
 from nersery.errors import MissingResourceError, NerseryError, SettingsError, printable
-from nersery.loop import BATCH_SIZE, Outcome, Reject, Step, Tally, run
+from nersery.loop import BATCH_SIZE, Outcome, Reject, Step, Tally, few_collections, run
 from nersery.progress import NO_NOTES, Progress
 
 FAILED = "failed: "
@@ -142,7 +142,8 @@ class Desk:
         """Put a pickled batch through it."""
         assert self._work is not None
         try:
-            return self._work.answer(pickle.loads(rows))
+            with few_collections():
+                return self._work.answer(pickle.loads(rows))
         except Exception as error:
             return Failure(_portable(error))
 

@@ -23,6 +23,7 @@ from nersery.io.files import TextFile
 from nersery.loop import Reject
 
 Object = dict[str, Any]
+_ENTITY_KEYS = ({"start", "end", "type"}, {"start", "end", "type", "score"})
 
 
 def _texts(value: Any) -> bool:
@@ -34,14 +35,17 @@ def _number(value: Any) -> bool:
 
 
 def _entities(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(item, dict)
-        and item.keys() - {"score"} == {"start", "end", "type"}
-        and type(item["start"]) is int
-        and type(item["end"]) is int
-        and isinstance(item["type"], str)
-        and (item.get("score") is None or _number(item["score"]))
-        for item in value
+    return isinstance(value, list) and all(map(_entity, value))
+
+
+def _entity(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and value.keys() in _ENTITY_KEYS
+        and type(value["start"]) is int
+        and type(value["end"]) is int
+        and isinstance(value["type"], str)
+        and (value.get("score") is None or _number(value["score"]))
     )
 
 
@@ -220,7 +224,7 @@ def _faults(value: Any) -> Iterator[str]:
             yield f'there is no key "{key}"; {did_you_mean(key, _SHAPES)}'
         elif not _SHAPES[key][0](content):
             yield f'"{key}" is {content!r:.60}, expected {_SHAPES[key][1]}'
-    if len(value.keys() & {"words", "tokens"}) != 1:
+    if ("words" in value) is ("tokens" in value):
         yield 'expected exactly one of "words" and "tokens"'
     if len(value.keys() & {"entities", *_TAGS}) > 1:
         yield f"expected only one of {', '.join(('entities', *_TAGS))}"

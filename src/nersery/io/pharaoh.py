@@ -41,9 +41,9 @@ def parse_links(text: str, *, first: int = 0, probabilities: str | None = None) 
     links = sorted([Link(int(source), int(target), float(chance or 1)) for source, target, chance in fields])
     if len({link[:2] for link in links}) < len(links):
         raise ValueError("a link stands twice, expected once")
-    for link in links:
-        if not 0 < link[2] <= 1:
-            raise ValueError(f"a probability is {link[2]:g}, expected a number above 0 and at most 1")
+    for _, _, chance in links:
+        if not 0 < chance <= 1:
+            raise ValueError(f"a probability is {chance:g}, expected a number above 0 and at most 1")
     return tuple(_shifted(links, first) if first else links)
 
 

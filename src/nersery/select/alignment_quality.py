@@ -6,14 +6,14 @@ import math
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
 
 from nersery.augment.base import check_rate
 from nersery.data import Sentence
 from nersery.errors import DataError, NerseryError, Problem, SettingsError
 from nersery.project import ENTITY_QUALITY, QUALITY
 from nersery.registry import name_of
-from nersery.rng import item_rng
+from nersery.rng import item_chance
 from nersery.select.base import Selector
 from nersery.training import NO_TRAINING, Training
 
@@ -46,6 +46,8 @@ class AlignmentQuality(Selector):
         - The paper keeps "the top 30-40 %"; here it is 40 % of the sentences with entities.
         - Quality as the paper has it prefers sentences with few links; see `nersery.project.Projection`.
     """
+
+    reads_first: ClassVar[bool] = True
 
     measure: Literal["words", "entities", "both"] = "words"
     threshold: float = 0.0
@@ -91,7 +93,7 @@ class AlignmentQuality(Selector):
         if self._lowest is None:
             raise NerseryError("alignment_quality was asked to choose before survey, with all candidates, was called")
         if not sentence.entities:
-            return item_rng(self._seed, name_of(self), sentence.id).random() < self.empty_rate
+            return item_chance(self._seed, name_of(self), sentence.id) < self.empty_rate
         return self._merit(sentence) >= max(self._lowest, self.threshold)
 
     def reason(self, sentence: Sentence, score: float) -> str:

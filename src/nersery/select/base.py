@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 from nersery import loop
 from nersery.data import Sentence
@@ -25,6 +25,8 @@ class Selector(ABC):
     """
 
     threshold: float
+    reads_first: ClassVar[bool] = False
+    """Whether `survey` reads all candidates before any costly work, so that no pass beforehand need check them."""
     history: Mapping[str, Any] = MappingProxyType({})
     """What `survey` did, as JSON values for the report; empty for most."""
 
@@ -83,7 +85,7 @@ def _judged(selector: Selector, name: str, sentence: Sentence, score: float) -> 
     score = float(score)
     if not math.isfinite(score):  # a file has no way to write it
         return Reject(f"{name} is {'not a number' if math.isnan(score) else 'infinite'}", sentence)
-    scored = sentence.with_scores(**{name: score})
+    scored = sentence if sentence.scores.get(name) == score else sentence.with_scores(**{name: score})
     return scored if selector.keeps(scored, score) else Reject(selector.reason(sentence, score), scored)
 
 

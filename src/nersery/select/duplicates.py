@@ -6,6 +6,7 @@ import hashlib
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from nersery.data import Sentence
 from nersery.errors import DataError, NerseryError, Problem, SettingsError
@@ -36,6 +37,8 @@ class Duplicates(Selector):
         ignore_case: Whether words that differ in case alone are equal.
         threshold: Sentences that score less are rejected; 1 rejects every duplicate that was found.
     """
+
+    reads_first: ClassVar[bool] = True
 
     similarity: float = 1.0
     ignore_case: bool = True
