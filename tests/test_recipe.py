@@ -214,7 +214,7 @@ select = ["agrement", 5]
             "sample.size is 'many': Input should be a valid integer",
             'tagger.preset "mlem" is unknown; did you mean "melm"?',
             'tagger: no tagger method is called "transfomer"; did you mean "transformer"?',
-            "name is '': expected a string",
+            "name is missing: expected e.g.",
             "keep_taggers is 'yes': expected true or false",
             "seeds is [0, 0]: expected a list of different whole numbers",
             "evaluate.bootstrap_samples is 5, expected 100",
@@ -238,7 +238,7 @@ select = ["agrement", 5]
             ("data = { train = 'a', test = 'b', encoding = 'klingon' }", 'data: there is no encoding "klingon"'),
             ("data = { train = 'a', test = 'b', format = 'xml' }", 'data: there is no input format "xml"'),
             ("data = { train = 'a', test = 'b', repair = ['x'] }", 'data: there is no repair "x"'),
-            ("data = { train = 'a', test = 'b', repair = 'x' }", "data.repair is 'x': Input should be a valid list"),
+            ("data = { train = 'a', test = 'b', repair = 'x' }", "data.repair is 'x': expected a list, e.g. "),
             ("data = { train = 'a', test = 'b', scheme = 'BOI' }", "data: .*BOI"),
             ("data = { train = '', test = 'b' }", "data.train is empty: expected a file"),
             (
@@ -274,7 +274,7 @@ select = ["agrement", 5]
             ("tagger = { steps = true }", "tagger: transformer.steps is True"),
             ("tagger = { steps = 3, epochs = 3 }", "tagger: .*only one of steps and epochs"),
             ("tagger = { learning_rate = 'high' }", "tagger: transformer.learning_rate is 'high'"),
-            ("tagger = { clip = inf }", "tagger: clip is inf, expected a finite number"),
+            ("tagger = { clip = inf }", "tagger: transformer.clip is inf: expected finite numbers"),
             ("tagger = { head = 'crff' }", "tagger: transformer.head is 'crff'"),
             ("tagger = { method = 3 }", "tagger: method is 3; known: bilstm_crf, transformer"),
             ("tagger = { preset = ['melm'] }", "tagger.preset .* is unknown"),
@@ -288,6 +288,10 @@ select = ["agrement", 5]
             (
                 "augment = [{ method = 'mention_replacement', gold_copies = 1.5 }]",
                 "gold_copies is 1.5, expected a whole",
+            ),
+            (
+                "augment = [{ method = 'mention_replacement', gold_copies = 9999999999 }]",
+                "gold_copies is 9999999999, expected at most 1000000",
             ),
             (
                 "augment = [{ method = 'mention_replacement', copies = true }]",

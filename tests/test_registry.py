@@ -1,7 +1,9 @@
+import math
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -77,6 +79,22 @@ def test_what_a_method_has_learned_is_no_setting():
         "melm.descriptions is 'person': expected a table, e.g. { name = \"text\" }"
     ]
     assert 'no setting "_mentions"' in registry.check("augment", "mention_replacement", {"_mentions": {}})[0]
+
+
+def test_a_list_given_as_a_single_value_says_what_was_expected():
+    (problem,) = registry.check("annotate", "qa_prompting", {"types": "PER"})
+    assert problem == "qa_prompting.types is 'PER': expected a list, e.g. [\"text\"]"
+
+
+@pytest.mark.parametrize("settings", [{"finish": {"clip": math.inf}}, {"tagger": {"dropout": math.nan}}])
+def test_numbers_within_tables_are_finite(settings: dict[str, Any]):
+    (problem,) = registry.check("select", "self_training", settings)
+    assert problem.endswith(": expected finite numbers")
+
+
+def test_text_that_reads_as_no_number_is_none():
+    (problem,) = registry.check("augment", "mention_replacement", {"rate": "nan"})
+    assert problem == "mention_replacement.rate is 'nan': expected finite numbers"
 
 
 def test_right_settings_have_no_problems():

@@ -370,6 +370,7 @@ class TestInputs:
             ("dev", [], "dev.conll: the dev file has no sentence"),
             ("test", [], "test.conll: the test file has no sentence"),
             ("train", sentences(1, 3), "train.conll: no sentence of the train file has an entity"),
+            ("dev", sentences(1, 3), "dev.conll: no sentence of the dev file has an entity"),
             ("test", sentences(1, 3), "test.conll: no sentence of the test file has an entity"),
             ("test", PRODUCTS, "test.conll: test has the types PROD, train has LOC, PER: none of them"),
             ("train", sentences(15), "sample.size is 16, but train has 15 sentences"),

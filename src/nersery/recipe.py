@@ -172,7 +172,9 @@ def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
 
 def _value_problems(values: Mapping[str, Any]) -> list[str]:
     problems = []
-    if fault := name_fault(values["name"]):
+    if values["name"] == "":
+        problems.append('name is missing: expected e.g. name = "my-corpus"')
+    elif fault := name_fault(values["name"]):
         problems.append(f'name is {values["name"]!r}: {fault}, e.g. name = "my-corpus"')
     if not isinstance(values["description"], str):
         problems.append(f"description is {values['description']!r}: expected a string")

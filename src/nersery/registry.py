@@ -10,6 +10,7 @@ import dataclasses
 import importlib
 import inspect
 import json
+import math
 import pkgutil
 import sys
 from collections.abc import Mapping
@@ -20,7 +21,13 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from nersery.errors import MissingResourceError, SettingsError, did_you_mean
 
-_EXPECTED = {"dict_type": 'expected a table, e.g. { name = "text" }'}
+_EXPECTED = {
+    "dict_type": 'expected a table, e.g. {{ name = "text" }}',
+    "list_type": 'expected a list, e.g. ["text"]',
+    "tuple_type": 'expected a list, e.g. ["text"]',
+    "missing": "{place} is missing",
+    "unexpected_keyword_argument": "there is no setting {place}",
+}
 """By the type of a pydantic error, what says more to a user of TOML than its own message."""
 KINDS: Mapping[str, str] = {
     "augment": "Augmenter",
@@ -160,11 +167,30 @@ def validated(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[d
             strict = True if isinstance(value, bool) else None  # true is no number
             values[key] = TypeAdapter(hints[key]).validate_python(value, strict=strict)
         except ValidationError as error:
-            messages = dict.fromkeys(_EXPECTED.get(detail["type"], detail["msg"]) for detail in error.errors())
+            messages = dict.fromkeys(map(_message, error.errors()))
             problems.append(f"{name}.{key} is {value!r}: {'; or '.join(messages)}")
+            continue
+        if not _is_finite(values[key]):
+            problems.append(f"{name}.{key} is {value!r}: expected finite numbers")
+            del values[key]
     missing = [field.name for field in dataclasses.fields(cls) if _is_required(field) and field.name not in settings]
     problems += [f'{name} needs the setting "{key}"' for key in missing]
     return values, problems
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a value, or all that is in a table or list, is no NaN and no infinity."""
+    if isinstance(value, Mapping):
+        return all(map(_is_finite, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _message(detail: Mapping[str, Any]) -> str:
+    """What one of pydantic's errors says to a user."""
+    place = ".".join(str(key) for key in detail["loc"])
+    return _EXPECTED[detail["type"]].format(place=place) if detail["type"] in _EXPECTED else str(detail["msg"])
 
 
 def _is_required(field: dataclasses.Field[Any]) -> bool:

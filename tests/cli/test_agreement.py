@@ -58,6 +58,29 @@ def test_without_labels_there_is_no_kappa():
     io.write([sentence.with_entities(()) for sentence in FIRST], "none.jsonl")
     rows = call("agree", "none.jsonl", "none.jsonl").out.splitlines()
     assert rows[2].split() == ["all", "words", "-", "100.0", "%", "100.0", "%", "12"]
+    assert rows[3].split() == ["words", "in", "an", "entity", "-", "-", "-", "0"]
+    assert rows[-1].split() == ["entities", "-", "0", "0", "0"]
+
+
+def test_without_labels_there_is_no_f1():
+    io.write([sentence.with_entities(()) for sentence in FIRST], "none.jsonl")
+    result = call("evaluate", "none.jsonl", "none.jsonl")
+    assert result.out.splitlines()[1].split() == ["micro", "-", "-", "-", "0", "0", "0"]
+    assert "neither side has an entity" in result.err
+    assert call("evaluate", "anna.jsonl", "none.jsonl").out.splitlines()[-1].split()[:4] == [
+        "micro",
+        "0.0",
+        "0.0",
+        "0.0",
+    ]
+
+
+def test_types_do_nothing_to_a_terminal():
+    io.write([Sentence(("Ada",), (Entity(0, 1, "P\x1b[2J"),), id="a")], "odd.jsonl")
+    for args in (("evaluate", "odd.jsonl", "odd.jsonl"), ("stats", "odd.jsonl")):
+        result = call(*args)
+        assert "\x1b" not in result.out
+        assert "P\\x1b[2J  " in result.out
 
 
 def test_other_sentences_are_refused():

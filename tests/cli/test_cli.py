@@ -906,6 +906,7 @@ class TestSentencesThatAreMissing:
     @pytest.fixture(autouse=True)
     def _some(self, folder: Path):
         io.write(list(io.read("test.conll"))[:6], "some.jsonl")
+        io.write(io.read("test.conll"), "test.jsonl")
 
     def f1(self, *options: str):
         result = call("evaluate", "test.conll", "some.jsonl", "--json", *options)
@@ -924,3 +925,40 @@ class TestSentencesThatAreMissing:
         assert micro["precision"] == 1
         assert micro["gold"] == sum(len(s.entities) for s in io.read("test.conll"))
         assert micro["recall"] < 1
+
+    def test_another_tagger_may_lack_others(self):
+        io.write(list(io.read("test.conll"))[4:9], "other.jsonl")
+        options = ("--missing", "leave-out", "--against", "other.jsonl", "--json")
+        result = call("evaluate", "test.conll", "some.jsonl", *options)
+        assert result.code == 0, result.err
+        both = list(io.read("test.conll"))[4:6]
+        assert json.loads(result.out)["micro"]["gold"] == sum(len(sentence.entities) for sentence in both)
+        assert "7 of 12 gold sentences are not in other.jsonl" in result.err
+
+    def test_what_is_not_in_gold_is_counted(self):
+        result = call("evaluate", "some.jsonl", "test.jsonl", "--missing", "leave-out")
+        assert "0 of 6 gold sentences are not in test.jsonl, and 6 of its sentences are not in gold" in result.err
+
+    @pytest.mark.parametrize("missing", ["leave-out", "missed"])
+    def test_some_must_be_there(self, missing: str):
+        result = call("evaluate", "test.conll", "dev.conll", "--missing", missing)
+        assert result.code == 3
+        assert "dev.conll: none of the gold sentences is left to score" in result.err
+
+
+@pytest.mark.usefixtures("folder")
+def test_types_to_rename_that_nobody_has_are_told():
+    result = call("convert", "train.conll", "out.jsonl", "--type", "PRE=PERSON", "--type", "LOC=PLACE")
+    assert result.code == 0
+    assert "note: no entity has the type PRE that --type names" in result.err
+    wrong = call("convert", "train.conll", "out2.jsonl", "--type", "PER=a\tb")
+    assert wrong.code == 2
+    assert wrong.err.startswith("error: --type PER=a\\tb: ")
+
+
+@pytest.mark.usefixtures("folder")
+def test_dev_without_entities_chooses_no_weights():
+    io.write([sentence.with_entities(()) for sentence in io.read("dev.conll")], "none.conll")
+    result = call("train", "train.conll", "out", "--dev", "none.conll", "--set", "steps=1")
+    assert result.code == 3
+    assert "none.conll: no sentence of the dev file has an entity" in result.err

@@ -81,3 +81,13 @@ def test_nothing_is_overwritten_without_force():
     assert "data exists already" in again.err
     assert call("publish", "all.conll", "data", "--no-parquet", "--force").code == 0
     assert sorted(path.name for path in Path().iterdir() if path.is_dir()) == ["data"]
+
+
+def test_what_may_not_be_meant_is_told():
+    io.write([sentence.with_entities(()) for sentence in sentences(1)], "raw.jsonl")
+    result = call("publish", "raw.jsonl", "data", "--no-parquet")
+    assert result.code == 0
+    assert "note: no sentence has an entity" in result.err
+    assert "note: no sentence for validation and test" in result.err
+    given = call("publish", "train=train.conll", "other", "--no-parquet")
+    assert "note:" not in given.err

@@ -99,7 +99,7 @@ def test_the_same_call_goes_on_after_the_end_of_its_process(sign: signal.Signals
         process.send_signal(sign)
     _, errors = process.communicate(timeout=60)
     assert process.returncode != 0
-    assert errors.count("Traceback") == (sign == signal.SIGINT)
+    assert errors.count("Traceback") == (sign == signal.SIGINT), errors
     wait_until(lambda: not any(map(is_at_work, pids(tmp_path))))
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out.part").glob("part-*.jsonl")}
     assert len(before) >= 2

@@ -142,11 +142,14 @@ class TestTheEnd:
         assert result.tally.written == 0
         assert result.tally.rejected == len(POOL)
 
-    def test_without_dev_all_steps_are_done_and_kept(self) -> None:
+    def test_without_dev_all_steps_are_done_and_kept(self, capsys: pytest.CaptureFixture[str]) -> None:
         tagger = Scripted([0] * 9)
         training = Training(tagger=lambda: tagger, new_tagger=lambda: tagger)
         result = select(POOL, SelfTraining(per_step=1, steps=3), GOLD, training=training)
         assert len(result.corpus) == 3
+        assert "note: without dev sentences nothing says when to stop" in capsys.readouterr().err
+        select(POOL, SelfTraining(per_step=1, steps=1), GOLD, training=replace(training, dev=DEV))
+        assert capsys.readouterr().err == ""
 
     def test_what_is_a_candidate_is_not_gold_too(self) -> None:
         tagger = Scripted([1, 2])

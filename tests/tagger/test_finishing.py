@@ -59,3 +59,9 @@ def test_steps_take_the_place_of_epochs(tiny_models: dict[str, Path]) -> None:
     finish(tagger, GOLD, {"steps": 2}, Training())
     assert tagger.history["finish"]["steps"] == 2
     assert (tagger.steps, tagger.epochs) == (None, 1)
+
+
+def test_settings_are_finite_numbers() -> None:
+    assert finish_problems("transformer", TRANSFORMER, {"clip": float("inf")}) == [
+        "transformer.clip is inf: expected finite numbers"
+    ]

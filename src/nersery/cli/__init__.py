@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from nersery import __version__
-from nersery.errors import NerseryError
+from nersery.errors import NerseryError, printable
 
 DISK_EXIT_CODE = 5
 INTERRUPTED_EXIT_CODE = 130
@@ -70,7 +70,7 @@ def _os_message(error: OSError) -> str:
 
 
 def _fail(message: str, code: int) -> None:
-    print(f"error: {message}", file=sys.stderr)
+    print("error: " + "\n".join(map(printable, message.split("\n"))), file=sys.stderr)
     raise typer.Exit(code)
 
 

@@ -40,14 +40,15 @@ def _print(found: Agreement) -> None:
     shown = tables.table("", "kappa", "alike", "by chance", "words", figures_from=1)
     for name, kappa in (("all words", found.all_words), ("words in an entity", found.marked_words)):
         value = "-" if kappa.value is None else f"{kappa.value:.3f}"
-        shares = (f"{100 * kappa.observed:.1f} %", f"{100 * kappa.expected:.1f} %")
+        shares = [f"{100 * share:.1f} %" if kappa.words else "-" for share in (kappa.observed, kappa.expected)]
         shown.add_row(tables.text(name), value, *shares, f"{kappa.words:,}")
     tables.show(shown)
     print()
     shown = tables.table("", "F1", "alike", "first", "second", figures_from=1)
     for name, counts in {**found.entities.per_type, "entities": found.entities.micro}.items():
         figures = (f"{counts.correct:,}", f"{counts.gold:,}", f"{counts.predicted:,}")
-        shown.add_row(tables.text(name), f"{100 * counts.f1:.1f}", *figures)
+        f1 = f"{100 * counts.f1:.1f}" if counts.gold + counts.predicted else "-"
+        shown.add_row(tables.text(name), f1, *figures)
     tables.show(shown)
     print(
         "all words: with those in no entity; words in an entity: of the first, the second or both. "

@@ -35,7 +35,7 @@ from nersery.cli.options import (
     refuse_same_file,
     report_repairs,
 )
-from nersery.data import Corpus, Sentence
+from nersery.data import Corpus, Entity, Sentence
 from nersery.disk import write_atomic
 from nersery.errors import DataError, Problem, SettingsError, did_you_mean, printable
 from nersery.loop import Step, Tally, rejects_of
@@ -109,7 +109,7 @@ def _dropped(path: Path) -> dict[str, int]:
 
 def _print_stats(rows: list[dict[str, Any]]) -> None:
     for row in rows:
-        print(f"{row['file']}  ({row['format']})")
+        print(printable(f"{row['file']}  ({row['format']})"))
         size = max(1, row["sentences"])
         print(
             f"  {row['sentences']:,} sentences, {row['words']:,} words ({row['words'] / size:.1f} a sentence, "
@@ -119,13 +119,14 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
             f"  {row['entities']:,} entities over {row['entity_words']:,} words; "
             f"{row['sentences_without_entities']:,} sentences without entities"
         )
-        width = max([len(type_) for type_ in row["types"]], default=0)
-        for type_, count in row["types"].items():
+        types = {printable(type_): count for type_, count in row["types"].items()}
+        width = max(map(len, types), default=0)
+        for type_, count in types.items():
             print(f"    {type_:<{width}}  {count:>7,}  {100 * count / row['entities']:5.1f} %")
         for title in ("generated_by", "repaired"):
             if row[title]:
                 counts = ", ".join(f"{key} {count:,}" for key, count in row[title].items())
-                print(f"  {title.replace('_', ' ')}: {counts}")
+                print(printable(f"  {title.replace('_', ' ')}: {counts}"))
         if row["rejected"]:
             print(f"  rejected: {row['rejected']:,} sentences")
         if row["dropped"]:
@@ -176,16 +177,18 @@ def convert(
     format = output_format(target, to)
     write = partial(io.writer, format, scheme=scheme, separator=separators[separator])
     write()  # says what is wrong with the options before anything is read
+    names = _new_names(types or [])
     corpus = open_corpus(source, reading, quiet=quiet)
     writer = write(columns=corpus.extra_columns)
-    names = _new_names(types or [])
     made_by = {"convert": format, "types": names, "scheme": scheme, "separator": separator, "reading": asdict(reading)}
     job = file_job(target, {**made_by, "input": content_of(corpus)}, writer)
     job.check_target(overwrite=force)
-    corpus.check()
+    met = {entity.type for sentence in corpus for entity in sentence.entities}  # which also shows every fault first
     with Progress("convert", quiet=quiet) as progress:
         tally = job.run(corpus.outcomes(), _renamed(names), progress=progress, overwrite=force)
     report_repairs(corpus, quiet=quiet)
+    if unmet := () if quiet else [name for name in names if name not in met]:
+        print(f"note: no entity has the type {printable(', '.join(unmet))} that --type names", file=sys.stderr)
     print_tally(target, tally, as_json=json)
 
 
@@ -201,6 +204,11 @@ def _new_names(pairs: list[str]) -> dict[str, str]:
         raise SettingsError(f'--type is "{wrong[0]}", expected OLD=NEW, e.g. PER=PERSON, or MISC= to leave them out')
     if len(names) < len(pairs):
         raise SettingsError("--type names a type twice: give each one new name")
+    for old, new in names.items():
+        try:
+            Sentence(("word",), (Entity(0, 1, new),) if new else ())
+        except DataError as error:
+            raise SettingsError(f"--type {old}={new}: {error}") from None
     return names
 
 
@@ -257,9 +265,9 @@ def _print_sample(target: Path, corpus: Corpus, tally: Tally, *, as_json: bool) 
         print_tally(target, tally, as_json=True)
         return
     types = Counter(entity.type for sentence in corpus for entity in sentence.entities)
-    counts = ", ".join(f"{type_} {count}" for type_, count in sorted(types.items()))
+    counts = ", ".join(f"{printable(type_)} {count}" for type_, count in sorted(types.items()))
     rejected = f"; {tally.rejected} rejected" if tally.rejected else ""
-    print(f"{target}: {len(corpus)} sentences ({counts}){rejected}")
+    print(f"{target}: {len(corpus)} sentences ({counts or 'no entities'}){rejected}")
 
 
 @app.command(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -39,7 +40,7 @@ from nersery.cli.options import (
 from nersery.cli.sharding import Sharding, StageJob, shares_work
 from nersery.data import Corpus
 from nersery.disk import files_in, replaced_folder
-from nersery.errors import SettingsError, printable
+from nersery.errors import DataError, Problem, SettingsError, printable
 from nersery.loop import BATCH_SIZE
 from nersery.tagger.base import DESCRIPTION
 
@@ -101,6 +102,8 @@ def train(
     dev_source = [open_corpus(dev, reading, quiet=quiet)] if dev else []
     dev_sentences = [sentence for source in dev_source for sentence in source]
     report_repairs(*sources, *dev_source, quiet=quiet)
+    if dev and not any(sentence.entities for sentence in dev_sentences):
+        raise DataError(Problem("no sentence of the dev file has an entity, so it cannot choose weights", dev))
     with replaced_folder(folder) as unfinished:
         with Progress("train", quiet=quiet) as progress:
             fit = partial(tagger.fit, gold, dev_sentences, seed=seed, progress=progress, folder=training)
@@ -195,17 +198,15 @@ def evaluate(
     from nersery.evaluate.significance import paired_bootstrap
 
     truth = Corpus(io.open_corpus(input_path(gold), reading))
-    if missing != "refuse":
-        found = Corpus(io.open_corpus(input_path(predicted), reading)).by_id
-        absent = [sentence for sentence in truth if sentence.id not in found]
-        print(f"note: {len(absent)} of {len(truth)} gold sentences are not in {predicted}", file=sys.stderr)
-        truth = Corpus(sentence for sentence in truth if missing == "missed" or sentence.id in found)
-        guesses = Corpus(found.get(sentence.id, sentence.with_entities(())) for sentence in truth)
+    names = [predicted, *([against] if against is not None else [])]
+    if missing == "refuse":
+        labelled = [read_relabelled(truth, name, reading) for name in names]
     else:
-        guesses = read_relabelled(truth, predicted, reading)
+        truth, labelled = _with_some_missing(truth, names, missing, reading)
+    guesses = labelled[0]
     result: dict[str, Any] = score(truth, guesses).as_dict()
     if against is not None:
-        other = read_relabelled(truth, against, reading)
+        other = labelled[1]
         test = paired_bootstrap(
             sentence_counts(truth, other), sentence_counts(truth, guesses), samples=samples, seed=seed
         )
@@ -221,20 +222,53 @@ def evaluate(
         _print_errors(mistakes)
 
 
+def _with_some_missing(
+    truth: Corpus, names: Sequence[str], missing: Missing, reading: io.ReadOptions
+) -> tuple[Corpus, list[Corpus]]:
+    """The gold sentences to score and each file's labels of them, those that it has not without an entity.
+
+    Raises:
+        DataError: When a file has none of them.
+    """
+    files = {name: Corpus(io.open_corpus(input_path(name), reading)).by_id for name in names}
+    for name, found in files.items():
+        absent = sum(sentence.id not in found for sentence in truth)
+        more = len(found) - (len(truth) - absent)
+        others = f", and {more} of its sentences are not in gold and not scored" if more else ""
+        print(f"note: {absent} of {len(truth)} gold sentences are not in {printable(name)}{others}", file=sys.stderr)
+    kept = Corpus(s for s in truth if missing == "missed" or all(s.id in found for found in files.values()))
+    for name, found in files.items():
+        if not any(sentence.id in found for sentence in kept):
+            raise DataError(
+                Problem("none of the gold sentences is left to score: no id of one is here", name),
+                fix="are these files of the same sentences? Pairs are found by sentence id",
+            )
+    return kept, [Corpus(found.get(s.id, s.with_entities(())) for s in kept) for found in files.values()]
+
+
 def _print_scores(result: dict[str, Any]) -> None:
     rows = {**result["per_type"], "micro": result["micro"]}
+    rows = {printable(name): row for name, row in rows.items()}
     width = max(map(len, rows))
     print(f"{'':{width}}  precision  recall     F1   correct  predicted   gold")
     for name, row in rows.items():
-        figures = f"{100 * row['precision']:9.1f}  {100 * row['recall']:6.1f}  {100 * row['f1']:5.1f}"
-        print(f"{name:{width}}  {figures}  {row['correct']:8,}  {row['predicted']:9,}  {row['gold']:5,}")
+        print(f"{name:{width}}  {_figures(row)}  {row['correct']:8,}  {row['predicted']:9,}  {row['gold']:5,}")
+    if not result["per_type"]:
+        print("note: neither side has an entity, so there is nothing to score", file=sys.stderr)
     if "against" in result:
         test = result["against"]
         print(
-            f"against {test['file']}: {100 * test['difference']:+z.1f} F1 "
+            f"against {printable(test['file'])}: {100 * test['difference']:+z.1f} F1 "
             f"(95 % interval {100 * test['low']:+z.1f} to {100 * test['high']:+z.1f}, p = {test['p_value']:.4f})"
         )
     print("strict: an entity counts when its borders and its type are right", file=sys.stderr)
+
+
+def _figures(row: Mapping[str, Any]) -> str:
+    """Precision, recall and F1; a figure over no entities at all is none."""
+    if not row["predicted"] + row["gold"]:
+        return f"{'-':>9}  {'-':>6}  {'-':>5}"
+    return f"{100 * row['precision']:9.1f}  {100 * row['recall']:6.1f}  {100 * row['f1']:5.1f}"
 
 
 def _print_errors(errors: Errors) -> None:

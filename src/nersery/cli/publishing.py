@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Optional, cast
+from typing import TYPE_CHECKING, Annotated, Any, Optional, cast
 
 import typer
 
@@ -24,6 +24,9 @@ from nersery.cli.options import (
     report_repairs,
 )
 from nersery.errors import SettingsError
+
+if TYPE_CHECKING:
+    from nersery.publish.splits import Divided, Division
 
 GIVEN = {"train": "train", "dev": "validation", "validation": "validation", "test": "test"}
 """What may stand in front of a file, and the split that it means."""
@@ -87,6 +90,8 @@ def publish(
     divided = divide(sentences, given, division)
     record = {"inputs": records, "division": asdict(division), "evaluation": evaluation}
     full = dataset.publish(divided, folder, described, record, parquet=parquet)
+    for note in () if quiet else _notes(divided, given, division):
+        print(f"note: {note}", file=sys.stderr)
     for (own, last), count in () if quiet else sorted(divided.leaks.items()):
         done = "left out of" if divided.dropped else "kept in"
         print(f"note: {plural(count, 'sentence')} {done} {own} with its like in {last}", file=sys.stderr)
@@ -94,6 +99,17 @@ def publish(
         print_json({"folder": str(folder), "splits": full["splits"], "dropped": len(divided.dropped)})
     else:
         print(f"{folder}: {', '.join(f'{split} {count:,}' for split, count in full['splits'].items())} sentences")
+
+
+def _notes(divided: Divided, given: Mapping[str, str], division: Division) -> Iterator[str]:
+    """What of a dataset its user may not have meant."""
+    sentences = [sentence for corpus in divided.splits.values() for sentence in corpus]
+    if not any(sentence.entities for sentence in sentences):
+        yield "no sentence has an entity, expected labelled corpora"
+    shares = {"validation": division.dev_share, "test": division.test_share}
+    without = [split for split, share in shares.items() if share and split not in divided.splits]
+    if without and any(sentence.id not in given for sentence in sentences):
+        yield f"no sentence for {' and '.join(without)}: there are too few, or too many that must not be parted"
 
 
 def _inputs_and_folder(files: Sequence[str]) -> list[Any]:

@@ -6,7 +6,8 @@ import contextlib
 import multiprocessing
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnContext
 from queue import SimpleQueue
@@ -44,7 +45,8 @@ class LocalWorker:
     def __init__(self, context: SpawnContext, orders: bytes) -> None:
         self.connection, theirs = context.Pipe()
         self._process = context.Process(target=_serve, args=(theirs, orders), daemon=True)
-        self._process.start()
+        with _deaf_to_ctrl_c():
+            self._process.start()
         theirs.close()
 
     def send(self, rows: bytes) -> None:
@@ -72,6 +74,17 @@ class LocalWorker:
         self._process.join()
 
 
+@contextlib.contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """What is started meanwhile does not hear of Ctrl-C, not even while it starts: whoever started it does."""
+    resource_tracker.ensure_running()  # its own start, which a process' start would bring about, ends any such deafness
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _ending(code: int | None) -> str:
     if code is None:
         return "it closed its pipe and went on"
@@ -87,7 +100,7 @@ def _ending(code: int | None) -> str:
 
 def _serve(connection: Connection, orders: bytes) -> None:
     """What a worker does: answer batches until the pipe ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the process that started it too, and that ends it
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # should a library let signals through again
     inbox: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_take, args=(connection, inbox), daemon=True).start()
     desk = Desk(orders)

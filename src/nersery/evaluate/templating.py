@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup, escape
 
+from nersery.errors import printable
 from nersery.evaluate import charts, formats
 from nersery.evaluate.errors import mistake_text
 from nersery.evaluate.highlight import Segment, compared
@@ -39,10 +40,12 @@ def markdown_text(value: Any) -> Any:
 
     >>> print(markdown_text("a|b *c* <i>"), markdown_text("# x"), markdown_text("1. x"), markdown_text("0.5"))
     a\|b \*c\* &lt;i&gt; \# x 1\. x 0.5
+    >>> print(markdown_text("red \x1b[31m"))
+    red \\x1b\[31m
     """
     if value is None or isinstance(value, Markup):
         return value or ""
-    text = re.sub(r"[\r\n\x85\u2028\u2029]+", " ", str(value)).lstrip()
+    text = printable(re.sub(r"[\t\r\n\x85\u2028\u2029]+", " ", str(value)).lstrip())
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     text = re.sub(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", text)
     return re.sub(r"^(\d*)(?=([#+=-]+|[.)])(\s|$))", r"\1\\", text)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from nersery.data import Sentence
+from nersery.errors import printable
 from nersery.evaluate.errors import CORRECT, KINDS
 from nersery.evaluate.formats import plural
 from nersery.evaluate.templating import markdown_text
@@ -123,7 +124,7 @@ def _sources(about: About) -> Iterator[str]:
     yield from (() if about.sources else ("No sources were named.",))
     yield ""
     if about.citation:
-        yield from ("## Citation", "", *(f"    {line}" for line in about.citation.splitlines()), "")
+        yield from ("## Citation", "", *(f"    {printable(line)}" for line in about.citation.splitlines()), "")
 
 
 def _made(divided: Divided, record: Mapping[str, Any]) -> Iterator[str]:

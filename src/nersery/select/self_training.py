@@ -6,6 +6,7 @@ import json
 import math
 import os
 import shutil
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any, Literal
 from nersery.data import Corpus, Entity, Sentence
 from nersery.disk import differences, write_atomic
 from nersery.errors import NerseryError, SettingsError
+from nersery.progress import NO_NOTES
 from nersery.registry import create
 from nersery.rng import item_rng
 from nersery.select.base import Selector
@@ -57,7 +59,8 @@ class SelfTraining(Selector):
 
     A tagger trained on gold judges the candidates, some join gold, a tagger is trained on both and judges the rest, and
     so on, until F1 on dev no longer rises. What joined after the best step counts as not joined. If no step is better
-    than gold alone, nothing joins. The certainty at that moment stays in the sentence's scores.
+    than gold alone, nothing joins. Without dev nothing says when to stop: it takes all its steps, and keeps all that
+    joined. The certainty at that moment stays in the sentence's scores.
 
     Args:
         threshold: 0.5 keeps what joined in the first two steps; the default keeps all that joined.
@@ -147,6 +150,12 @@ class SelfTraining(Selector):
         self._known = frozenset(pool.by_id)
         self._gold = [sentence for sentence in self._gold if sentence.id not in self._known]  # judged anew, so no gold
         require_labels(self._gold)
+        if not (self._training.dev or NO_NOTES.get()):
+            print(
+                "note: without dev sentences nothing says when to stop, so self_training takes all its steps "
+                f"({self.steps}) and keeps all that joins",
+                file=sys.stderr,
+            )
         folder = self._training.folder
         self._fingerprint = self._depends_on(pool)
         self._course = _read_course(folder, self._fingerprint)
