@@ -164,6 +164,17 @@ class TestRuns:
         with pytest.raises(DataError, match="1 ids stand in train too, among them 'train:1'"):
             execute("data.raw=train.txt")
 
+    def test_without_anything_new_there_is_no_second_training(self) -> None:
+        io.write(sentences(3, start=200), "wild.txt")  # test sentences, which are duplicates
+        execute('augment.finished.select=["duplicates"]')
+        training = json.loads(Path("run/seed-0/finished/result.json").read_text("utf-8"))["training"]
+        assert (training["sentences"], "finish" in training) == (16, False), "gold only, as the note says"
+
+    def test_types_that_the_first_training_lacks_are_told_before_it(self, memory: list[tuple[int, int]]) -> None:
+        with pytest.raises(SettingsError, match=r"does not have their types LOC: .*gold_copies = 1"):
+            execute("augment.finished.gold_copies=0", 'augment.teacher.types={ LOC = "" }')
+        assert memory.count((0, 30)) == 1, "that of zero-shot; this one was not begun"
+
     def test_what_a_selector_did_is_kept_where_another_arm_has_generated(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Duplicates, "history", {"looked": 1})
         execute('augment.zero-shot.select=["duplicates"]')
@@ -198,6 +209,7 @@ class TestWrongRecipes:
             (["augment.all.join=one"], "join is 'one', expected a list of names"),
             (['augment.all.join=["on"]'], "join is 'on', expected an arm above it; did you mean \"one\""),
             (['augment.all.join=["one", "both"]'], '"one" and "both" have the same method, mention_replacement'),
+            (['augment.all.join=["one", "one"]'], "join is ['one', 'one'], expected each name once"),
             (["augment.all.on=one"], "join takes what other arms kept, so it goes without on"),
             (["augment.all.rate=0.3"], "join takes what other arms kept, so it goes without rate"),
             (["augment.balanced.gold_share=1"], "gold_share is 1, expected a number in [0, 1)"),

@@ -315,6 +315,7 @@ def test_a_link_before_the_first_word():
         ({"max_gap": -1}, "max_gap is -1"),
         ({"unlinked": 0}, "unlinked is 0, expected"),
         ({"keep": ("A", "B"), "drop": ("B",)}, "keep and drop both name B"),
+        ({"rename": {"A": ""}}, "rename gives A no name; to leave a type out, name it in drop"),
     ],
 )
 def test_wrong_settings(settings: dict[str, Any], message: str):

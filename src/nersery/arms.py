@@ -268,6 +268,8 @@ def _arm_problems(arm: Arm) -> list[str]:
     if not isinstance(arm.join, list) or any(type(name) is not str for name in arm.join):
         problems.append(f'join is {arm.join!r:.60}, expected a list of names, e.g. join = ["melm", "qa_prompting"]')
         arm.join = []
+    if len({*arm.join}) < len(arm.join):
+        problems.append(f"join is {arm.join!r:.60}, expected each name once")
     if (arm.labels_raw_text or arm.join) and arm.copies != 1:
         problems.append("copies is for methods that make sentences of gold ones; leave it out")
     return problems

@@ -110,6 +110,8 @@ class Projection:
             raise SettingsError(f"unlinked is {self.unlinked:g}, expected a number above 0 and at most 1")
         if both := sorted({*(self.keep or ())} & {*self.drop}):
             raise SettingsError(f"keep and drop both name {', '.join(both)}, expected each type in one of them")
+        if nameless := [old for old, new in self.rename.items() if not new]:
+            raise SettingsError(f"rename gives {', '.join(nameless)} no name; to leave a type out, name it in drop")
         self._strip = frozenset(word.casefold() for word in self.strip)
 
     def project(self, source: Sentence, target: Sentence, links: Links) -> Sentence | Reject:

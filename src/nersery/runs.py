@@ -49,7 +49,7 @@ from nersery.sampling import id_list, sample, sample_languages
 from nersery.select.base import Selector
 from nersery.select.base import step as select_step
 from nersery.tagger.base import Tagger, load_tagger
-from nersery.tagger.finishing import finish
+from nersery.tagger.finishing import check_types, finish
 from nersery.training import Training
 
 BEGINNINGS = ("lock", "run.json.tmp")
@@ -324,8 +324,11 @@ class Run:
             tagger = self._new_tagger()
             with self._progress(seed, arm, "train") as progress:
                 gold, dev = self.sampled(seed)
+                goes_on = arm.finish and any(sentence.id not in gold.by_id for sentence in train)
+                if goes_on:
+                    check_types(gold, {entity.type for sentence in train for entity in sentence.entities})
                 tagger.fit(train, dev, seed=seed, progress=progress, folder=training)
-                if arm.finish:
+                if goes_on:
                     finish(tagger, gold.sentences, arm.finish, Training(dev, seed, progress, training / "finish"))
             unfinished = _unfinished(folder)
             shutil.rmtree(unfinished, ignore_errors=True)

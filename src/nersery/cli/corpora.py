@@ -218,6 +218,7 @@ def _new_names(pairs: list[str]) -> dict[str, str]:
 )
 @reads_corpora
 def sample(
+    *,
     source: Source,
     target: Target,
     size: Annotated[int, typer.Option(min=1, help="Sentences to draw.")],
@@ -230,7 +231,6 @@ def sample(
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
-    *,
     reading: io.ReadOptions,
 ) -> None:
     """Draw a small training set, as the papers do."""

@@ -40,6 +40,7 @@ BATCH_SIZE = 256
 @reads_corpora
 @shares_work
 def annotate(
+    *,
     method: Annotated[str, typer.Argument(help="`nersery list annotate` names them.", metavar="METHOD")],
     source: Source,
     target: Target,
@@ -55,7 +56,6 @@ def annotate(
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
-    *,
     reading: io.ReadOptions,
     sharding: Sharding,
 ) -> None:

@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 @reads_corpora
 @shares_work
 def augment(
+    *,
     source: Source,
     target: Target,
     method: Annotated[str, typer.Option(help="`nersery list augment` names them.")],
@@ -66,7 +67,6 @@ def augment(
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
-    *,
     reading: io.ReadOptions,
     sharding: Sharding,
 ) -> None:
@@ -99,6 +99,7 @@ def augment(
 )
 @reads_corpora
 def select(
+    *,
     source: Source,
     target: Target,
     method: Annotated[str, typer.Option(help="`nersery list select` names them.")],
@@ -113,7 +114,6 @@ def select(
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
-    *,
     reading: io.ReadOptions,
 ) -> None:
     """Score sentences and keep the good ones; the scores stay in the file, rejects lie beside it."""

@@ -61,6 +61,7 @@ First = Annotated[int, typer.Option(min=0, max=1, help="The number that files of
 )
 @reads_corpora
 def align(
+    *,
     source: SourceText,
     target: TargetText,
     output: Annotated[Path, typer.Argument(help="The file of links to write, a pair a line.", metavar="OUTPUT")],
@@ -77,7 +78,6 @@ def align(
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
-    *,
     reading: io.ReadOptions,
 ) -> None:
     """Link the words of sentences and their translations, in Pharaoh's format; a pair that is rejected has no links."""
@@ -118,6 +118,7 @@ def align(
 @reads_corpora
 @shares_work
 def project(
+    *,
     source: Annotated[str, typer.Argument(help="A labelled corpus.", metavar="SOURCE")],
     target: TargetText,
     output: Target,
@@ -148,7 +149,6 @@ def project(
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
-    *,
     reading: io.ReadOptions,
     sharding: Sharding,
 ) -> None:

@@ -38,6 +38,7 @@ GIVEN = {"train": "train", "dev": "validation", "validation": "validation", "tes
 )
 @reads_corpora
 def publish(
+    *,
     files: Annotated[
         list[str],
         typer.Argument(
@@ -68,7 +69,6 @@ def publish(
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
-    *,
     reading: io.ReadOptions,
 ) -> None:
     """Make a dataset for others: splits without leakage, Parquet and JSONL, and a card that says how it was made."""

@@ -62,6 +62,7 @@ class Asked:
 )
 @reads_corpora
 def suggest(
+    *,
     source: Source,
     methods: Annotated[
         Optional[list[str]],  # noqa: UP045
@@ -90,7 +91,6 @@ def suggest(
     seed: Seed = 0,
     json: AsJson = False,
     quiet: Quiet = False,
-    *,
     reading: io.ReadOptions,
 ) -> None:
     """Show what methods or models would put in place of mentions, side by side, and whether it fits the type."""

@@ -44,6 +44,7 @@ MASK = "___"
 )
 @reads_corpora
 def templates(
+    *,
     source: Source,
     tagger: Annotated[
         Optional[str],  # noqa: UP045
@@ -67,7 +68,6 @@ def templates(
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
-    *,
     reading: io.ReadOptions,
 ) -> None:
     """Show what ACLM keeps of each sentence: its entities and keywords."""

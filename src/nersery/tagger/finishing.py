@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from nersery.data import Sentence
@@ -32,11 +32,7 @@ def finish(tagger: Tagger, gold: Sequence[Sentence], settings: Mapping[str, Any]
     Raises:
         SettingsError: When gold has types that the tagger has not met.
     """
-    if unknown := sorted({entity.type for sentence in gold for entity in sentence.entities} - {*tagger.types}):
-        raise SettingsError(
-            f"finish goes on with gold sentences, and the tagger has not met their types {', '.join(unknown)}: "
-            "expected them in the first training too; with gold_copies = 1 gold is a part of that"
-        )
+    check_types(gold, tagger.types)
     settings = _second(vars(tagger), settings)
     before, first = {key: getattr(tagger, key) for key in settings}, tagger.history
     try:
@@ -47,6 +43,19 @@ def finish(tagger: Tagger, gold: Sequence[Sentence], settings: Mapping[str, Any]
     finally:
         vars(tagger).update(before)
     tagger.history = {**first, "finish": second}
+
+
+def check_types(gold: Iterable[Sentence], met: Iterable[str]) -> None:
+    """Refuse a second training on types that the first one does not have.
+
+    Raises:
+        SettingsError: Naming them.
+    """
+    if unknown := sorted({entity.type for sentence in gold for entity in sentence.entities} - {*met}):
+        raise SettingsError(
+            f"finish goes on with gold sentences, and the first training does not have their types "
+            f"{', '.join(unknown)}: expected all of them there; with gold_copies = 1 gold is a part of it"
+        )
 
 
 def finish_problems(name: str, settings: Mapping[str, Any], own: Any) -> list[str]:
