@@ -18,6 +18,6 @@ for part in "$@"; do
         --set "description=MultiCoNER en, ACLM's sample of 500; masked-language-model methods, three copies" \
         --set "data.train=$data/multiconer/en/500.conll" --set sample.dev_size=500
       ;;
-    ncbi) .venv/bin/nersery run benchmarks/masked_ncbi.toml --out runs/masked-ncbi-200 ;;
+    ncbi) .venv/bin/nersery run benchmarks/ncbi_disease.toml --out runs/ncbi-200 ;;
   esac
 done

@@ -117,6 +117,15 @@ class TestRuns:
         assert arms["student"]["train_sentences"] == [16 + 30]
         assert {s.origin.method for s in kept("student") if s.origin} == {"capitals"}
 
+    def test_one_annotator_may_label_raw_text_again_and_again(self) -> None:
+        """As self-training by hand does; ids of raw text do not tell of the method, so none clash."""
+        recipe = Path("recipe.toml")
+        again = '[[augment]]\nname = "student"\non = "teacher"\nmethod = "tagger_labels"\n'
+        recipe.write_text(recipe.read_text("utf-8") + again, "utf-8")
+        arms = execute()
+        assert arms["student"]["train_sentences"] == [16 + 30]
+        assert [s.id for s in kept("student")] == [s.id for s in kept("teacher")]
+
     def test_labels_that_depend_on_no_seed_are_made_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         calls: list[int] = []
 

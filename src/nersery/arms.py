@@ -154,7 +154,8 @@ def _same_methods(arms: Sequence[Arm]) -> tuple[Arm, Arm] | None:
 
 
 def _method_of(arm: Arm) -> str:
-    return arm.method.method if arm.method else ""
+    """The method that new sentences take their ids from; raw text keeps its own."""
+    return arm.method.method if arm.method and not arm.labels_raw_text else ""
 
 
 def _quoted(name: str) -> str:
