@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import random
+from itertools import pairwise
 from typing import Any, cast
 
 import pytest
@@ -106,13 +107,43 @@ def test_the_most_probable_candidate_is_kept() -> None:
     assert sentence.words[0] == "c2"
 
 
+def test_short_gaps_are_not_preferred() -> None:
+    """Their words are the more probable, so candidates must not differ in length."""
+
+    class Honest(Scripted):
+        def guesses(self, clozes: list[Cloze], top_k: int, *, signs: bool) -> list[list[list[tuple[str, float]]]]:
+            return [[[("w", 1 / len(cloze.words))] for _ in cloze.gaps] for cloze in clozes]
+
+    def gap_of(size: int) -> Template:
+        return Template(Sentence(("Jo", *["a"] * size), (Entity(0, 1, "PER"),)))
+
+    rngs = [random.Random(seed) for seed in range(200)]
+    settings = {"top_k": 1, "candidates": 5, "passes": 1}
+    lengths = GapLengths([gap_of(2), gap_of(8)])
+    made = infill(cast(Any, Honest()), [gap_of(4)] * 200, rngs, lengths, **settings)
+    assert sum(len(sentence) - 1 for sentence in made) / 200 == pytest.approx(5, abs=0.6)
+
+
+def test_no_word_stands_beside_itself_where_there_is_another() -> None:
+    class Stammering:
+        def guesses(self, clozes: list[Cloze], top_k: int, *, signs: bool) -> list[list[list[tuple[str, float]]]]:
+            return [[[("poet", 0.8), ("born", 0.1), ("x", 0.05), ("y", 0.05)] for _ in c.gaps] for c in clozes]
+
+    rngs = [random.Random(seed) for seed in range(50)]
+    for passes in (1, 3, 10):
+        settings = {"top_k": 4, "candidates": 2, "passes": passes}
+        made = infill(cast(Any, Stammering()), [TEMPLATE] * 50, rngs, GapLengths([TEMPLATE]), **settings)
+        assert not any(one == other for sentence in made for one, other in pairwise(sentence.words))
+
+
 def test_words_are_drawn_by_their_probability() -> None:
     class Torn:
         def guesses(self, clozes: list[Cloze], top_k: int, *, signs: bool) -> list[list[list[tuple[str, float]]]]:
             return [[[("often", 0.6), ("seldom", 0.2)] for _ in cloze.gaps] for cloze in clozes]
 
+    apart = Template(SENTENCE, (1, 5, 7, 9))  # beside itself no word would be drawn
     rngs = [random.Random(seed) for seed in range(400)]
     settings = {"top_k": 2, "candidates": 1, "passes": 1}
-    made = infill(cast(Any, Torn()), [TEMPLATE] * 400, rngs, GapLengths([TEMPLATE]), **settings)
+    made = infill(cast(Any, Torn()), [apart] * 400, rngs, GapLengths([apart]), **settings)
     words = [word for sentence in made for word in sentence.words]
     assert words.count("often") / (words.count("often") + words.count("seldom")) == pytest.approx(0.75, abs=0.03)

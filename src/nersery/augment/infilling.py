@@ -63,16 +63,16 @@ def infill(
     """A new sentence for each template, with its entities and keywords and other words between them.
 
     Args:
-        top_k: A word is drawn from so many of the most probable ones, by their probability.
-        candidates: How often a template is filled, each time with other lengths of its gaps. The one is kept whose
-            words were the most probable when they were drawn, in the mean over words.
+        top_k: A word is drawn from so many of the most probable ones, by their probability; one that would stand
+            beside itself only where there is no other.
+        candidates: How often a template is filled. The one is kept whose words were the most probable when they were
+            drawn, in the mean over words. All have gaps of the same lengths: short gaps have the more probable words,
+            so of several lengths the shortest would nearly always be kept.
         passes: In how many passes a text is filled, in each of them the words that are the most certain; fewer where
             there are fewer words.
     """
-    drafts = [
-        [_draft(template, lengths, rng) for _ in range(candidates)]
-        for template, rng in zip(templates, rngs, strict=True)
-    ]
+    empty = [_draft(template, lengths, rng) for template, rng in zip(templates, rngs, strict=True)]
+    drafts = [[_Draft(draft.sentence, list(draft.gaps)) for _ in range(candidates)] for draft in empty]
     for left in range(passes, 0, -1):
         due = [(draft, rng) for made, rng in zip(drafts, rngs, strict=True) for draft in made if draft.gaps]
         clozes = [linearized_cloze(draft.sentence, draft.gaps) for draft, _ in due]
@@ -96,9 +96,13 @@ class _Draft:
     def write(self, guesses: Sequence[Sequence[tuple[str, float]]], count: int, rng: random.Random) -> None:
         """Draw a word for each of so many gaps, those whose best guess is the most probable."""
         by_certainty = sorted(zip(self.gaps, guesses, strict=True), key=lambda gap: -gap[1][0][1])
+        there = {place: word for place, word in enumerate(self.sentence.words) if place not in self.gaps}
         edits = []
         for gap, words in sorted(by_certainty[:count]):
-            ((word, probability),) = rng.choices(words, [chance for _, chance in words])
+            beside = (there.get(gap - 1), there.get(gap + 1))
+            fresh = [guess for guess in words if guess[0] not in beside] or words
+            ((word, probability),) = rng.choices(fresh, [chance for _, chance in fresh])
+            there[gap] = word
             edits.append((gap, gap + 1, (word,)))
             self.probabilities.append(probability)
             self.gaps.remove(gap)

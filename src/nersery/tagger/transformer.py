@@ -31,6 +31,7 @@ from nersery.lm.load import (
 )
 from nersery.lm.pieces import PieceEncoder, Window, collate
 from nersery.lm.training import Optimizer, Schedule, TrainingPlan, seeded, train
+from nersery.lm.trimmed import trimmed
 from nersery.progress import Progress
 from nersery.tagger.base import DESCRIPTION, Tagger, describe, require_labels, strict_f1, training_record
 from nersery.tagger.crf import ConditionalRandomField
@@ -84,6 +85,7 @@ class TransformerTagger(Tagger):
         - Linear heads are decoded by Viterbi over the legal sequences of the scheme rather than word by word, so
           that no broken sequence is ever scored.
         - A sentence longer than the model is read in overlapping windows.
+        - Of the table of pieces only the rows of pieces that training data or dev have are trained and decay.
     """
 
     model: str = "bundled"
@@ -157,19 +159,20 @@ class TransformerTagger(Tagger):
             plan = self._plan(len(learnt))
             if progress is not None:
                 progress.total = (progress.total or 0) + plan.total_steps(len(learnt))
-            history = train(
-                self._trained_parts(),
-                learnt,
-                self._loss,
-                plan,
-                seed=seed,
-                device=network.device,
-                evaluate=(lambda: strict_f1(dev, self.predict(dev))) if dev else None,
-                is_new=lambda name: not name.startswith(f"network.{network.base_model_prefix}."),
-                progress=progress,
-                folder=folder,
-                fingerprint={**training_record(settings_of(self), gold, dev), "warm": warm},
-            )
+            with trimmed(network, self._pieces(learnt, dev)):
+                history = train(
+                    self._trained_parts(),
+                    learnt,
+                    self._loss,
+                    plan,
+                    seed=seed,
+                    device=network.device,
+                    evaluate=(lambda: strict_f1(dev, self.predict(dev))) if dev else None,
+                    is_new=lambda name: not name.startswith(f"network.{network.base_model_prefix}."),
+                    progress=progress,
+                    folder=folder,
+                    fingerprint={**training_record(settings_of(self), gold, dev), "warm": warm},
+                )
         self.history = course(history, seed, len(gold))
         return self.history
 
@@ -180,6 +183,15 @@ class TransformerTagger(Tagger):
                 f'the model "{self.model}" was made for other languages than this text: {misfit}. Name a model of its '
                 "language by the setting model, e.g. xlm-roberta-base or google/muril-base-cased"
             )
+
+    def _pieces(self, learnt: Sequence[Example], dev: Sequence[Sentence]) -> set[int]:
+        """All that the network reads in training."""
+        _, encoder = self.parts
+        windows = [
+            *(window for window, *_ in learnt),
+            *(w for sentence in dev for w in encoder.windows(sentence.words)),
+        ]
+        return {encoder.pad, *(piece for window in windows for piece in window.pieces)}
 
     def _plan(self, examples: int) -> TrainingPlan:
         return plan_of(self, examples, LEAST_STEPS, LEAST_EPOCHS)

@@ -1,0 +1,71 @@
+"""A model's table of pieces, cut to those of a text for as long as it is trained on that text."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+@contextlib.contextmanager
+def trimmed(network: nn.Module, pieces: Iterable[int]) -> Iterator[None]:
+    """Within it the table of pieces has a row for each of these, and for no other; behind it all rows are back.
+
+    A row without a gradient would only decay, yet an optimizer reads and writes it with its two moments at every step:
+    of the bundled encoder these are half of all weights, of XLM-R more than two thirds. So training takes less time
+    and memory, and pieces that the text has not stay exactly as they were pretrained. A table that is an output layer
+    too stays whole.
+
+    Args:
+        network: With `torch.nn.Embedding` as input, behind ``get_input_embeddings`` as in transformers; others stay as
+            they are.
+        pieces: All that the network reads within; another one is an ``IndexError``.
+    """
+    table = network.get_input_embeddings() if hasattr(network, "get_input_embeddings") else None
+    if not isinstance(table, nn.Embedding) or not _is_ours_alone(network, table):
+        yield
+        return
+    rows = _Rows(table, sorted({*pieces}))
+    _replace(network, table, rows)
+    try:
+        yield
+    finally:
+        _replace(network, rows, table)
+        with torch.no_grad():
+            table.weight[rows.pieces] = rows.weight
+
+
+class _Rows(nn.Module):
+    """Some rows of a table, found by the numbers that they have there."""
+
+    pieces: Tensor
+    places: Tensor
+
+    def __init__(self, table: nn.Embedding, pieces: list[int]) -> None:
+        super().__init__()
+        device, padding = table.weight.device, table.padding_idx
+        self.padding = pieces.index(padding) if padding is not None and padding in pieces else None
+        self.register_buffer("pieces", torch.tensor(pieces, device=device), persistent=False)
+        places = torch.full((len(table.weight),), -1, device=device)
+        places[self.pieces] = torch.arange(len(pieces), device=device)
+        self.register_buffer("places", places, persistent=False)
+        self.weight = nn.Parameter(table.weight.detach()[self.pieces])
+
+    def forward(self, ids: Tensor) -> Tensor:
+        return functional.embedding(self.places[ids], self.weight, self.padding)
+
+
+def _is_ours_alone(network: nn.Module, table: nn.Embedding) -> bool:
+    """Whether nothing else has its weights, they are learnt, and a look at it is a plain look-up."""
+    sharing = sum(weight is table.weight for _, weight in network.named_parameters(remove_duplicate=False))
+    return sharing == 1 and table.weight.requires_grad and table.max_norm is None and not table.sparse
+
+
+def _replace(network: nn.Module, old: nn.Module, new: nn.Module) -> None:
+    for parent in network.modules():
+        for name, child in parent.named_children():
+            if child is old:
+                setattr(parent, name, new)
