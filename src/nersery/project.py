@@ -6,7 +6,7 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import pairwise, repeat
 from typing import Literal, NamedTuple
 from unicodedata import category
 
@@ -221,9 +221,8 @@ def fault_of_links(links: Links, source: int, target: int) -> str:
     >>> fault_of_links((Link(0, 7),), 2, 3)
     'link 0-7: the target has 3 words, expected 0 to 2'
     """
-    sources, targets = [link[0] for link in links], [link[1] for link in links]
-    for places, length, name in ((sources, source, "source"), (targets, target, "target")):
-        if places and not 0 <= min(places) <= max(places) < length:
+    for places, length, name in zip(zip(*links, strict=True), (source, target), ("source", "target"), strict=False):
+        if not 0 <= min(places) <= max(places) < length:
             start, end, _ = next(link for link, place in zip(links, places, strict=True) if not 0 <= place < length)
             return f"link {start}-{end}: the {name} has {length} words, expected 0 to {length - 1}"
     return ""
@@ -259,8 +258,7 @@ def _best_chances(links: Links) -> tuple[Chances, Chances]:
 def _quality(best: tuple[Chances, Chances], source: Iterable[int], target: Iterable[int], unlinked: float) -> float:
     """The geometric mean that `alignment_quality` speaks of."""
     of_source, of_target = best
-    chances = [of_source.get(place, unlinked) for place in source]
-    chances += [of_target.get(place, unlinked) for place in target]
+    chances = [*map(of_source.get, source, repeat(unlinked)), *map(of_target.get, target, repeat(unlinked))]
     return math.exp(sum(map(math.log, chances)) / len(chances))
 
 

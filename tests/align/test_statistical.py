@@ -199,9 +199,21 @@ def test_fit_starts_anew(text):
 
 
 def test_shows_its_progress(text):
-    progress = Progress("align", quiet=True)
-    Statistical(ibm1_steps=2, hmm_steps=1).fit(text[0], Training(progress=progress))
-    assert progress.done == 3
+    """Within a step too, for with many pairs each takes minutes."""
+    shown: list[tuple[int, str]] = []
+
+    class Seen(Progress):
+        def advance(self, items: int = 1, *, resumed: bool = False, note: str = "") -> None:
+            super().advance(items, resumed=resumed, note=note)
+            shown.append((self.done, self.note))
+
+    pairs = text[0] * 80  # more than are looked at at once
+    progress = Seen("align", quiet=True)
+    Statistical(ibm1_steps=2, hmm_steps=1).fit(pairs, Training(progress=progress))
+    assert progress.done == progress.total == 3 * len(pairs)
+    assert [note for _, note in shown[:2]] == ["step 1 of 3"] * 2
+    assert 0 < shown[0][0] < len(pairs)
+    assert shown[-1][1] == "step 3 of 3"
 
 
 @pytest.mark.parametrize(
@@ -221,6 +233,32 @@ def test_shows_its_progress(text):
 def test_wrong_settings_are_refused(settings):
     with pytest.raises(SettingsError, match=next(iter(settings))):
         Statistical(**settings)
+
+
+def test_priors_alone(text, tmp_path):
+    """With nothing to learn, no pair is looked at before it is aligned."""
+    aligner = fitted(text[0])
+    aligner.save(tmp_path)
+    again = Statistical(priors=str(tmp_path), learn=False)
+    again.fit(None)
+    assert again.align(text[0]) == aligner.align(text[0])
+    with pytest.raises(SettingsError, match="learn is false and priors names no folder"):
+        Statistical(learn=False)
+
+
+def test_pairs_that_are_read_each_time_are_learnt_from_as_if_they_were_a_list(text):
+    class Read:
+        def __len__(self):
+            return len(text[0])
+
+        def __iter__(self):
+            return iter(text[0])
+
+    for most in (0, 10, 10**6):
+        aligner, other = Statistical(learn_from=most), Statistical(learn_from=most)
+        aligner.fit(Read())
+        other.fit(text[0])
+        assert aligner.align(text[0]) == other.align(text[0])
 
 
 def test_nothing_learnt(tmp_path):

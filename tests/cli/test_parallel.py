@@ -282,6 +282,8 @@ def test_a_wrong_picture_is_told_before_any_work():
         assert result.code == 2, name
         assert "results go there" in result.err or "is an input" in result.err
     assert project("--picture", "pair.svg", "--picture-of", "de:99").code == 2
+    result = project("--picture", "pair.png")
+    assert (result.code, "e.g. pair.svg" in result.err) == (2, True)
     assert not Path("out.jsonl").exists()
 
 

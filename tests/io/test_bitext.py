@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from nersery.io.bitext import (
     Bitext,
     PairedBy,
     Row,
+    WholePairs,
     fault_of,
     open_side,
 )
@@ -249,3 +251,32 @@ def test_where_nothing_can_be_seen():
     write("t.txt", "A")
     with pytest.raises(DataError, match="where they run apart cannot be seen"):
         list(bitext("t.txt", "s.txt"))
+
+
+# --- whole pairs ----------------------------------------------------------------------------------------------------
+
+
+def test_whole_pairs_are_read_anew_each_time():
+    write("en.txt", "a b", "", "c", "d")
+    write("de.txt", "A B", "X", "C", "")
+    pairs = WholePairs(bitext("de.txt", "en.txt"), "digest")
+    assert len(pairs) == 2
+    assert pairs.count() == 4
+    for _ in range(2):
+        assert [(pair.source, pair.target, pair.id) for pair in pairs] == [
+            (("a", "b"), ("A", "B"), "de:1"),
+            (("c",), ("C",), "de:3"),
+        ]
+    whole = [not isinstance(outcome, Reject) for outcome in pairs.outcomes()]
+    assert whole == [True, False, True, False]
+
+
+@pytest.mark.parametrize("splitting", ["spaces", "punctuation", "characters"])
+def test_they_travel_to_workers_however_they_are_split(splitting: str):
+    write("en.txt", "Ada, here.")
+    Path("folder").mkdir()
+    write("folder/de.txt", "Ada, hier.")
+    sides = (open_side(name, ReadOptions(), splitting) for name in ("folder", "en.txt"))
+    target, source = sides
+    pairs = WholePairs(Bitext(target, (source,)), "digest")
+    assert list(pickle.loads(pickle.dumps(pairs))) == list(pairs)

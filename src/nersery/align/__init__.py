@@ -4,6 +4,7 @@ HELPERS = (
     "extraction",
     "fine_tuning",
     "hmm",
+    "kept",
     "learning",
     "lexicon",
     "likeness",

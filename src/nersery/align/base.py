@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
 
+from nersery.io.bitext import Row, pair_of
 from nersery.links import Link, Links, Pair
 from nersery.loop import Reject
 from nersery.training import NO_TRAINING, Training
 
-__all__ = ["Aligner", "Link", "Links", "Pair"]
+__all__ = ["Aligner", "Link", "Links", "Pair", "Pairs"]
+
+
+class Pairs(Protocol):
+    """Translations without links: a list, or what reads them from files each time that they are gone through."""
+
+    def __len__(self) -> int:
+        """How many there are."""
+
+    def __iter__(self) -> Iterator[Pair]:
+        """They, in the same order each time."""
 
 
 class Aligner(ABC):
@@ -19,8 +31,12 @@ class Aligner(ABC):
     must not depend on the batch that it comes in.
     """
 
-    def fit(self, pairs: Sequence[Pair], training: Training = NO_TRAINING) -> None:  # noqa: B027 - not all learn
-        """Learn from translations without links; called once, before anything is aligned."""
+    def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:  # noqa: B027 - not all learn
+        """Learn from translations without links; called once, before anything is aligned.
+
+        Over shards each worker calls it, with a copy of the folder that the first one was given: what that has learnt
+        and kept there (`nersery.align.kept`), the others take from it, and so does a call after a kill.
+        """
 
     def check(self) -> None:  # noqa: B027 - only those on models, files and programs need it
         """Refuse what is not there (a model, a file, a program) before any other work is done.
@@ -35,3 +51,20 @@ class Aligner(ABC):
 
         A pair that the aligner cannot read whole is rejected with the reason, never cut.
         """
+
+
+def step(aligner: Aligner) -> Callable[[Sequence[Row]], list[Links | Reject]]:
+    """The step of the loop: a batch of whole rows of parallel text, each with the links of its words."""
+
+    def run_batch(rows: Sequence[Row]) -> list[Links | Reject]:
+        outcomes = aligner.align([pair_of(row) for row in rows])
+        return [_told(outcome, row) for outcome, row in zip(outcomes, rows, strict=True)]
+
+    return run_batch
+
+
+def _told(outcome: Links | Reject, row: Row) -> Links | Reject:
+    """The outcome; a reject shows the target where it shows nothing."""
+    if not isinstance(outcome, Reject) or outcome.sentence is not None or isinstance(row.target, Reject):
+        return outcome
+    return Reject(outcome.reason, row.target)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from nersery import registry
-from nersery.align.base import Aligner, Link, Links, Pair
+from nersery.align.base import Aligner, Link, Links, Pair, Pairs
 from nersery.align.extraction import (
     NORMALIZERS,
     Extraction,
@@ -61,7 +62,7 @@ class Embeddings(Aligner):
             pieces, in [0, 1].
         fine_tune: How the model learns from the pairs first, as a table of which all may be left out: weights of the
             objectives ``tlm``, ``mlm``, ``so`` and ``co``; ``threshold``, ``mask_rate``, ``epochs``, ``batch_size`` and
-            ``learning_rate``. None takes the model as it is.
+            ``learning_rate``. None takes the model as it is. All pairs are held in memory while it learns.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
         precision: ``auto`` computes in bf16 where the processor has it.
         revision: Branch, tag or commit of a model on the hub.
@@ -119,12 +120,12 @@ class Embeddings(Aligner):
         self._source.config()
         pick_device(self.device)
 
-    def fit(self, pairs: Sequence[Pair], training: Training = NO_TRAINING) -> None:
+    def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:
         """Open the model, and let it learn from the pairs where it is to."""
         self._encoder = self._opened()
-        self._warn_of_misfit(self._encoder, pairs[:WATCHED_PAIRS])
+        self._warn_of_misfit(self._encoder, list(islice(pairs, WATCHED_PAIRS)))
         if self._learning is not None:
-            fine_tune(self._encoder, pairs, self._learning, training)
+            fine_tune(self._encoder, list(pairs), self._learning, training)
 
     def _opened(self) -> LayerEncoder:
         has_head = self._learning is not None and self._learning.needs_masked_lm

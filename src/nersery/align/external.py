@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from nersery.align.base import Aligner, Link, Links, Pair
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
+
+from nersery.align.base import Aligner, Link, Links, Pair, Pairs
+from nersery.align.kept import place_for
 from nersery.align.programs import PROGRAMS, AnswerError
 from nersery.align.stems import Vocabulary
-from nersery.align.symmetrize import Heuristic, symmetrize
+from nersery.align.symmetrize import Heuristic, Point, symmetrize
 from nersery.errors import DataError, Problem, SettingsError
 from nersery.loop import Reject
 from nersery.training import NO_TRAINING, Training
@@ -28,7 +33,8 @@ class External(Aligner):
 
     The program sees numbers for words, so no character can confuse it. It gives no probabilities: all are 1. A pair
     that was not among those it learnt from is rejected, for most programs cannot align another one. eflomal draws at
-    random without a seed: it never gives quite the same links twice.
+    random without a seed: it never gives quite the same links twice. All pairs are held in memory until the program is
+    done, their links until all are written; over shards it runs once, in the first worker.
 
     Args:
         program: ``eflomal``, ``fast_align``, ``mgiza`` or ``giza++``.
@@ -56,7 +62,7 @@ class External(Aligner):
     lower: bool = True
     prefix: int = 4
     arguments: tuple[str, ...] = ()
-    _links: dict[bytes, Links] | None = field(default=None, init=False, repr=False, compare=False)
+    _answer: _Answer | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.prefix < 0:
@@ -66,22 +72,34 @@ class External(Aligner):
         """Look for the program; see `Aligner.check`."""
         PROGRAMS[self.program].find()
 
-    def fit(self, pairs: Sequence[Pair], training: Training = NO_TRAINING) -> None:
-        """Let the program align all pairs.
+    def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:
+        """Let the program align all pairs, or take what it answered before a kill.
 
         Raises:
             MissingResourceError: When the program is not there.
             NerseryError: When it fails.
             DataError: When its answer does not fit the pairs, with the place in it.
+            OtherTrainingError: When the folder of the training holds another answer.
         """
+        place = place_for(self, pairs, training.folder)
+        if place is not None and place.exists():
+            self._answer = _Answer(**load_file(place))
+            return
+        self._answer = _Answer.of(self._asked({_digest(pair): pair for pair in pairs if not self._refused(pair)}))
+        if place is not None:
+            unfinished = place.with_name(f".tmp{place.name}")
+            save_file(vars(self._answer), unfinished)
+            unfinished.replace(place)
+
+    def _asked(self, found: Mapping[int, Pair]) -> dict[int, list[Point]]:
+        """The links that the program gives to each pair."""
         self.check()
-        pairs = list({_digest(pair): pair for pair in pairs if not self._refused(pair)}.values())
+        pairs = found.values()
         source, target = (Vocabulary(self.lower, self.prefix) for _ in range(2))
         sources = [words.tolist() for words in source.grow(pair.source for pair in pairs)]
         targets = [words.tolist() for words in target.grow(pair.target for pair in pairs)]
-        self._links = {}
         if not pairs:
-            return
+            return {}
         with tempfile.TemporaryDirectory(prefix="nersery-") as folder:
             try:
                 forward, backward = PROGRAMS[self.program].run(sources, targets, Path(folder), self.arguments)
@@ -91,9 +109,10 @@ class External(Aligner):
                     fix="look whether the program is a version that this one knows, and whether arguments change "
                     "what it writes",
                 ) from fault
-        for pair, there, back in zip(pairs, forward, backward, strict=True):
-            points = sorted(symmetrize(there, back, self.symmetrize))
-            self._links[_digest(pair)] = tuple(Link(*point) for point in points)
+        return {
+            digest: sorted(symmetrize(there, back, self.symmetrize))
+            for digest, there, back in zip(found, forward, backward, strict=True)
+        }
 
     def _refused(self, pair: Pair) -> str:
         """Why the program is not given a pair; empty when it is."""
@@ -109,21 +128,54 @@ class External(Aligner):
         Raises:
             SettingsError: When `fit` was not called.
         """
-        if self._links is None:
+        if self._answer is None:
             raise SettingsError("the program has not read anything yet; call fit first, with all pairs")
         return [self._found(pair) for pair in pairs]
 
     def _found(self, pair: Pair) -> Links | Reject:
-        assert self._links is not None
+        assert self._answer is not None
         if not pair.source or not pair.target:
             return ()
         if refused := self._refused(pair):
             return Reject(refused)
-        links = self._links.get(_digest(pair))
+        links = self._answer.links(_digest(pair))
         return Reject(UNSEEN) if links is None else links
 
 
-def _digest(pair: Pair) -> bytes:
-    """A short mark of a pair's words."""
+@dataclass
+class _Answer:
+    """What a program said of each pair, in little memory.
+
+    Args:
+        digests: Of the pairs, sorted. Shape: (pairs).
+        ends: Where the links of each pair end among those of all. Shape: (pairs).
+        points: The links of the first pair, of the next one, and so on. Shape: (links, 2).
+    """
+
+    digests: NDArray[np.uint64]
+    ends: NDArray[np.int64]
+    points: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, found: Mapping[int, Sequence[Point]]) -> _Answer:
+        """That of pairs by their digests."""
+        digests = sorted(found)
+        return cls(
+            np.array(digests, np.uint64),
+            np.cumsum([len(found[digest]) for digest in digests], dtype=np.int64),
+            np.array([point for digest in digests for point in found[digest]], np.int32).reshape(-1, 2),
+        )
+
+    def links(self, digest: int) -> Links | None:
+        """The links of a pair, None where the program was not asked about it."""
+        place = int(np.searchsorted(self.digests, np.uint64(digest)))
+        if place == len(self.digests) or self.digests[place] != digest:
+            return None
+        start = self.ends[place - 1] if place else 0
+        return tuple(Link(*point) for point in self.points[start : self.ends[place]].tolist())
+
+
+def _digest(pair: Pair) -> int:
+    """A short mark of a pair's words; two of ten million share one with a probability of 3 in a million."""
     text = repr((pair.source, pair.target)).encode("utf-8", "surrogateescape")
-    return hashlib.blake2b(text, digest_size=16).digest()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest())

@@ -189,10 +189,14 @@ def learn(
         supposed: What is supposed beforehand, with all stems and pairs of stems that occur.
         sources: The stems of each sentence.
         targets: Those of its translation.
+        progress: Counts a sentence once for each step.
     """
     lexicon = supposed
     batches = _Batches(supposed, sources, targets)
-    for step in range(steps.ibm1 + steps.hmm):
+    count = steps.ibm1 + steps.hmm
+    if progress is not None:
+        progress.total = (progress.total or 0) + count * len(sources)
+    for step in range(count):
         tables = Tables(lexicon, steps.null, np.float32)
         evidence = Evidence(
             np.zeros(len(lexicon.counts) + 1), np.zeros(len(lexicon.source_uses)), np.zeros(len(lexicon.target_uses))
@@ -205,9 +209,9 @@ def learn(
             else:
                 both = by_places(chances, batch, lexicon)
                 evidence.add(batch, both.forward * both.backward, both)
+            if progress is not None:
+                progress.advance(len(batch.source), note=f"step {step + 1} of {count}")
         lexicon = _revised(supposed, evidence, with_jumps=step >= steps.ibm1)
-        if progress is not None:
-            progress.advance(note=f"step {step + 1}")
     return lexicon
 
 

@@ -148,6 +148,11 @@ def _summed(numbers: Numbers, values: Values, size: int) -> Values:
     return np.asarray(np.bincount(numbers, values, size), np.float64)
 
 
+def is_saved(folder: Path) -> bool:
+    """Whether a folder holds a lexicon that was saved whole."""
+    return all((folder / name).is_file() for name in (RECORD, TENSORS))
+
+
 def check_folder(folder: Path) -> None:
     """Look whether there is a saved lexicon in a folder, without reading it.
 

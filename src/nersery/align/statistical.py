@@ -11,15 +11,17 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nersery.align.base import Aligner, Link, Links, Pair
+from nersery.align.base import Aligner, Link, Links, Pair, Pairs
 from nersery.align.hmm import Array
+from nersery.align.kept import place_for
 from nersery.align.learning import PADDING, Batch, Both, Steps, Tables, by_places, learn, padded
-from nersery.align.lexicon import Lexicon, check_folder, empty_lexicon, keys_of, stems_of
+from nersery.align.lexicon import Lexicon, check_folder, empty_lexicon, is_saved, keys_of, stems_of
 from nersery.align.likeness import Looks
 from nersery.align.stems import Numbers, Vocabulary
 from nersery.align.symmetrize import Heuristic, Point, symmetrize
 from nersery.errors import SettingsError
 from nersery.loop import Reject
+from nersery.progress import Progress
 from nersery.training import NO_TRAINING, Training
 
 TOO_LONG = "a side has more words than max_words"
@@ -58,8 +60,9 @@ class Statistical(Aligner):
         ibm1_steps: How often the pairs are gone through by words alone.
         hmm_steps: How often with the places of the words.
         null: Probability in (0, 1) that a word comes from none.
-        learn_from: At most so many pairs are learnt from, spread evenly over all; 0 takes all. 100,000 take
-            about a gigabyte.
+        learn: Whether it learns from the pairs; if not, ``priors`` are all there is, and no more is held in memory.
+        learn_from: At most so many pairs are learnt from, spread evenly over all; 0 takes all. They alone are held in
+            memory while it learns, with what is counted of them: of 100,000 about a gigabyte, however many there are.
         max_words: Pairs with a longer side are rejected, and not learnt from.
         priors: Folder of what was learnt before, by `save`; it counts as seen. Without `fit` it is all there is.
 
@@ -83,6 +86,7 @@ class Statistical(Aligner):
     ibm1_steps: int = 4
     hmm_steps: int = 3
     null: float = 0.2
+    learn: bool = True
     learn_from: int = 100_000
     max_words: int = 1000
     priors: str = ""
@@ -100,6 +104,8 @@ class Statistical(Aligner):
                 raise SettingsError(f"{name} is {getattr(self, name):g}, expected 0 or more")
         if self.max_words < 1:
             raise SettingsError(f"max_words is {self.max_words}, expected 1 or more")
+        if not self.learn and not self.priors:
+            raise SettingsError("learn is false and priors names no folder: name one, or let it learn from the pairs")
         self._source, self._target = (Vocabulary(self.lower, self.prefix) for _ in range(2))
 
     @property
@@ -112,10 +118,26 @@ class Statistical(Aligner):
         if self.priors:
             check_folder(Path(self.priors))
 
-    def fit(self, pairs: Sequence[Pair], training: Training = NO_TRAINING) -> None:
-        """Learn from translations, on top of the priors where there are some."""
+    def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:
+        """Learn from translations, on top of the priors where there are some, or take what was learnt before a kill.
+
+        Raises:
+            OtherTrainingError: When the folder of the training holds what was learnt from others or otherwise.
+        """
+        if not self.learn:
+            self._adopt(self._opened(Path(self.priors)))
+            return
+        place = place_for(self, pairs, training.folder)
+        if place is not None and is_saved(place):
+            self._adopt(self._opened(place))
+            return
+        self._adopt(self._learnt(pairs, training.progress))
+        if place is not None:
+            self.save(place)
+
+    def _learnt(self, pairs: Pairs, progress: Progress | None) -> Lexicon:
         self._source, self._target = (Vocabulary(**self._spelling) for _ in range(2))
-        known = self._opened() if self.priors else empty_lexicon()
+        known = self._opened(Path(self.priors)) if self.priors else empty_lexicon()
         pairs = [
             pair for pair in _spread(pairs, self.learn_from) if pair.source and pair.target and self._can_read(pair)
         ]
@@ -129,8 +151,8 @@ class Statistical(Aligner):
             _uses(known.target_uses, targets, len(self._target)),
         )
         steps = Steps(self.ibm1_steps, self.hmm_steps, self.null)
-        learnt = learn(supposed, sources, targets, steps, training.progress)
-        self._adopt(learnt.without(2 * SUPPOSED))  # of most pairs of stems nothing was learnt
+        learnt = learn(supposed, sources, targets, steps, progress)
+        return learnt.without(2 * SUPPOSED)  # of most pairs of stems nothing was learnt
 
     def _supposed(self, keys: Numbers, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """How often each pair of stems counts as linked beforehand, by the looks of their most frequent words."""
@@ -153,8 +175,8 @@ class Statistical(Aligner):
         self._target.forget_words()
         self._lexicon, self._tables = lexicon, Tables(lexicon, self.null, np.float64)
 
-    def _opened(self) -> Lexicon:
-        lexicon, facts = Lexicon.load(Path(self.priors), self._spelling)
+    def _opened(self, folder: Path) -> Lexicon:
+        lexicon, facts = Lexicon.load(folder, self._spelling)
         self._source, self._target = (
             Vocabulary(**self._spelling, stems={stem: number for number, stem in enumerate(facts[side])})
             for side in ("source", "target")
@@ -179,7 +201,7 @@ class Statistical(Aligner):
             SettingsError: When there is nothing learnt, neither by `fit` nor in ``priors``.
         """
         if self._lexicon is None and self.priors:
-            self._adopt(self._opened())
+            self._adopt(self._opened(Path(self.priors)))
         if self._lexicon is None:
             raise SettingsError("the aligner has not learnt anything yet; call fit first, or name priors")
         found: list[Links | Reject] = [() if self._can_read(pair) else Reject(TOO_LONG) for pair in pairs]
@@ -271,11 +293,13 @@ def _shapes(pairs: Sequence[Pair], numbers: Sequence[int]) -> Iterator[tuple[lis
             yield group[start : start + rows], rows, shape
 
 
-def _spread(pairs: Sequence[Pair], most: int) -> Sequence[Pair]:
+def _spread(pairs: Pairs, most: int) -> Iterator[Pair]:
     """At most so many pairs, as far from each other as can be; all where ``most`` is 0."""
-    if not 0 < most < len(pairs):
-        return pairs
-    return [pairs[number * len(pairs) // most] for number in range(most)]
+    count = len(pairs)
+    if not 0 < most < count:
+        return iter(pairs)
+    places = {number * count // most for number in range(most)}
+    return (pair for place, pair in enumerate(pairs) if place in places)
 
 
 def _uses(known: NDArray[np.float64], sentences: Sequence[Numbers], stems: int) -> NDArray[np.float64]:

@@ -255,6 +255,20 @@ def refuse_existing(target: Path, *, force: bool) -> None:
         raise SettingsError(f"{target} exists already. Choose another name, or allow to overwrite it (--force)")
 
 
+def check_picture(picture: Path, *, force: bool) -> None:
+    """Refuse a picture that would not be what its name says, and make the folder that it goes to.
+
+    Raises:
+        SettingsError: Naming it; see also `refuse_existing`.
+    """
+    if picture.suffix.lower() != ".svg":
+        raise SettingsError(
+            f"--picture {picture}: pictures are drawn as SVG. Expected a name that ends so, e.g. {picture.stem}.svg"
+        )
+    refuse_existing(picture, force=force)
+    picture.parent.mkdir(parents=True, exist_ok=True)
+
+
 def print_tally(target: Path, tally: Tally, *, as_json: bool) -> None:
     """What became of the items of a job."""
     print_json({"output": str(target), **tally.as_dict()}) if as_json else print(f"{target}: {tally}")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from hashlib import sha256
+from json import dumps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
-from nersery import __version__, io, registry
+from nersery import io, registry
 from nersery.cli import app
 from nersery.cli.options import (
     AsJson,
@@ -21,30 +21,25 @@ from nersery.cli.options import (
     Seed,
     Settings,
     Target,
-    check_training,
+    check_picture,
     content_of,
     input_path,
     print_tally,
     reads_corpora,
-    refuse_existing,
     refuse_same_file,
     report_repairs,
-    resumed,
 )
 from nersery.cli.sharding import Sharding, StageJob, shares_work
 from nersery.data import Sentence
 from nersery.disk import content_hash, files_in, write_atomic
 from nersery.errors import DataError, Problem, SettingsError
-from nersery.io.bitext import Bitext, PairedBy, Row, fault_of, open_side
-from nersery.io.pharaoh import LinksFile, format_links
+from nersery.io.bitext import Bitext, PairedBy, WholePairs, fault_of, open_side
+from nersery.io.pharaoh import LinksFile
 from nersery.io.splitting import Splitting
-from nersery.links import Links, Pair
-from nersery.loop import BATCH_SIZE, FileJob, Reject, rejects_of
+from nersery.links import Links
+from nersery.loop import BATCH_SIZE, Reject, rejects_of
 from nersery.project import Projection, Task, Translation, Voting, fault_of_links
 from nersery.tags import DROP_SENTENCE
-
-if TYPE_CHECKING:
-    from nersery.align.base import Aligner
 
 SourceText = Annotated[str, typer.Argument(help="Text, a sentence a line, or a corpus.", metavar="SOURCE")]
 TargetText = Annotated[str, typer.Argument(help="Its translation, line by line or by ids.", metavar="TARGET")]
@@ -60,6 +55,7 @@ First = Annotated[int, typer.Option(min=0, max=1, help="The number that files of
     "  nersery align train.conll text.de en-de.links --method statistical"
 )
 @reads_corpora
+@shares_work
 def align(
     *,
     source: SourceText,
@@ -79,34 +75,26 @@ def align(
     json: AsJson = False,
     quiet: Quiet = False,
     reading: io.ReadOptions,
+    sharding: Sharding,
 ) -> None:
     """Link the words of sentences and their translations, in Pharaoh's format; a pair that is rejected has no links."""
+    from nersery.engine.stages import Align
     from nersery.overrides import settings_of
-    from nersery.progress import Progress
-    from nersery.training import Training
 
     refuse_same_file(output, source, target)
     chosen = settings_of(settings or [])
-    aligner: Aligner = registry.create("align", method, chosen)
+    registry.create("align", method, chosen)  # wrong settings show before any file is read
     target_reading = replace(reading, format=target_format, language=target_language)
     bitext = _open([(source, reading, reading.split)], (target, target_reading, target_split), pair_by, quiet=quiet)
+    text = _identity(bitext, target_split)
     made_by = {
         "align": method, "settings": chosen, "files": files_in(chosen), "seed": seed, "first": first,
-        "probabilities": probabilities, **_identity(bitext, target_split),
+        "probabilities": probabilities, **text,
     }  # fmt: skip
-    encode = partial(format_links, first=first, probabilities=probabilities)
-    job = FileJob(output, _line_of(encode), io.reject_line, {"nersery": __version__, **made_by}, blank="\n")
-    job.check_target(overwrite=force)
-    training = output.with_name(output.name + ".training")
-    check_training(training)
-    aligner.check()
-    pairs, rows = _pairs(bitext)
-    with Progress(f"{method}: learn", quiet=quiet) as progress:
-        resumed(partial(aligner.fit, pairs, Training((), seed, progress, training)), training, force=force)
-    items = (fault_of(row) or row for row in bitext)
-    with Progress(method, rows, quiet=quiet) as progress:
-        tally = job.run(items, _aligned_by(aligner), batch_size=batch_size, progress=progress, overwrite=force)
-    shutil.rmtree(training, ignore_errors=True)
+    pairs = WholePairs(bitext, sha256(dumps(text, sort_keys=True).encode()).hexdigest())
+    stage = Align(method, chosen, pairs, seed, first, probabilities)
+    job = StageJob(stage, pairs, output, method, made_by, sharding, batch_size, force, quiet)
+    tally = job.run()
     report_repairs(*bitext.sides, quiet=quiet)
     print_tally(output, tally, as_json=json)
 
@@ -210,44 +198,6 @@ def _identity(bitext: Bitext, *splittings: str) -> dict[str, Any]:
     }
 
 
-def _pairs(bitext: Bitext) -> tuple[list[Pair], int]:
-    """All pairs that are whole, and the number of rows."""
-    pairs, rows = [], 0
-    for rows, row in enumerate(bitext, start=1):  # noqa: B007 - it is counted
-        if fault_of(row) is None:
-            pairs.append(_pair(row))
-    return pairs, rows
-
-
-def _pair(row: Row) -> Pair:
-    target, (source,) = _target(row), row.sources
-    assert isinstance(source, Sentence)
-    return Pair(source.words, target.words, target.id)
-
-
-def _target(row: Row) -> Sentence:
-    """The target of a row that is whole."""
-    assert isinstance(row.target, Sentence)
-    return row.target
-
-
-def _aligned_by(aligner: Aligner) -> Any:
-    """A step that makes links out of rows; the loop asks of what is no reject only that it can be encoded."""
-
-    def run_batch(rows: Sequence[Row]) -> list[Links | Reject]:
-        outcomes = aligner.align([_pair(row) for row in rows])
-        return [
-            Reject(outcome.reason, outcome.sentence or _target(row)) if isinstance(outcome, Reject) else outcome
-            for row, outcome in zip(rows, outcomes, strict=True)
-        ]
-
-    return run_batch
-
-
-def _line_of(encode: Callable[[Links], str]) -> Any:
-    return lambda links: f"{encode(links)}\n"
-
-
 def _projection(settings: Mapping[str, Any]) -> Projection:
     """The projection of some settings.
 
@@ -319,15 +269,15 @@ def _translation(source: Sentence | Reject, links: Links | Reject, target: Sente
 
 
 def _check_picture(picture: Path, output: Path, inputs: Sequence[str], *, force: bool) -> None:
-    """Refuse a picture that would take the place of another file.
+    """Refuse a picture that would take the place of another file, or not be what its name says.
 
     Raises:
         SettingsError: Naming the file.
     """
-    refuse_existing(picture, force=force)
     refuse_same_file(picture, *inputs)
     if picture.absolute() in (output.absolute(), rejects_of(output).absolute()):
         raise SettingsError(f"--picture {picture}: the results go there. Choose another name for the picture")
+    check_picture(picture, force=force)
 
 
 def _draw(path: Path, id: str, tasks: Iterable[Task | Reject], projection: Projection) -> None:

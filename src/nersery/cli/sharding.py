@@ -15,7 +15,7 @@ import typer
 from nersery import __version__, io
 from nersery.cli.options import check_training, file_job, resumed, with_options
 from nersery.errors import SettingsError, did_you_mean
-from nersery.loop import BATCH_SIZE, Tally
+from nersery.loop import BATCH_SIZE, FileJob, Tally
 
 if TYPE_CHECKING:
     from nersery.engine.base import Engine, Stage
@@ -136,7 +136,7 @@ class StageJob:
     def _into_file(self) -> Tally:
         from nersery.progress import Progress
 
-        job = file_job(self.target, self.made_by)
+        job = self._file_job()
         job.check_target(overwrite=self.force)
         check_training(self.training)
         method = self.stage.load()
@@ -151,6 +151,13 @@ class StageJob:
                 progress=progress,
                 overwrite=self.force,
             )
+
+    def _file_job(self) -> FileJob:
+        """The loop into a corpus file, of the format that its name says, or into one that the stage alone can write."""
+        if self.stage.extension == "jsonl":
+            return file_job(self.target, self.made_by)
+        made_by = {"nersery": __version__, **self.made_by}
+        return FileJob(self.target, self.stage.encode, io.reject_line, made_by, blank=self.stage.blank)
 
     def _into_shards(self, rows: int) -> Tally:
         from nersery.engine.shards import ShardJob

@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from nersery import registry
+from nersery.align.base import Aligner, Links, Pairs
+from nersery.align.base import step as align_step
 from nersery.annotate.base import Annotator
 from nersery.annotate.base import step as annotate_step
 from nersery.augment.base import Augmenter, Task, tasks
 from nersery.augment.base import step as augment_step
 from nersery.data import Sentence
 from nersery.engine.base import Stage
+from nersery.io.bitext import Row
+from nersery.io.pharaoh import format_links
 from nersery.loop import Reject, Step
 from nersery.progress import Progress
 from nersery.project import Projection, Voting
@@ -109,6 +113,47 @@ class Predict(Stage[Sentence, Sentence]):
     def fit(self, method: str, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
         """There is nothing to learn; see `Stage`."""
         return load_tagger(method).predict
+
+
+@dataclass(frozen=True)
+class Align(Stage[Row, Row]):
+    """Links between the words of sentences and of their translations, a pair a line.
+
+    Args:
+        method: A name of `nersery list align`.
+        pairs: What it learns from, if it learns; read by every worker, unless it finds what the first one has learnt.
+        first: The number of the first word, 0 or 1.
+        probabilities: Whether those of the links are written.
+    """
+
+    extension: ClassVar[str] = "links"
+    blank: ClassVar[str] = "\n"
+
+    method: str
+    settings: Mapping[str, Any]
+    pairs: Pairs
+    seed: int = 0
+    first: int = 0
+    probabilities: bool = True
+
+    def load(self) -> Aligner:
+        """See `Stage`."""
+        method: Aligner = registry.create("align", self.method, self.settings)
+        method.check()
+        return method
+
+    def fit(self, method: Aligner, folder: Path | None, progress: Progress | None) -> Step[Row]:
+        """See `Stage`."""
+        method.fit(self.pairs, Training((), self.seed, progress, folder))
+        return align_step(method)  # type: ignore[return-value]  # the loop asks only that it can be encoded
+
+    def sentence_of(self, row: Row) -> Sentence | None:
+        """The target of a pair that failed."""
+        return row.target if isinstance(row.target, Sentence) else row.target.sentence
+
+    def encode(self, made: Links) -> str:
+        """A line of links."""
+        return format_links(made, first=self.first, probabilities=self.probabilities) + "\n"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -18,8 +19,9 @@ from nersery.io.divergence import where_apart
 from nersery.io.files import TextFile
 from nersery.io.folder import FolderSource
 from nersery.io.jsonl import JsonlSource
-from nersery.io.splitting import splitter
+from nersery.io.splitting import Splitter, splitter
 from nersery.io.text import TextSource
+from nersery.links import Pair
 from nersery.loop import Reject
 
 EMPTY_LINE = "empty line"
@@ -65,25 +67,26 @@ def open_side(path: str | Path, options: ReadOptions, splitting: str = "spaces")
         DataError: When it cannot be read.
         SettingsError: When there is no such splitting, or the file has words already.
     """
-    split = splitter(splitting, options.language)
-
-    def opened(path: str | Path, options: ReadOptions) -> Source:
-        try:
-            source = io.open_corpus(path, options)
-        except DataError:
-            known = str(path) == io.STANDARD_INPUT or Path(path).suffix.lower() in io.EXTENSIONS
-            if options.format != io.AUTO or known:
-                raise
-            source = io.open_corpus(path, replace(options, format="text"))  # as in text.en, text.de
-        if isinstance(source, TextSource):
-            return Lines(source.file, options, split)
-        if splitting != "spaces":
-            raise SettingsError(f"{path} is {source.description} and has words already: they are not split again")
-        return source
-
+    opened = partial(_opened, split=splitter(splitting, options.language), cuts=splitting != "spaces")
     if Path(path).is_dir():
         return FolderSource(TextFile(path, options.encoding), options, opened)
     return opened(path, options)
+
+
+def _opened(path: str | Path, options: ReadOptions, *, split: Splitter, cuts: bool) -> Source:
+    """A file of one side."""
+    try:
+        source = io.open_corpus(path, options)
+    except DataError:
+        known = str(path) == io.STANDARD_INPUT or Path(path).suffix.lower() in io.EXTENSIONS
+        if options.format != io.AUTO or known:
+            raise
+        source = io.open_corpus(path, replace(options, format="text"))  # as in text.en, text.de
+    if isinstance(source, TextSource):
+        return Lines(source.file, options, split)
+    if cuts:
+        raise SettingsError(f"{path} is {source.description} and has words already: they are not split again")
+    return source
 
 
 def in_order(source: Source) -> Iterator[Side]:
@@ -210,6 +213,51 @@ def fault_of(row: Row) -> Reject | None:
     if there:
         return _named(target, Reject(EMPTY_TARGET, there[0]), there[0])
     return Reject(EMPTY_BOTH) if all(map(_is_blank, row.sources)) and _is_blank(target) else target
+
+
+@dataclass
+class WholePairs:
+    """The rows of parallel text with one source that have both sides, as pairs of words.
+
+    Each iteration reads the text anew, as a bitext does, so that no more of it need be kept than somebody learns from.
+
+    Args:
+        digest: Tells this text, and how it is read, from any other.
+    """
+
+    bitext: Bitext
+    digest: str
+    _whole: int | None = field(default=None, init=False, repr=False)
+
+    def count(self) -> int:
+        """The number of rows, whole or not; all of them are looked at."""
+        rows = self._whole = 0
+        for rows, row in enumerate(self.bitext, start=1):  # noqa: B007 - it is counted
+            self._whole += fault_of(row) is None
+        return rows
+
+    def __len__(self) -> int:
+        """The number of pairs, for which the text is read once."""
+        if self._whole is None:
+            self.count()
+        assert self._whole is not None
+        return self._whole
+
+    def __iter__(self) -> Iterator[Pair]:
+        """The pairs in order."""
+        return (pair_of(row) for row in self.bitext if fault_of(row) is None)
+
+    def outcomes(self) -> Iterator[Row | Reject]:
+        """The rows in order, and in the places of those that have not both sides why nothing can be done with them."""
+        return (fault_of(row) or row for row in self.bitext)
+
+
+def pair_of(row: Row) -> Pair:
+    """The words of a whole row, under the id of its target."""
+    target, (source,) = row
+    assert isinstance(target, Sentence)
+    assert isinstance(source, Sentence)
+    return Pair(source.words, target.words, target.id)
 
 
 def _named(side: Side, blank: Reject, other: Sentence) -> Reject:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Literal, get_args
 from unicodedata import category
 
@@ -78,9 +78,9 @@ def splitter(splitting: str, language: str = "") -> Splitter:
     if splitting == "spaces":
         return str.split
     if splitting == "punctuation":
-        return lambda text: list(_words(text, language))
+        return partial(_cut, language=language)
     if splitting == "characters":
-        return lambda text: list(_words(_spaced(text), language))
+        return partial(_cut_apart, language=language)
     raise SettingsError(f'there is no splitting "{splitting}"; {did_you_mean(splitting, get_args(Splitting))}')
 
 
@@ -93,6 +93,16 @@ def runs_on(words: Sequence[str]) -> bool:
     letters = [itertools.filterfalse(_is_mark, _NO_SPACES.findall(word)) for word in words]
     counts = [count for found in letters if (count := sum(1 for _ in found))]
     return len(counts) > LEAST_SHARE * len(words) and sum(counts) > LONGEST_MEAN * len(counts)
+
+
+def _cut(text: str, language: str) -> list[str]:
+    """The words of a line; a function of the module, so that a source that uses it can travel to workers."""
+    return list(_words(text, language))
+
+
+def _cut_apart(text: str, language: str) -> list[str]:
+    """The words of a line, and the characters of scripts without spaces."""
+    return list(_words(_spaced(text), language))
 
 
 def _spaced(text: str) -> str:

@@ -1,0 +1,75 @@
+"""What aligners have learnt, in the folder of a training: other workers and calls after a kill take it from there."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from nersery.align.base import Aligner, Pairs
+from nersery.disk import differences, files_in, write_atomic
+from nersery.io.bitext import WholePairs
+
+RECORD = "state.json"
+"""As `nersery.lm.checkpoint` calls it, so that the folder is known as that of a training."""
+PLACE = "learnt"
+
+
+def place_for(aligner: Aligner, pairs: Pairs, folder: Path | None) -> Path | None:
+    """The folder, there already or not, for what an aligner learns from some pairs; None where nothing is kept.
+
+    Args:
+        folder: That of the training. Whose it is stands in it before anything else.
+
+    Raises:
+        OtherTrainingError: When it holds what was learnt otherwise, or from other pairs.
+        BrokenStateError: When it cannot be told what it holds.
+    """
+    if folder is None:
+        return None
+    folder.mkdir(parents=True, exist_ok=True)
+    record = folder / RECORD
+    wanted = _fingerprint(aligner, pairs)
+    if record.exists():
+        _refuse_other(record, wanted)
+    else:
+        write_atomic(record, json.dumps({"fingerprint": wanted}))
+    return folder / PLACE
+
+
+def _fingerprint(aligner: Aligner, pairs: Pairs) -> dict[str, Any]:
+    """All that the learning depends on, as JSON gives it back."""
+    settings = {field.name: getattr(aligner, field.name) for field in fields(aligner) if field.init}  # type: ignore[arg-type]
+    found = {"aligner": settings, "files": files_in(settings), "pairs": digest_of(pairs)}
+    plain: dict[str, Any] = json.loads(json.dumps(found))
+    return plain
+
+
+def digest_of(pairs: Pairs) -> str:
+    """Tells pairs from others; of those in files it is known without reading them."""
+    if isinstance(pairs, WholePairs):
+        return pairs.digest
+    digest = hashlib.sha256()
+    for pair in pairs:
+        digest.update(repr((pair.source, pair.target)).encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()
+
+
+def _refuse_other(record: Path, wanted: Mapping[str, Any]) -> None:
+    from nersery.lm.checkpoint import BrokenStateError, OtherTrainingError  # takes seconds
+
+    try:
+        there: dict[str, Any] = json.loads(record.read_text("utf-8"))["fingerprint"]
+    except (ValueError, LookupError, TypeError):
+        raise BrokenStateError(
+            f"{record} cannot be read, perhaps because of a loss of power. Delete the folder {record.parent} to start "
+            "the training anew"
+        ) from None
+    if there != wanted:
+        raise OtherTrainingError(
+            f"{record.parent} holds an unfinished training with other settings:\n{differences(there, wanted)}\n"
+            f"Repeat it with those settings to go on, or delete the folder {record.parent} to start anew"
+        )

@@ -1,0 +1,140 @@
+"""`align` over shards, with the aligner that learns: one worker learns, all align, and a kill costs a shard."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from nersery.engine.shards import MANIFEST
+from tests.cli.test_cli import call
+from tests.forks import Process, Server
+from tests.standins import files
+
+WORDS = {"the": "el", "house": "casa", "river": "río", "big": "grande", "Ada": "Ada", "sees": "ve", "1,000": "1.000"}
+PAIRS = 200
+ALIGN = ("align", "en.txt", "es.txt")
+SHARDS = ("--shards", "20", "--batch-size", "10")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the user is, with parallel text in which two lines are empty on one side and one is too long."""
+    rng = random.Random(0)
+    sentences = [rng.sample(list(WORDS), rng.randint(1, len(WORDS))) for _ in range(PAIRS)]
+    sources, targets = [" ".join(s) for s in sentences], [" ".join(WORDS[w] for w in reversed(s)) for s in sentences]
+    sources[30], targets[31], sources[99] = "", "", "the " * 1001
+    monkeypatch.chdir(tmp_path)
+    Path("en.txt").write_text("".join(f"{line}\n" for line in sources))
+    Path("es.txt").write_text("".join(f"{line}\n" for line in targets))
+    return tmp_path
+
+
+def joined(folder: Path, kind: str) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(folder.glob(f"{kind}-*")))
+
+
+def wait_for(path: Path) -> None:
+    until = time.monotonic() + 60
+    while not path.exists():
+        assert time.monotonic() < until
+        time.sleep(0.001)
+
+
+def children(process: Process) -> list[int]:
+    """The processes that it has started as workers."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((path / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == process.pid and b"spawn_main" in (path / "cmdline").read_bytes():
+                found.append(int(path.name))
+        except OSError:  # it has ended meanwhile
+            continue
+    return found
+
+
+def test_together_the_shards_are_what_one_file_is_whatever_the_workers(folder: Path) -> None:
+    whole = call(*ALIGN, "whole", "--split", "punctuation", "--target-split", "punctuation")
+    assert whole.code == 0, whole.err
+    for workers in ("1", "2"):
+        cut = call(
+            *ALIGN, f"cut{workers}", *SHARDS, "--workers", workers, "--split", "punctuation",
+            "--target-split", "punctuation", "--json",
+        )  # fmt: skip
+        assert cut.code == 0, cut.err
+        assert joined(folder / f"cut{workers}", "part") == (folder / "whole").read_bytes()
+        assert joined(folder / f"cut{workers}", "rejects") == (folder / "whole.rejects.jsonl").read_bytes()
+        tally = json.loads(cut.out)
+        assert (tally["read"], tally["rejected"]) == (PAIRS, 3)
+        assert not (folder / f"cut{workers}.training").exists()
+    assert files(folder / "cut1") == files(folder / "cut2")
+    assert (folder / "whole").read_bytes().count(b"\n") == PAIRS
+    assert {path.name for path in (folder / "cut1").glob("part-*")} == {f"part-{n:05}.links" for n in range(10)}
+
+
+def test_after_a_kill_the_same_command_goes_on_without_learning_again(folder: Path, server: Server) -> None:
+    command = (*ALIGN, "cut", "--shards", "5", "--batch-size", "1")
+    process = server.start(*command, cwd=folder)
+    process.kill_when_there_is(folder / "cut.part" / "part-00003.links")
+    process.wait()
+    before = {path.name: path.stat().st_mtime_ns for path in (folder / "cut.part").glob("part-*.links")}
+    assert len(before) >= 3
+    again = call(*command)
+    assert again.code == 0, again.err
+    assert "statistical: learn" not in again.err
+    assert before.items() <= {path.name: path.stat().st_mtime_ns for path in (folder / "cut").glob("part-*")}.items()
+    assert call(*ALIGN, "whole").code == 0
+    assert joined(folder / "cut", "part") == (folder / "whole").read_bytes()
+
+
+def test_a_worker_that_is_killed_costs_nothing(folder: Path, server: Server) -> None:
+    process = server.start(*ALIGN, "cut", "--shards", "5", "--batch-size", "1", "--workers", "2", cwd=folder)
+    wait_for(folder / "cut.part" / "part-00001.links")
+    killed = children(process)
+    assert killed
+    os.kill(killed[0], signal.SIGKILL)
+    assert process.wait() == 0, process.err
+    assert "killed by signal 9" in process.err
+    assert call(*ALIGN, "whole").code == 0
+    assert joined(folder / "cut", "part") == (folder / "whole").read_bytes()
+
+
+def test_what_was_learnt_otherwise_is_not_taken(folder: Path, server: Server) -> None:
+    """Even where no shard was done when the first call was killed, so that its manifest says nothing."""
+    process = server.start(*ALIGN, "cut", "--shards", "200", cwd=folder)
+    process.kill_when_there_is(folder / "cut.training" / "learnt" / "lexicon.json")
+    process.wait()
+    assert '"shards": []' not in (folder / "cut.part" / MANIFEST).read_text()
+    assert (folder / "cut.training").exists()
+    other = call(*ALIGN, "cut", *SHARDS, "--set", "prefix=3")
+    assert other.code == 2
+    assert "cut.training holds an unfinished training with other settings" in other.err
+    assert "aligner.prefix: there 4, asked for 3" in other.err
+    Path("es.txt").write_text(Path("es.txt").read_text().replace("casa", "hogar"))
+    assert "pairs: there" in call(*ALIGN, "cut", *SHARDS).err
+    forced = call(*ALIGN, "cut", *SHARDS, "--force")
+    assert forced.code == 0, forced.err
+    assert call(*ALIGN, "whole").code == 0
+    assert joined(folder / "cut", "part") == (folder / "whole").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("cut --workers 2", "workers need shards"),
+        ("cut.parquet --shards 5", "shards cannot be parquet, expected links"),
+        ("en.txt --shards 5", "en.txt is an input and would be overwritten"),
+        ("cut --shards 5 --set prefiks=3", 'no setting "prefiks"'),
+    ],
+)
+def test_what_cannot_be_is_refused(options: str, message: str, folder: Path) -> None:
+    before = files(folder)
+    result = call(*ALIGN, *options.split())
+    assert (result.code, message in result.err) == (2, True), result.err
+    assert files(folder) == before
