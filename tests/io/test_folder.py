@@ -77,3 +77,8 @@ def test_a_folder_of_one_file_is_as_the_file(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     io.write(sentences, tmp_path / "in" / "one.jsonl")
     assert read(tmp_path / "in").sentences == tuple(sentences)
+
+
+def test_a_readme_tells_people_and_is_left_out(tmp_path: Path) -> None:
+    folder = write(tmp_path / "in", a_jsonl='{"words": ["a"]}\n', README_md="# About\n")
+    assert len(read(folder)) == 1

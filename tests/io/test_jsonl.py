@@ -70,6 +70,22 @@ def test_tags_are_read_in_place_of_entities(path: Path) -> None:
     ]
 
 
+def test_a_line_of_a_dataset_may_have_other_keys(path: Path) -> None:
+    """Those of CoNLL-2003 and of WikiANN, as on the Hugging Face hub."""
+    row = {"id": "0", "tokens": ["Ada", "saw", "it"], "ner_tags": ["B-PER", "O", "O"]}
+    others = {"pos_tags": [22, 38, 28], "langs": ["en", "en", "en"], "spans": ["PER: Ada"], "odd": ["a b", "", 1]}
+    source = opened(path, row | others)
+    (sentence,) = source
+    assert sentence.labels == ((0, 1, "PER"),)
+    assert sentence.columns == (("22", "38", "28"), ("en", "en", "en"))
+    assert source.description == "jsonl, IOB2, left out: spans, odd"
+
+
+def test_other_keys_beside_words_are_a_mistake(path: Path) -> None:
+    (problem,) = problems(path, {"words": ["Ada"], "entities": [], "langs": ["en"]})
+    assert 'there is no key "langs"' in problem
+
+
 def test_tags_are_repaired_and_counted(path: Path) -> None:
     lines = [{"tokens": ["a", "b"], "tags": ["O", "-X"]}, {"tokens": ["c"], "tags": ["junk"]}]
     source = opened(path, *lines, repair=("lost-prefix", "drop-sentence"))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -70,6 +71,34 @@ class TestWithPyarrow:
         corpus = open_corpus(self.write(rows, tmp_path / "a.parquet"))
         assert [(s.id, s.labels) for s in corpus] == [("a:1", ((0, 1, "PER"),)), ("a:2", ((0, 1, "PER"),))]
         assert corpus.description == "parquet, IOB2"
+
+    @pytest.mark.parametrize("wrapped", [{"_type": "List"}, {"_type": "Sequence", "length": -1}])
+    def test_numbers_are_the_names_that_the_metadata_gives_them(self, tmp_path: Path, wrapped: dict[str, Any]) -> None:
+        import pyarrow
+        from pyarrow import parquet as format
+
+        label = {"names": ["O", "B-PER", "I-PER"], "_type": "ClassLabel"}
+        features = {"tokens": {"_type": "Value"}, "ner_tags": {"feature": label, **wrapped}}
+        rows = [{"tokens": ["a", "b"], "ner_tags": [1, 2]}, {"tokens": ["a"], "ner_tags": [0]},
+                {"tokens": ["a"], "ner_tags": [-1]}, {"tokens": ["a"], "ner_tags": [3]}]  # fmt: skip
+        table = pyarrow.Table.from_pylist(rows).replace_schema_metadata(
+            {"huggingface": json.dumps({"info": {"features": features}})}
+        )
+        format.write_table(table, tmp_path / "a.parquet")
+        corpus = open_corpus(tmp_path / "a.parquet", ReadOptions(repair=("drop-sentence",)))
+        assert [s.labels for s in corpus] == [((0, 2, "PER"),), ()]
+        assert len(corpus.rejects) == 2, "a number without a name is no label, and -1 is not the last name"
+        with pytest.raises(DataError, match=r"(?s)a\.parquet:3 .*\[-1\].*a\.parquet:4 .*\[3\]"):
+            read(tmp_path / "a.parquet")
+
+    @pytest.mark.parametrize("told", ["no JSON", "[]", '{"info": {}}', '{"info": {"features": {"ner_tags": 1}}}'])
+    def test_metadata_that_says_nothing_is_no_fault(self, tmp_path: Path, told: str) -> None:
+        import pyarrow
+        from pyarrow import parquet as format
+
+        table = pyarrow.Table.from_pylist([{"words": ["a"]}]).replace_schema_metadata({"huggingface": told})
+        format.write_table(table, tmp_path / "a.parquet")
+        assert len(read(tmp_path / "a.parquet")) == 1
 
     def test_what_is_wrong_is_told_with_its_row(self, tmp_path: Path) -> None:
         rows = [{"words": ["a"]}, {"words": [""]}]

@@ -79,6 +79,27 @@ def test_parquet_has_tags_by_number(tmp_path: Path):
     assert [(row["id"], row["language"]) for row in rows] == [("a", "en"), ("a~m-1", "en")]
 
 
+def test_the_folder_is_a_corpus_of_all_splits(tmp_path: Path):
+    assert list(io.read(written(tmp_path))) == [GOLD[2], GOLD[0], NEW, GOLD[1]]
+
+
+@pytest.mark.usefixtures("parquet")
+def test_parquet_is_a_corpus_that_needs_no_card(tmp_path: Path):
+    from pyarrow.parquet import read_schema
+
+    folder = written(tmp_path, parquet=True)
+    assert list(io.read(folder)) == [GOLD[2], GOLD[0], NEW, GOLD[1]]
+    assert len(io.read(folder / "spans")) == 4
+    read = io.read(folder / "tags/train.parquet")
+    assert [(s.id, s.words, s.labels, s.language, s.origin) for s in read] == [
+        (s.id, s.words, s.labels, s.language, s.origin) for s in (GOLD[0], NEW)
+    ]
+    assert [s.labels for s in io.read(folder / "tags")] == [s.labels for s in io.read(folder)]
+    schema = read_schema(folder / "tags/train.parquet")
+    told = json.loads(schema.metadata[b"huggingface"])["info"]["features"]
+    assert list(told) == schema.names, "datasets refuses a description of other columns"
+
+
 @pytest.mark.usefixtures("parquet")
 @pytest.mark.parametrize("part", ["", "spans"])
 def test_datasets_opens_it_offline(tmp_path: Path, monkeypatch, part: str):
@@ -96,6 +117,8 @@ def test_datasets_opens_it_offline(tmp_path: Path, monkeypatch, part: str):
         tags = loaded["train"].features["ner_tags"].feature
         assert tags.names == ["O", "B-PER", "I-PER", "B-creative work", "I-creative work"]
         assert tags.int2str(loaded["validation"][0]["ner_tags"]) == ["B-creative work", "O"]
+        alone = datasets.Dataset.from_parquet(str(folder / "tags/test.parquet"), cache_dir=str(tmp_path / "cache"))
+        assert alone.features["ner_tags"].feature.names == tags.names
 
 
 def test_the_head_of_the_card(tmp_path: Path):

@@ -1,9 +1,9 @@
-"""The command that compares two people's labels: agree."""
+"""Commands that compare with what people made: agree, evaluate-links."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
@@ -11,8 +11,11 @@ from nersery import io
 from nersery.cli import app, tables
 from nersery.cli.options import AsJson, input_path, print_json, read_relabelled, reads_corpora
 from nersery.data import Corpus
+from nersery.errors import DataError, Problem
+from nersery.loop import Reject
 
 if TYPE_CHECKING:
+    from nersery.evaluate.alignment import AlignmentScores
     from nersery.evaluate.kappa import Agreement
 
 
@@ -55,3 +58,47 @@ def _print(found: Agreement) -> None:
         "Entities are alike when their borders and types are",
         file=sys.stderr,
     )
+
+
+@app.command(
+    epilog="Examples:\n\n  nersery evaluate-links gold.links en-de.links\n\n"
+    "  nersery evaluate-links gold.links en-de.links --gold-first 1 --json | jq .alignment_error_rate"
+)
+def evaluate_links(
+    gold: Annotated[str, typer.Argument(help="Made by people, 0-0 for a sure link and 0p0 for a possible one.")],
+    found: Annotated[str, typer.Argument(help="Made by an aligner, for the same pairs.", metavar="LINKS")],
+    first: Annotated[int, typer.Option(min=0, max=1, help="The number that LINKS gives the first word: 0 or 1.")] = 0,
+    gold_first: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(min=0, max=1, help="The same of GOLD, where it differs."),
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Precision, recall and alignment error rate (AER) of links in Pharaoh's format, against links made by hand."""
+    from nersery.evaluate.alignment import AlignmentScores, count_links, read_gold
+    from nersery.io.pharaoh import LinksFile
+
+    gold_first = first if gold_first is None else gold_first
+    right = read_gold(gold, first=gold_first)
+    links = [line for line in LinksFile(found, first=first) if not isinstance(line, Reject)]  # it rejects none
+    if len(right) != len(links):
+        raise DataError(
+            Problem(f"{len(links):,} lines here, and {len(right):,} in {gold}", found),
+            fix="give the links of the same pairs in the same order, an empty line for a pair without any",
+        )
+    if not gold_first and not any(0 in place for _, possible in right for place in possible):
+        print(f"note: no link of {gold} leads to a word 0: does it count from 1 (--gold-first 1)?", file=sys.stderr)
+    pairs = (count_links(own, *gold_links) for own, gold_links in zip(links, right, strict=True))
+    scores = sum(pairs, AlignmentScores())
+    if json:
+        print_json(scores.as_dict() | {"pairs": len(right)})
+    else:
+        _print_links(scores)
+
+
+def _print_links(scores: AlignmentScores) -> None:
+    shown = tables.table("precision", "recall", "AER", "links", "possible", "sure", "sure in gold", figures_from=0)
+    shares = (f"{100 * share:.1f}" for share in (scores.precision, scores.recall, scores.error_rate))
+    shown.add_row(*shares, *(f"{n:,}" for n in (scores.links, scores.possible, scores.sure, scores.gold)))
+    tables.show(shown)
+    print("precision: of the links, those that are possible; recall: of the sure ones, those found", file=sys.stderr)

@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from pathlib import Path
+
+from nersery.errors import DataError, Problem
+from nersery.io.files import TextFile
+from nersery.links import Link
 
 Place = tuple[int, int]
 """A word of the source and a word of the target, from 0."""
+Gold = tuple[frozenset[Place], frozenset[Place]]
+"""The sure and the possible links of a pair of sentences; every sure link is possible too."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +74,7 @@ class AlignmentScores:
 
 
 def count_links(
-    links: Iterable[tuple[int, ...]], sure: Collection[Place], possible: Collection[Place] = ()
+    links: Iterable[Link | Place], sure: Collection[Place], possible: Collection[Place] = ()
 ) -> AlignmentScores:
     """Compare the links of one pair of sentences with those of people.
 
@@ -76,13 +83,33 @@ def count_links(
         sure: Links that must be there.
         possible: Further links that may be there.
     """
-    found = {(source, target) for source, target, *_ in links}
+    found = {(link[0], link[1]) for link in links}
     right = {*sure, *possible}
     return AlignmentScores(len(found), len(found & right), len(found & {*sure}), len({*sure}))
 
 
-def parse_gold(text: str, *, first: int = 0) -> tuple[frozenset[Place], frozenset[Place]]:
-    """The sure and the possible links of a line such as ``0-0 1p2``; every sure link is possible too.
+def read_gold(path: str | Path, *, first: int = 0) -> list[Gold]:
+    """The links that people made, a line for each pair of sentences; see `parse_gold`.
+
+    Raises:
+        DataError: With every line that is none; or when no link is sure.
+    """
+    file, found, problems = TextFile(path), list[Gold](), list[Problem]()
+    for line, text in enumerate(file.lines(), start=1):
+        try:
+            found.append(parse_gold(text, first=first))
+        except ValueError as fault:
+            problems.append(Problem(str(fault), file.name, line))
+    if problems:
+        raise DataError(problems, fix="name a file with the links of a pair of sentences in each line")
+    if not any(sure for sure, _ in found):
+        fix = "mark sure links by a hyphen (0-0), possible ones by a p (0p0)"
+        raise DataError(Problem("no link is sure, so none could be missed", file.name), fix=fix)
+    return found
+
+
+def parse_gold(text: str, *, first: int = 0) -> Gold:
+    """The sure and the possible links of a line such as ``0-0 1p2``.
 
     Args:
         first: The number of the first word, 0 or 1.

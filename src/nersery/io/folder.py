@@ -16,13 +16,21 @@ MANIFEST = "manifest.jsonl"
 TOTAL = "total"
 """The key in its last line, which a finished folder has."""
 
+RECORD = "nersery.json"
+"""The file by which a published dataset is known; see `nersery.publish`."""
+SPANS = "spans"
+"""The folder in it that has all of its sentences in JSONL."""
+CARD = "README.md"
+"""What tells people about the files of a folder, as everywhere."""
+
 Open = Callable[[Path, ReadOptions], Source]
 
 
 class FolderSource(Source):
     """The sentences of all files in a folder, in the order of their names.
 
-    Hidden files are left alone, and so are the manifest and the rejects that a job has left there.
+    Hidden files are left alone, and so are a ``README.md``, and the manifest and the rejects that a job has left there.
+    Of a published dataset the JSONL files are read, all splits in one.
 
     Args:
         open_file: Opens one of the files.
@@ -35,7 +43,9 @@ class FolderSource(Source):
     def __init__(self, file: TextFile, options: ReadOptions, open_file: Open) -> None:
         super().__init__(file, options)
         self._open = open_file
-        self.paths = [path for path in sorted(file.path.iterdir()) if not _is_left_out(path)]
+        spans = file.path / SPANS
+        folder = spans if spans.is_dir() and (file.path / RECORD).is_file() else file.path
+        self.paths = [path for path in sorted(folder.iterdir()) if not _is_left_out(path)]
         if problems := list(self._problems()):
             raise DataError(problems, fix="name a folder that holds the files of one corpus and nothing else")
 
@@ -75,7 +85,7 @@ class FolderSource(Source):
 
 def _is_left_out(path: Path) -> bool:
     name = path.name
-    if name.startswith(".") or name.endswith(".rejects.jsonl"):
+    if name.startswith(".") or name == CARD or name.endswith(".rejects.jsonl"):
         return True
     return path.with_name(MANIFEST).exists() and (name == MANIFEST or name.startswith("rejects-"))
 

@@ -3,14 +3,15 @@
 The keys are ``id``, ``words``, ``language``, ``entities`` (with ``start``, ``end``, ``type``, ``score``),
 ``origin`` (with ``method``, ``parents``, ``copy``), ``scores``, ``columns`` and ``comments``; what is empty
 is left out. For convenience ``tokens`` is read as ``words``, and ``tags`` or ``ner_tags``, strings in any
-scheme, in place of ``entities``.
+scheme, in place of ``entities``. Where both stand, as in Hugging Face's datasets, other keys are welcome: what has a
+value for each word becomes a column, the rest is left out, and the description of the source says so.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,10 @@ _SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
 _TAGS = ("tags", "ner_tags")
 
 
+_PLAIN = {key: check for key, (check, _) in _SHAPES.items() if key not in ("tokens", *_TAGS)}
+"""The checks of the keys that nersery writes; any of them go together."""
+
+
 def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is no number in JSON")
 
@@ -123,6 +128,7 @@ class JsonlSource(Source):
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         super().__init__(file, options)
         self._empty = next(self._lines(), None) is None
+        self._left_out: dict[str, None] = {}
         pairs = self._pairs()
         self._has_tags = bool(pairs)
         self.scheme = options.scheme or tags.detect(pairs)
@@ -132,7 +138,8 @@ class JsonlSource(Source):
         """The format, and the scheme of the tags if there are any."""
         if self._empty:
             return "jsonl, empty"
-        return f"jsonl, {self.scheme}" if self._has_tags else "jsonl"
+        left_out = f", left out: {', '.join(self._left_out)}" if self._left_out else ""
+        return f"jsonl, {self.scheme}{left_out}" if self._has_tags else "jsonl"
 
     def sentences(self, found: Pass) -> Iterator[Sentence]:
         """One pass over the file."""
@@ -159,8 +166,9 @@ class JsonlSource(Source):
         """All pairs of neighbouring tags in the lines that can be read, the evidence for the scheme."""
         pairs: set[tuple[str, str]] = set()
         for _, text in self._lines():
-            written = _tags_of(text) if 'tags"' in text else None
+            written, others = _tags_of(text) if 'tags"' in text else (None, ())
             if written is not None:
+                self._left_out |= dict.fromkeys(others)
                 pairs.update(zip([tags.OUTSIDE, *written], [*written, tags.OUTSIDE], strict=True))
             if len(pairs) > MOST_PAIRS:
                 break
@@ -183,13 +191,29 @@ class JsonlSource(Source):
 
 def _load(text: str, line: int) -> Object:
     """The object of a line, with its keys and the shapes of its values checked."""
-    value: Object = _parsed(text, line)
+    value: Object = _ours(_parsed(text, line))
     _check(value, line)
     return value
 
 
+def _ours(value: Any) -> Any:
+    """A line of a dataset with columns in place of keys that are not ours; others as they are."""
+    if not isinstance(value, dict) or "tokens" not in value or not value.keys() & {*_TAGS}:
+        return value
+    own = {key: content for key, content in value.items() if key in _SHAPES}
+    columns = [[*map(str, value[key])] for key in value if key not in own and _is_column(value[key], value)]
+    return own | {"columns": columns} if columns and "columns" not in own else own
+
+
+def _is_column(content: Any, value: Object) -> bool:
+    """Whether there is a value for each word that a column can hold."""
+    if not isinstance(content, list) or not isinstance(value["tokens"], list) or len(content) != len(value["tokens"]):
+        return False
+    return all(type(item) is int or (type(item) is str and item.split() == [item]) for item in content)
+
+
 def _check(value: Any, line: int) -> None:
-    if messages := list(_faults(value)):
+    if not _is_plain(value) and (messages := list(_faults(value))):
         raise _BrokenError(*(Flaw(line, "wrong object", message) for message in messages))
 
 
@@ -214,6 +238,17 @@ def _decoded(text: str) -> Any:
     return value
 
 
+def _is_plain(value: Any) -> bool:
+    """Whether an object is as nersery writes it and so without faults, which most are; others need a closer look."""
+    if type(value) is not dict or "words" not in value:
+        return False
+    for key, content in value.items():
+        is_right = _PLAIN.get(key)
+        if is_right is None or not is_right(content):
+            return False
+    return True
+
+
 def _faults(value: Any) -> Iterator[str]:
     """What is wrong with the keys and shapes of an object."""
     if not isinstance(value, dict):
@@ -235,13 +270,16 @@ def _words(value: Object) -> list[str]:
     return words
 
 
-def _tags_of(text: str) -> list[str] | None:
-    """The tags in a line, if it has any that can be read."""
+def _tags_of(text: str) -> tuple[list[str] | None, Iterable[str]]:
+    """The tags in a line, if it has any that can be read, and the keys that are left out of it."""
     try:
-        value = _load(text, 0)
+        whole = _parsed(text, 0)
+        value = _ours(whole)
+        _check(value, 0)
     except _BrokenError:
-        return None
-    return next((value[key] for key in _TAGS if key in value), None)
+        return None, ()
+    others = [key for key in whole if key not in _SHAPES and not _is_column(whole[key], whole)]
+    return next((value[key] for key in _TAGS if key in value), None), others
 
 
 def _built(value: Object, id: str, entities: tuple[Entity, ...], language: str, line: int) -> Sentence:

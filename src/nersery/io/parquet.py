@@ -1,13 +1,14 @@
 """Parquet, with columns named and shaped like the keys of JSONL: it holds all of a sentence and gives it back.
 
 Only the scores, an object in JSONL, are a list of ``{"name": string, "value": number}``: their names differ from one
-corpus to the next, and columns must not.
+corpus to the next, and columns must not. Tags may be numbers where the file says what they mean, as those of Hugging
+Face's datasets do.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,10 @@ from nersery.io.jsonl import JsonlSource, Object
 READ_ROWS = 1024
 GROUP_ROWS = 10_000
 """So many rows are in memory at once, in reading and in writing."""
+FEATURES = b"huggingface"
+"""Where in a file's metadata Hugging Face's datasets writes what its columns mean."""
+Names = Mapping[str, Sequence[str]]
+"""What the numbers in a column stand for, by the column."""
 
 
 class ParquetSource(JsonlSource):
@@ -50,8 +55,10 @@ class _Rows(TextFile):
         parquet = _pyarrow().parquet
         try:
             with parquet.ParquetFile(self.path) as stream:
+                names = _names(stream.schema_arrow.metadata)
                 for batch in stream.iter_batches(READ_ROWS):
-                    yield from (f"{json.dumps(_without_nulls(row), ensure_ascii=False)}\n" for row in batch.to_pylist())
+                    rows = (_with_names(_without_nulls(row), names) for row in batch.to_pylist())
+                    yield from (f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
         except OSError as error:
             raise self._unreadable(error) from None
         except (_pyarrow().ArrowException, ValueError, TypeError) as error:
@@ -63,6 +70,25 @@ def _without_nulls(row: Object) -> Object:
     row = {key: value for key, value in row.items() if value is not None}
     if isinstance(scores := row.get("scores"), list):
         row["scores"] = {score["name"]: score["value"] for score in scores}
+    return row
+
+
+def _names(metadata: Mapping[bytes, bytes] | None) -> Names:
+    """What numbers stand for in columns of class labels, or of lists of them; nothing where no metadata says it."""
+    try:
+        features = json.loads((metadata or {})[FEATURES])["info"]["features"].items()
+        labels = {name: feature.get("feature", feature) for name, feature in features}
+        return {name: label["names"] for name, label in labels.items() if label.get("_type") == "ClassLabel"}
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return {}
+
+
+def _with_names(row: Object, names: Names) -> Object:
+    """The row with names for numbers; a number without a name, as -1 for an unknown label, stays for the checks."""
+    for key in row.keys() & names.keys():
+        if isinstance(row[key], list):
+            known = names[key]
+            row[key] = [known[n] if type(n) is int and 0 <= n < len(known) else n for n in row[key]]
     return row
 
 

@@ -12,11 +12,10 @@ from nersery.errors import printable
 from nersery.evaluate.errors import CORRECT, KINDS
 from nersery.evaluate.formats import plural
 from nersery.evaluate.templating import markdown_text
+from nersery.io.folder import SPANS
 from nersery.publish.about import About
 from nersery.publish.splits import Divided
 
-SPANS = "spans"
-"""The folder of the JSONL files."""
 NOT_GENERATED = "as it was read"
 NO_LANGUAGE = "none named"
 SIZES = (1_000, 10_000, 100_000, 1_000_000, 10_000_000)
@@ -190,4 +189,4 @@ def _loading(layout: Layout) -> Iterator[str]:
     yield from ("```", "")
     if not any(path.startswith(SPANS) for path in layout.files.values()):
         yield f"`path/to/this/folder/{SPANS}` is the same in JSONL, with entities as spans and all that is known."
-    yield "`nersery` reads those files with nothing lost."
+    yield "`nersery` reads the folder by its name, and those files with nothing lost."

@@ -14,12 +14,12 @@ from nersery import __version__, io, tags
 from nersery.data import Sentence
 from nersery.disk import replaced_folder, write_atomic
 from nersery.errors import MissingResourceError, SettingsError
+from nersery.io.folder import RECORD, SPANS
+from nersery.io.parquet import FEATURES
 from nersery.publish.about import About
-from nersery.publish.card import SPANS, Layout, card, front_matter
+from nersery.publish.card import Layout, card, front_matter
 from nersery.publish.splits import Divided
 
-RECORD = "nersery.json"
-"""By it a folder is known as one of these, which `--force` may replace."""
 TAGS = "tags"
 """The folder of the Parquet files."""
 ROWS = 10_000
@@ -165,12 +165,27 @@ def _write_parquet(sentences: Iterable[Sentence], path: Path, names: Sequence[st
     origin = pyarrow.struct({"method": pyarrow.string(), "parents": texts, "copy": pyarrow.int64()})
     columns = {"id": pyarrow.string(), "language": pyarrow.string(), "tokens": texts,
                "ner_tags": pyarrow.list_(pyarrow.int64()), "origin": origin}  # fmt: skip
-    schema = pyarrow.schema(columns)
+    schema = pyarrow.schema(columns, metadata={FEATURES: json.dumps({"info": {"features": _described(names)}})})
     rows = _rows(sentences, {name: number for number, name in enumerate(names)})
     path.parent.mkdir(exist_ok=True)
     with pyarrow.parquet.ParquetWriter(path, schema) as stream:
         while part := list(islice(rows, ROWS)):
             stream.write_table(pyarrow.Table.from_pylist(part, schema))
+
+
+def _described(names: Sequence[str]) -> Feature:
+    """The columns as Hugging Face's datasets describes them in a file, so that it alone says what the numbers mean."""
+
+    def value(dtype: str) -> Feature:
+        return {"dtype": dtype, "_type": "Value"}
+
+    def several(feature: Feature) -> Feature:
+        return {"feature": feature, "_type": "Sequence"}
+
+    text = value("string")
+    labels = several({"names": list(names), "_type": "ClassLabel"})
+    origin = {"method": text, "parents": several(text), "copy": value("int64")}
+    return {"id": text, "language": text, "tokens": several(text), "ner_tags": labels, "origin": origin}
 
 
 def _rows(sentences: Iterable[Sentence], numbers: Mapping[str, int]) -> Iterator[dict[str, Any]]:
