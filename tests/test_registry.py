@@ -37,9 +37,10 @@ def test_summary_is_the_first_line():
     assert registry.summary("augment", "mention_replacement").startswith("Replaces mentions by other mentions")
 
 
-def test_create_takes_settings_as_a_command_line_gives_them():
-    method = registry.create("augment", "mention_replacement", {"rate": "0.25"})
-    assert method == MentionReplacement(0.25)
+@pytest.mark.parametrize(("setting", "text"), [("mean_rate", "0.25"), ("top_k", "3"), ("by_piece", "true")])
+def test_text_is_neither_a_number_nor_true(setting: str, text: str):
+    (problem,) = registry.check("augment", "masked_entity", {setting: text})
+    assert problem.startswith(f"masked_entity.{setting} is '{text}': ")
 
 
 def test_create_without_settings_has_the_defaults():
@@ -92,9 +93,9 @@ def test_numbers_within_tables_are_finite(settings: dict[str, Any]):
     assert problem.endswith(": expected finite numbers")
 
 
-def test_text_that_reads_as_no_number_is_none():
-    (problem,) = registry.check("augment", "mention_replacement", {"rate": "nan"})
-    assert problem == "mention_replacement.rate is 'nan': expected finite numbers"
+def test_nan_is_no_number():
+    (problem,) = registry.check("augment", "mention_replacement", {"rate": math.nan})
+    assert problem == "mention_replacement.rate is nan: expected finite numbers"
 
 
 def test_right_settings_have_no_problems():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +16,9 @@ EXAMPLE_PREFIX = "example:"
 
 SPLITS = ("train", "dev", "test", "raw")
 """What a recipe names files for; the last is text to label."""
+
+SHORT_NUMBER = re.compile(r"[+-]?([0-9]+\.|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
+"""A number without a digit on one side of the point, which many people write and TOML refuses."""
 
 
 def settings_of(pairs: Sequence[str]) -> dict[str, Any]:
@@ -127,13 +131,13 @@ def _absolute_path(name: str) -> str:
 
 
 def toml_value(text: str) -> Any:
-    """A value as TOML reads it, or else the text itself.
+    """A value as TOML reads it, or a number that TOML would want written out, or else the text itself.
 
-    >>> toml_value("0.3"), toml_value("[1, 2]"), toml_value("bert-base-cased")
-    (0.3, [1, 2], 'bert-base-cased')
+    >>> toml_value("0.3"), toml_value(".3"), toml_value("[1, 2]"), toml_value("bert-base-cased")
+    (0.3, 0.3, [1, 2], 'bert-base-cased')
     """
     try:
         table = tomllib.loads(f"value = {text}")
     except (tomllib.TOMLDecodeError, RecursionError):
-        return text
+        return float(text) if SHORT_NUMBER.fullmatch(text) else text
     return table["value"] if len(table) == 1 else text

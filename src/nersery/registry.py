@@ -25,6 +25,7 @@ _EXPECTED = {
     "dict_type": 'expected a table, e.g. {{ name = "text" }}',
     "list_type": 'expected a list, e.g. ["text"]',
     "tuple_type": 'expected a list, e.g. ["text"]',
+    "bool_type": "expected true or false",
     "missing": "{place} is missing",
     "unexpected_keyword_argument": "there is no setting {place}",
 }
@@ -164,7 +165,7 @@ def validated(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[d
             problems.append(f'{name} has no setting "{key}"; {did_you_mean(key, known)}')
             continue
         try:
-            strict = True if isinstance(value, bool) else None  # true is no number
+            strict = True if isinstance(value, bool | str) else None  # neither true nor "0.5" is a number
             values[key] = TypeAdapter(hints[key]).validate_python(value, strict=strict)
         except ValidationError as error:
             messages = dict.fromkeys(map(_message, error.errors()))

@@ -108,10 +108,14 @@ class Run:
         self.read_corpora()
         identity = self.identity()
         self._check_folder(identity)
-        self._new_tagger().check()
+        tagger = self._new_tagger()
+        tagger.check()
         for arm in self.recipe.arms:
             if arm.method is not None:
-                _method(arm.method).check()
+                method = _method(arm.method)
+                method.check()
+                if isinstance(method, Augmenter):
+                    method.check_tagger(tagger)
         return identity
 
     def read_corpora(self) -> None:

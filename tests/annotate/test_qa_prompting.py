@@ -175,7 +175,7 @@ class TestNotes:
         for words in (200, 201, 500):
             method.annotate([ADA, Sentence(("a",) * words, id=f"raw:{words}\x1b[2J")])
         assert len(notes) == 1
-        assert "the sentence raw:201\\x1b[2J has 201 words, and at most 3 mentions of a type" in notes[0]
+        assert "the sentence raw:201\\x1b[2J has 201 words: a question to so long a text" in notes[0]
 
 
 class TestSettings:

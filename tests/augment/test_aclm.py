@@ -16,6 +16,7 @@ from nersery.augment.parsing import NEAR_COPY
 from nersery.augment.templates import NO_TEMPLATE, Template
 from nersery.errors import DataError, MissingResourceError, SettingsError
 from nersery.loop import Reject
+from nersery.tagger.bilstm_crf import BiLSTMCRF
 from nersery.tagger.transformer import TransformerTagger
 from nersery.training import Training
 
@@ -193,6 +194,18 @@ def test_a_tagger_without_attention_is_named(tiny_masked_lm: str) -> None:
         method.fit(GOLD, Training(tagger=lambda: Memory()))
 
 
+def test_before_any_training_it_is_known_whether_the_tagger_has_attention(tiny_masked_lm: str) -> None:
+    """In a run the baseline would else be trained first."""
+    with pytest.raises(SettingsError, match="bilstm_crf has no attention"):
+        ACLM(tiny_masked_lm).check_tagger(BiLSTMCRF())
+    for method in (ACLM(tiny_masked_lm, keywords="none"), ACLM(tiny_masked_lm, tagger="./mine")):
+        method.check_tagger(BiLSTMCRF())
+    ACLM(tiny_masked_lm).check_tagger(TransformerTagger())
+    with pytest.raises(MissingResourceError, match="is no tagger"):
+        ACLM(tiny_masked_lm, tagger="./nowhere").check()
+    ACLM(tiny_masked_lm, keywords="none", tagger="./nowhere").check()
+
+
 def test_a_sentence_encoder_that_is_not_there_is_named_before_any_training(tiny_masked_lm: str) -> None:
     with pytest.raises(MissingResourceError, match="no model folder"):
         ACLM(tiny_masked_lm, mixner=True, sentence_encoder="./nowhere").check()
@@ -224,3 +237,17 @@ def test_what_an_untrained_encoder_decoder_writes_is_rejected_with_reasons(tiny_
     assert result.tally.read == len(result.corpus) + len(result.rejects) == 2 * len(GOLD)
     assert len(result.rejects) > 5
     assert all(reject.reason for reject in result.rejects)
+
+
+def test_sentences_are_as_long_as_gold_on_average(tiny_masked_lm: str) -> None:
+    """The keywords that a template loses join its gaps, which are longer then than those of whole templates."""
+    words = "red blue green cat dog Ada fish tree house river stone bread milk salt iron sand".split()
+    gold = Corpus(Sentence(tuple(words), (Entity(5, 6, "PER"),), id=str(n), language="en") for n in range(40))
+    method = ACLM(tiny_masked_lm, **{**QUICK, "passes": 1}, keywords="random", keyword_rate=0.9)
+    method.fit(gold)
+    rngs = [random.Random(n) for n in range(40)]
+    whole = method._templates(list(gold), rngs)
+    drafts = method._write([template.thinned(rng) for template, rng in zip(whole, rngs, strict=True)], rngs)
+    lengths = [len(draft) for draft in drafts if isinstance(draft, Sentence)]
+    assert len(lengths) == 40
+    assert sum(lengths) / 40 == pytest.approx(16, abs=1.5)

@@ -9,7 +9,7 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import augment
-from nersery.augment.daga import DAGA, NO_ENTITIES, UNFINISHED
+from nersery.augment.daga import DAGA, NO_ENTITIES, OTHER_LANGUAGE, UNFINISHED
 from nersery.augment.linearization import language_token, tag_token
 from nersery.augment.parsing import EMPTY_WORD, ILLEGAL, LEFT_OVER
 from nersery.errors import DataError, SettingsError
@@ -102,6 +102,20 @@ def test_of_several_languages_a_text_begins_with_its_own() -> None:
     assert method.generate(gold[1], random.Random(0)).reason == LEFT_OVER, "y has no rare word of PER"
     assert fitted("we", gold=GOLD).generate(GOLD[0], random.Random(0)).reason == NO_ENTITIES
     assert fitted("we")._speaks is False
+
+
+def test_a_language_that_gold_does_not_have_is_not_claimed() -> None:
+    english, hindi = (replace(GOLD[0], language=language) for language in ("en", "hi"))
+    text = ("we", "saw", B_PER, "we")
+    for gold, parent in (
+        (Corpus([english]), hindi),
+        (Corpus([english, replace(hindi, id="h")]), replace(hindi, language="ta")),
+    ):
+        outcome = fitted(*text, gold=gold).generate(parent, random.Random(0))
+        assert isinstance(outcome, Reject)
+        assert outcome.reason == OTHER_LANGUAGE
+    for gold, parent in ((Corpus([english]), english), (Corpus([english]), GOLD[0]), (GOLD, hindi)):
+        assert isinstance(fitted(*text, gold=gold).generate(parent, random.Random(0)), Sentence)
 
 
 def test_extra_columns_are_filled() -> None:

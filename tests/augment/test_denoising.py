@@ -60,6 +60,19 @@ def test_each_run_of_words_that_are_taken_out_is_one_mask() -> None:
     assert pair(Template(SENTENCE)).source == (GAP, *NAME, GAP)
 
 
+def test_a_word_with_a_space_is_shown_as_several_which_its_tag_tokens_hold_together() -> None:
+    """What a model writes is cut at spaces: half of a mention would stand outside its entity."""
+    sentence = Sentence(("in", "Hà Nội", "10\u00a0000", "people", "live"), (Entity(1, 2, "PER"),), id="a")
+    name = (B, "Hà", B, I, "Nội", I)
+    assert pair(Template(sentence, (2,))).source == (GAP, *name, "10", "000", GAP)
+    assert pair(Template(sentence, (2, 4))).target == ("in", *name, "10", "000", "people", "live")
+    writer = Writer("from", *name)
+    writer.written = lambda words: tuple(" ".join(words).split())  # type: ignore[method-assign]
+    made = read(writer, Template(sentence))
+    assert isinstance(made, Sentence)
+    assert (made.words, made.labels) == (("from", "Hà Nội"), ((1, 2, "PER"),))
+
+
 def test_what_is_written_becomes_a_sentence_of_its_parent_s_language() -> None:
     writer = Writer("a", "young", "poet", *NAME, "sang")
     made = read(writer)

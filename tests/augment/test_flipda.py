@@ -11,7 +11,7 @@ from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import augment
 from nersery.augment.flipda import NO_AGREEMENT, NO_WORD, FlipDA
 from nersery.augment.linearization import tag_token
-from nersery.errors import DataError, SettingsError
+from nersery.errors import DataError, MissingResourceError, SettingsError
 from nersery.lm.cloze import Cloze, Drawing
 from nersery.loop import Reject
 from nersery.training import Training
@@ -200,6 +200,11 @@ def test_a_tiny_model_goes_the_whole_way(tiny_masked_lm: str) -> None:
 def test_gold_without_entities_is_refused() -> None:
     with pytest.raises(DataError, match="entity"):
         augment(Corpus([GOLD[1]]), FlipDA())
+
+
+def test_a_tagger_that_is_not_there_is_named_before_any_training(tiny_masked_lm: str) -> None:
+    with pytest.raises(MissingResourceError, match="is no tagger"):
+        FlipDA(tiny_masked_lm, tagger="./nowhere").check()
 
 
 @pytest.mark.parametrize(

@@ -60,6 +60,16 @@ def test_a_new_sentence_has_the_entities_that_were_written_and_its_parent_s_lang
     )
 
 
+def test_a_word_with_a_space_is_shown_as_several_under_tags_of_one_entity() -> None:
+    """What the model writes is cut at spaces: half of a mention would stand outside its entity."""
+    model = Wrote(B_PER, "Hà", I_PER, "Nội", "won")
+    method = fitted(model, shown_rate=1.0)
+    parent = Sentence(("Hà Nội", "lives", "there"), (Entity(0, 1, "PER"),), id="a")
+    made = [method.generate(parent, random.Random(seed)) for seed in range(20)]
+    assert max(model.sources, key=len)[:-1] == (B_PER, "Hà", I_PER, "Nội", "lives")
+    assert all(isinstance(sentence, Sentence) and sentence.labels == ((0, 2, "PER"),) for sentence in made)
+
+
 @pytest.mark.parametrize(
     ("model", "reason"),
     [

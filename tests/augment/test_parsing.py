@@ -213,6 +213,10 @@ def test_accents_are_equal_however_they_are_encoded() -> None:
     assert check_new(composed, [decomposed], 1.0) == NEAR_COPY
 
 
+def test_a_word_with_a_space_is_what_a_model_writes_as_two() -> None:
+    assert check_new(Sentence(("Hà", "Nội", "won")), [Sentence(("hà nội", "won"))], 1.0) == NEAR_COPY
+
+
 def test_without_parents_everything_is_new() -> None:
     assert check_new(PARENT, [], 0.1) is None
 

@@ -87,6 +87,14 @@ class TestTemplate:
         assert words(joined.sentence, joined.keywords) == ["film", "won", "राम"]
         assert joined.gaps() == ((0, 1), (5, 7), (8, 10))  # the end of one and the beginning of the other are one gap
 
+    def test_joined_has_as_many_extra_columns(self) -> None:
+        """Otherwise a file of columns could not hold it beside the others."""
+        sentence = Sentence(("Jo", "won"), (Entity(0, 1, "PER"),), columns=(("NNP", "VBD"),))
+        template = Template(sentence)
+        assert template.joined(template).sentence.columns == (("NNP", "VBD", "NNP", "VBD"),)
+        assert template.joined(Template(Sentence(("yes", "!")))).sentence.columns == (("NNP", "VBD", "_", "_"),)
+        assert Template(Sentence(("yes", "!"))).joined(template).sentence.columns == ()
+
     def test_joined_to_itself(self) -> None:
         template = Template(FILM, (3,))
         assert template.joined(template).keywords == (3, 12)

@@ -14,6 +14,7 @@ import pytest
 from nersery import Entity, Sentence, io
 from nersery.augment.stop_words import stop_words
 from nersery.augment.templates import attention_keywords
+from nersery.lm.load import warn
 from nersery.tagger.attention import word_attention
 from nersery.tagger.transformer import TransformerTagger
 from tests.cli.test_cli import call
@@ -137,8 +138,16 @@ def test_a_picture(with_tagger: Sequence[str]) -> None:
         root = ElementTree.parse("e.svg").getroot()
         labels = [one.text for one in root if one.tag.endswith("text")]
         assert labels[:5] == ["राम", "दिल्ली जगह", "में", "रहता", "है।"]
-    assert call(*with_tagger, "--picture", "first.svg", "-q").code == 0
-    assert "Ada Lovelace PER" in Path("first.svg").read_text("utf-8")
+    assert call(*with_tagger, "--picture", "new/first.SVG", "-q").code == 0
+    assert "Ada Lovelace PER" in Path("new/first.SVG").read_text("utf-8")
+
+
+def test_more_layers_than_there_are_is_said(with_tagger: Sequence[str]) -> None:
+    warn.cache_clear()
+    told = "attention is asked for of 1000 layers"
+    assert told in call(*with_tagger, "--layers", "1000").err
+    warn.cache_clear()
+    assert told not in call(*with_tagger, "--layers", "2").err
 
 
 @pytest.mark.parametrize(
@@ -147,6 +156,8 @@ def test_a_picture(with_tagger: Sequence[str]) -> None:
         (("--sentence", "c", "--picture", "c.svg"), 3, "has an entity"),
         (("--picture", "gold.jsonl"), 2, "would be overwritten"),
         (("--picture", "there.svg"), 2, "exists already"),
+        (("--picture", "map.png"), 2, "e.g. map.svg"),
+        (("--picture", "map"), 2, "e.g. map.svg"),
         (("--rate", "1.5"), 2, "'--rate'"),
         (("--keywords", "all"), 2, "all"),
         (("--stop-words", "missing.txt"), 4, "missing.txt"),
@@ -158,6 +169,7 @@ def test_what_cannot_be(with_tagger: Sequence[str], args: Sequence[str], code: i
     result = call(*with_tagger, *args)
     assert (result.code, told in result.err) == (code, True), result.err
     assert (Path("there.svg").read_text(), Path("gold.jsonl").read_bytes()) == ("mine", before)
+    assert not Path("map.png").exists()
 
 
 def test_hostile_text_is_shown_as_it_is(with_tagger: Sequence[str]) -> None:

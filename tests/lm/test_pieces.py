@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,18 @@ def test_a_word_that_vanishes_is_shown_as_unknown(tokenizer) -> None:
     assert len(window.firsts) == 4
     assert len(set(window.firsts)) == 4
     assert all(0 < first < len(window.pieces) - 1 for first in window.firsts)
+
+
+def test_a_word_longer_than_the_model_is_no_news(tokenizer) -> None:
+    told: list[logging.LogRecord] = []
+    listener, logger = logging.Handler(), logging.getLogger("transformers")
+    listener.emit = told.append  # type: ignore[method-assign]
+    logger.addHandler(listener)
+    try:
+        PieceEncoder(tokenizer).pieces(["東京" * 90])
+    finally:
+        logger.removeHandler(listener)
+    assert told == []
 
 
 def test_accents_and_vowel_signs_that_a_tokenizer_leaves_out(tokenizer) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Self
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.errors import NerseryError, SettingsError
+from nersery.errors import DataError, NerseryError, SettingsError
 from nersery.select.base import select
 from nersery.select.self_training import SelfTraining
 from nersery.tagger.base import Tagger
@@ -151,11 +151,21 @@ class TestTheEnd:
         select(POOL, SelfTraining(per_step=1, steps=1), GOLD, training=replace(training, dev=DEV))
         assert capsys.readouterr().err == ""
 
-    def test_what_is_a_candidate_is_not_gold_too(self) -> None:
+    def test_what_is_a_candidate_is_not_gold_too(self, capsys: pytest.CaptureFixture[str]) -> None:
         tagger = Scripted([1, 2])
         training = Training(DEV, 0, None, None, lambda: tagger, lambda: tagger)
         select(POOL, SelfTraining(per_step=2, steps=1, strategy="easy_first"), [*GOLD, *POOL], training=training)
         assert tagger.trainings == [[*(s.id for s in GOLD), "c0", "c2"]]
+        told = f"note: 5 of the {len(GOLD) + 5} gold sentences have the id of a candidate, and are judged"
+        assert capsys.readouterr().err == f"{told} rather than learnt from\n"
+
+    @pytest.mark.parametrize(("gold", "why"), [((), "to begin with"), (POOL, "5 of the 5 gold sentences have the id")])
+    def test_no_gold_is_told_with_its_reason(self, gold: Sequence[Sentence], why: str) -> None:
+        tagger = Scripted([1])
+        training = Training(DEV, 0, None, None, lambda: tagger, lambda: tagger)
+        with pytest.raises(DataError, match="no gold sentence to begin with") as caught:
+            select(POOL, SelfTraining(), gold, training=training)
+        assert why in str(caught.value)
 
     def test_a_threshold_keeps_the_first_steps(self) -> None:
         settings = {"strategy": "easy_first", "per_step": 1, "steps": 3}

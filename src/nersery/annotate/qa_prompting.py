@@ -36,7 +36,8 @@ class QaPrompting(Annotator):
         types: What to ask for. Not set: the types of the gold sentences, or else those that ``definitions`` has.
         definitions: What types mean, before the defaults for common sets of types. One that ends in a question mark is
             asked as it is. A type without any definition is asked for by its name, and a note says so.
-        answers: The most mentions of a type in a sentence.
+        answers: The most mentions of a type in a sentence of up to 50 words. A longer one may have as many again for
+            each further 50 words that it begins.
         longest: The most words of a mention.
         threshold: The lowest score of an entity, in [0, 1]. From 0.5 on an answer is more probable than that there is
             none; 0 takes all that the model has.
@@ -183,7 +184,7 @@ class QaPrompting(Annotator):
         longest = max(sentences, key=len, default=None)
         if longest is not None and len(longest) > LONG and not self._has_told:
             warn(
-                f"the sentence {printable(longest.id)} has {len(longest):,} words, and at most {self.answers} mentions "
-                "of a type are found in each (answers). Put each sentence on a line of its own"
+                f"the sentence {printable(longest.id)} has {len(longest):,} words: a question to so long a text finds "
+                "less than one to each of its sentences. Put each sentence on a line of its own"
             )
             self._has_told = True

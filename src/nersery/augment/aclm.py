@@ -22,11 +22,13 @@ from nersery.errors import DataError, SettingsError
 from nersery.lm.texts import Sampling
 from nersery.loop import Reject
 from nersery.rng import item_rng
+from nersery.tagger.base import load_tagger
 from nersery.tagger.gold import gold_tagger
 from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:
     from nersery.lm.load import ModelSource
+    from nersery.tagger.base import Tagger
 
 NO_GAP = "no word to rewrite"
 
@@ -130,6 +132,10 @@ class ACLM(Augmenter):
 
     def check(self) -> None:
         """Look for the models; see `Augmenter.check`."""
+        if self.tagger is not None and self.keywords == "attention":
+            from nersery.tagger.attention import with_attention
+
+            with_attention(load_tagger(self.tagger))
         if self.mixner:
             self._encoder_source().config()
         if not self._denoises():
@@ -142,6 +148,13 @@ class ACLM(Augmenter):
             raise SettingsError(f'adapt is for masked language models, and "{self.model}" is an encoder-decoder')
         check(source_of(self), [self.language] if self.language else [])
         pick_device(self.device)
+
+    def check_tagger(self, tagger: Tagger) -> None:
+        """Refuse one without attention, where keywords are chosen by it; see `Augmenter.check_tagger`."""
+        if self.tagger is None and self.keywords == "attention":
+            from nersery.tagger.attention import with_attention
+
+            with_attention(tagger)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Choose the keywords of gold, and fine-tune the model on its templates.
@@ -162,7 +175,9 @@ class ACLM(Augmenter):
         dev = [sentence for sentence in training.dev if sentence.entities]
         rngs = [item_rng(training.seed, "aclm templates", sentence.id) for sentence in (*gold, *dev)]
         templates = dict(zip((*gold, *dev), self._templates([*gold, *dev], rngs), strict=True))
-        self._lengths = GapLengths(templates[sentence] for sentence in gold)
+        self._lengths = GapLengths(  # of gaps such as will be filled, which keywords that are lost have joined
+            templates[sentence].thinned(item_rng(training.seed, "aclm gaps", sentence.id)) for sentence in gold
+        )
         self._lm = self._learned(gold, replace(training, dev=dev), templates)
         if self.mixner:
             self._partners = Partners(self._sentence_encoder(), gold, self.neighbours)

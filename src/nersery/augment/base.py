@@ -18,6 +18,7 @@ from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:
     from nersery.lm.masked import Guess
+    from nersery.tagger.base import Tagger
 
 UNCHANGED = "unchanged"
 Task = tuple[Sentence, int]
@@ -45,6 +46,13 @@ class Augmenter:
 
         Raises:
             MissingResourceError: Naming it.
+        """
+
+    def check_tagger(self, tagger: Tagger) -> None:
+        """Refuse the tagger of a run, not trained yet, where the method is going to ask it and cannot.
+
+        Raises:
+            SettingsError: Saying what else to do.
         """
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:

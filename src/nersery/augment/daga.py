@@ -19,6 +19,7 @@ from nersery.training import NO_TRAINING, Training
 
 UNFINISHED = "longer than max_words"
 NO_ENTITIES = "no entities"
+OTHER_LANGUAGE = "a language that gold does not have"
 
 
 @dataclass
@@ -73,8 +74,7 @@ class DAGA(Augmenter):
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
     _types: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
     _rare: Mapping[tuple[str, ...], Sequence[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _speaks: bool = field(default=False, init=False, repr=False, compare=False)
-    """Whether texts begin with their language."""
+    _languages: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_positive(self, "min_count", "embedding_size", "hidden_size", "temperature", "max_words")
@@ -104,7 +104,7 @@ class DAGA(Augmenter):
                 "no training sentence has an entity, and daga has nothing to learn from",
                 fix="name a file with entities; nersery stats shows what is read from one",
             )
-        self._speaks = len({sentence.language for sentence in gold}) > 1
+        self._languages = frozenset(sentence.language for sentence in gold)
         texts, dev_texts = ([self._text(sentence) for sentence in part] for part in (gold, dev))
         words = frequent(texts, self.min_count)
         self._rare = self._rare_words(gold, frozenset(words))
@@ -130,6 +130,15 @@ class DAGA(Augmenter):
         texts = self._lm.sample(rngs, most_words=self.max_words, temperature=self.temperature, starts=starts)
         return [self._read(*each) for each in zip(texts, sentences, rngs, strict=True)]
 
+    @property
+    def _speaks(self) -> bool:
+        """Whether texts begin with their language."""
+        return len(self._languages) > 1
+
+    def _can_write(self, language: str) -> bool:
+        """Whether gold has the language; where it is not said, it may be any."""
+        return not language or language in self._languages or "" in self._languages
+
     def _text(self, sentence: Sentence) -> tuple[str, ...]:
         return (*self._start(sentence), *linearize(sentence, closed=False).words)
 
@@ -148,6 +157,8 @@ class DAGA(Augmenter):
 
     def _read(self, text: Sequence[str] | None, parent: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence that a text writes, or why it writes none."""
+        if not self._can_write(parent.language):
+            return Reject(OTHER_LANGUAGE)
         if text is None:
             return Reject(UNFINISHED)
         start = self._start(parent)

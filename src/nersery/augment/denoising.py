@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Mapping, Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from nersery.augment.linearization import linearize
+from nersery.augment.linearization import apart, linearize
 from nersery.augment.parsing import check_kept, child_of, parse
 from nersery.augment.templates import Template
 from nersery.data import Sentence
@@ -37,7 +38,17 @@ def source_of_pair(template: Template) -> tuple[str, ...]:
 
 def pair(template: Template) -> Pair:
     """What the model learns of a template: to write the sentence."""
+    template = _apart(template)
     return Pair(source_of_pair(template), linearize(template.sentence).words, template.sentence.language)
+
+
+def _apart(template: Template) -> Template:
+    """The template of the sentence with words such as "10 000" as several; see `apart`."""
+    sentence = apart(template.sentence)
+    if sentence is template.sentence:
+        return template
+    ends = [0, *accumulate(max(1, len(word.split())) for word in template.sentence.words)]
+    return Template(sentence, tuple(place for k in template.keywords for place in range(ends[k], ends[k + 1])))
 
 
 def that_fit(model: Seq2Seq, gold: Sequence[Sentence], templates: Mapping[Sentence, Template]) -> list[Sentence]:

@@ -23,6 +23,7 @@ from nersery.definitions import check_texts
 from nersery.errors import DataError
 from nersery.lm.cloze import Drawing, is_replaceable
 from nersery.loop import Reject
+from nersery.tagger.base import load_tagger
 from nersery.tagger.gold import gold_tagger
 from nersery.training import NO_TRAINING, Training
 
@@ -113,8 +114,10 @@ class FlipDA(Augmenter):
         Drawing(self.top_k)
 
     def check(self) -> None:
-        """Look for the model; see `Augmenter.check`."""
+        """Look for the models; see `Augmenter.check`."""
         check_model(self)
+        if self.tagger is not None:
+            load_tagger(self.tagger)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Have a tagger, and fine-tune the model on words under their labels.

@@ -51,6 +51,18 @@ def linearize(sentence: Sentence, languages: Mapping[Entity, str] | None = None,
     return Linearized(tuple(words), tuple(places))
 
 
+def apart(sentence: Sentence) -> Sentence:
+    """The sentence with a word such as "10 000" as several, for models whose text is cut into words at spaces.
+
+    >>> apart(Sentence(("10 000", "won"), (Entity(0, 1, "NUM"),))).labels
+    ((0, 2, 'NUM'),)
+    """
+    edits = [
+        (place, place + 1, parts) for place, word in enumerate(sentence.words) if len(parts := tuple(word.split())) > 1
+    ]
+    return sentence.replace_spans(edits) if edits else sentence
+
+
 def linearized_cloze(sentence: Sentence, places: Iterable[int], languages: Mapping[Entity, str] | None = None) -> Cloze:
     """The linearized sentence with words hidden.
 

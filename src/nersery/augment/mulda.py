@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.linearization import linearize, token_descriptions
+from nersery.augment.linearization import apart, linearize, token_descriptions
 from nersery.augment.masking import check_fine_tuning, fine_tuning, source_of, tell_of_unused
 from nersery.augment.parsing import check_new, check_similarity, child_of, parse
 from nersery.data import Sentence
@@ -161,6 +161,6 @@ class MulDA(Augmenter):
 
 def _pair(sentence: Sentence, shown: int) -> Pair:
     """What the model sees of a sentence of which so many words are shown, and what it has to write."""
-    text = linearize(sentence, closed=False)
+    text = linearize(apart(sentence), closed=False)
     end = text.places[shown - 1] + 1 if shown else 0
     return Pair((*text.words[:end], GAP), text.words, sentence.language)

@@ -151,5 +151,5 @@ def _entities(tags: Sequence[Tag | None]) -> tuple[Entity, ...] | None:
 
 
 def _folded(sentence: Sentence) -> list[str]:
-    """The words without regard to case and to how accents are encoded."""
-    return [unicodedata.normalize("NFC", word.casefold()) for word in sentence.words]
+    """The words without regard to case, to how accents are encoded, and to spaces in words."""
+    return [unicodedata.normalize("NFC", word.casefold()) for word in " ".join(sentence.words).split()]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nersery.augment.masking import random_share
 from nersery.augment.stop_words import bare
-from nersery.data import Sentence
+from nersery.data import UNKNOWN_COLUMN, Sentence
 from nersery.errors import DataError, Problem
 
 if TYPE_CHECKING:
@@ -81,8 +81,11 @@ class Template:
         return replace(self, keywords=tuple(place for place in self.keywords if place not in dropped))
 
     def joined(self, other: Template) -> Template:
-        """mixner: this template and another one behind it, as one, with this one's id and language."""
+        """mixner: this template and another one behind it, as one, with this one's id, language and extra columns."""
         length = len(self.sentence)
+        own, theirs = self.sentence.columns, other.sentence.columns
+        if len(theirs) != len(own):
+            theirs = ((UNKNOWN_COLUMN,) * len(other.sentence),) * len(own)
         entities = [
             replace(entity, start=entity.start + length, end=entity.end + length) for entity in other.sentence.entities
         ]
@@ -91,6 +94,7 @@ class Template:
             (*self.sentence.entities, *entities),
             id=self.sentence.id,
             language=self.sentence.language,
+            columns=tuple(mine + its for mine, its in zip(own, theirs, strict=True)),
         )
         return Template(sentence, (*self.keywords, *(place + length for place in other.keywords)))
 

@@ -18,14 +18,15 @@ from nersery.cli.options import (
     Quiet,
     Seed,
     Source,
+    check_picture,
     open_corpus,
     print_json,
     reads_corpora,
-    refuse_existing,
     refuse_same_file,
     report_repairs,
 )
 from nersery.data import Corpus, Entity, Sentence
+from nersery.disk import write_atomic
 from nersery.errors import DataError, SettingsError, printable
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def templates(
     """Show what ACLM keeps of each sentence: its entities and keywords."""
     if picture is not None:
         refuse_same_file(picture, source)
-        refuse_existing(picture, force=force)
+        check_picture(picture, force=force)
     opened = open_corpus(source, reading, quiet=quiet)
     corpus = Corpus(opened)
     report_repairs(opened, quiet=quiet)
@@ -87,7 +88,7 @@ def templates(
 
         (one,) = drawn
         image = attention_map(one, attentions[one.id], made[one.id].keywords)
-        picture.write_text(image, "utf-8")
+        write_atomic(picture, image)
     if json:
         print_json({"file": source, "keywords": keywords, "rate": rate, "sentences": _as_json(shown, made)})
     else:

@@ -87,7 +87,8 @@ class PieceEncoder:
             new = [word for word in new if not word.startswith(OWN)]
         if new:
             texts = [self._lead + word for word in new]
-            encoded = self.tokenizer(texts, add_special_tokens=False, split_special_tokens=True)["input_ids"]
+            plainly = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}  # of long words
+            encoded = self.tokenizer(texts, **plainly)["input_ids"]
             unknown = self.tokenizer.unk_token_id
             nothing = (unknown if unknown is not None else self.pad,)
             if unknown is not None:

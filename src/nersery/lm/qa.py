@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -22,6 +23,8 @@ LENGTH_MULTIPLE = 4
 last bit whatever stands beside it."""
 CHUNK = 8192
 """Pairs that are sorted by length together."""
+STRETCH = 50
+"""In words. A longer sentence may have as many answers again for each further stretch that it begins."""
 
 
 class Answer(NamedTuple):
@@ -119,7 +122,7 @@ class QuestionAnswerer:
 
         Args:
             sentences: The words of each; as many sentences as questions.
-            top: At most so many answers; those that no answer is better than are among them.
+            top: At most so many answers for each `STRETCH` of words; those no answer is better than are among them.
             longest: An answer has at most so many words.
             progress: Counts pairs.
 
@@ -132,14 +135,16 @@ class QuestionAnswerer:
                 "a question for each sentence, and numbers above 0"
             )
         found: list[list[Answer]] = [[] for _ in questions]
+        most = [top * max(1, math.ceil(len(words) / STRETCH)) for words in sentences]
         for start in range(0, len(questions), CHUNK):
             part = range(start, min(start + CHUNK, len(questions)))
             for batch in self.pairs.batches(self.pairs.readings(questions, sentences, part), ROWS, LENGTH_MULTIPLE):
-                for reading, best in zip(batch, self._best(batch, top, longest), strict=False):
-                    found[reading.pair] += best
+                widest = max(most[reading.pair] for reading in batch)
+                for reading, best in zip(batch, self._best(batch, widest, longest), strict=False):
+                    found[reading.pair] += best[: most[reading.pair]]
             if progress is not None:
                 progress.advance(len(part))
-        return [_apart(answers, top) for answers in found]
+        return [_apart(answers, limit) for answers, limit in zip(found, most, strict=True)]
 
     @torch.no_grad()
     def _best(self, readings: Sequence[Reading], top: int, longest: int) -> list[list[Answer]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -24,7 +25,8 @@ def trimmed(network: nn.Module, pieces: Iterable[int]) -> Iterator[None]:
             they are.
         pieces: All that the network reads within; another one is an ``IndexError``.
     """
-    table = network.get_input_embeddings() if hasattr(network, "get_input_embeddings") else None
+    embeddings: Any = getattr(network, "get_input_embeddings", lambda: None)
+    table = embeddings()
     if not isinstance(table, nn.Embedding) or not _is_ours_alone(network, table):
         yield
         return

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from nersery.data import Corpus, Entity, Sentence
 from nersery.disk import differences, write_atomic
-from nersery.errors import NerseryError, SettingsError
+from nersery.errors import DataError, NerseryError, SettingsError
 from nersery.progress import NO_NOTES
 from nersery.registry import create
 from nersery.rng import item_rng
@@ -148,7 +148,7 @@ class SelfTraining(Selector):
         """
         pool = Corpus(candidates)
         self._known = frozenset(pool.by_id)
-        self._gold = [sentence for sentence in self._gold if sentence.id not in self._known]  # judged anew, so no gold
+        self._gold = self._beside(pool)
         require_labels(self._gold)
         if not (self._training.dev or NO_NOTES.get()):
             print(
@@ -193,6 +193,24 @@ class SelfTraining(Selector):
     def reason(self, sentence: Sentence, score: float) -> str:
         """Whether the sentence joined at no step, or later than the threshold allows."""
         return "joined after the first steps" if score else "did not join up to the best step"
+
+    def _beside(self, pool: Corpus) -> list[Sentence]:
+        """The gold sentences that are no candidates: what is judged anew is no gold.
+
+        Raises:
+            DataError: When none is left.
+        """
+        rest = [sentence for sentence in self._gold if sentence.id not in pool.by_id]
+        shared = len(self._gold) - len(rest)
+        what = f"{shared:,} of the {len(self._gold):,} gold sentences have the id of a candidate"
+        if not rest:
+            raise DataError(
+                "self_training has no gold sentence to begin with" + (f": {what}" if shared else ""),
+                fix="give labelled sentences (--gold FILE) that are not the candidates, under ids of their own",
+            )
+        if shared and not NO_NOTES.get():
+            print(f"note: {what}, and are judged rather than learnt from", file=sys.stderr)
+        return rest
 
     # --- one step -------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from nersery.data import Sentence
 from nersery.errors import SettingsError
-from nersery.lm.load import ModelSource, autocast, quiet_transformers, refuse_nan
+from nersery.lm.load import ModelSource, autocast, quiet_transformers, refuse_nan, warn
 from nersery.lm.pieces import Window, collate
 from nersery.progress import Progress
 from nersery.registry import name_of
@@ -38,7 +38,8 @@ def word_attention(
     numbers whatever stands beside it.
 
     Args:
-        layers: From how many layers, counted from the last; 0 or more than there are takes all of them.
+        layers: From how many layers, counted from the last; 0 takes all of them, and so do, with a note, more than
+            there are.
         progress: Advanced by the number of sentences.
 
     Returns:
@@ -53,20 +54,30 @@ def word_attention(
     """
     if layers < 0:
         raise SettingsError(f"layers is {layers}, expected 0 (all of them) or more")
-    if not isinstance(tagger, TransformerTagger):
-        raise SettingsError(f"the tagger {name_of(tagger)} has no attention between words. {OTHER_WAYS}")
-    network, encoder = tagger.parts
+    asked = with_attention(tagger)
+    network, encoder = asked.parts
     found = [np.zeros((len(sentence), len(sentence)), np.float32) for sentence in sentences]
     windows = [(number, w) for number, sentence in enumerate(sentences) for w in encoder.windows(sentence.words)]
     network.eval()
-    with torch.no_grad(), _eager(network), autocast(network.device, tagger.precision):
+    with torch.no_grad(), _eager(network), autocast(network.device, asked.precision):
         for part in _passes(windows):
-            attentions = _attentions(tagger, [window for _, window in part], layers)
+            attentions = _attentions(asked, [window for _, window in part], layers)
             for (number, window), pieces in zip(part, attentions, strict=False):
                 _fill(found[number], window, pieces, len(encoder.suffix))
             if progress is not None:
                 progress.advance(sum(window.start == 0 for _, window in part))
     return found
+
+
+def with_attention(tagger: Tagger) -> TransformerTagger:
+    """A tagger whose words attend to each other.
+
+    Raises:
+        SettingsError: When it is another.
+    """
+    if not isinstance(tagger, TransformerTagger):
+        raise SettingsError(f"the tagger {name_of(tagger)} has no attention between words. {OTHER_WAYS}")
+    return tagger
 
 
 def between_words(pieces: NDArray[Any], firsts: Sequence[int], end: int) -> NDArray[Any]:
@@ -130,6 +141,8 @@ def _attentions(tagger: TransformerTagger, windows: Sequence[Window], layers: in
         raise SettingsError(
             f'the model "{tagger.model}" does not say how much each piece attends to each other one. {OTHER_WAYS}'
         )
+    if layers > len(attentions):
+        warn(f'attention is asked for of {layers} layers, and "{tagger.model}" has {len(attentions)}: all are summed')
     total = _sum(attentions[-layers:])
     refuse_nan(total, ModelSource(tagger.model))
     return np.asarray(total.cpu())
