@@ -79,7 +79,7 @@ class ACLM(Augmenter):
     Departures:
         - The paper has encoder-decoders alone. Here a masked language model is told how many words a gap gets, as
           many as a gap of the training data held, and learns from the same templates with any share of the words in
-          their gaps hidden. Its new words are whole words or signs of its vocabulary.
+          their gaps hidden. Its new words are whole words or signs of its vocabulary, and none stands beside itself.
         - The paper calls 1/K the variance of dynamic masking, its code takes it for the deviation; so do we.
         - mixner's deviation is not given; ours mixes two rounds in five, which is the share in the code.
         - The five rounds of the paper are the number of copies, which belongs to the loop: ``copies = 5``.
