@@ -40,7 +40,7 @@ COMMANDS = {
     command.name or str(getattr(command.callback, "__name__", "")): command for command in app.registered_commands
 }
 AUGMENT = ("--method", "mention_replacement")
-FILELESS = ("stats", "list", "evaluate", "agree", "suggest", "novelty", "quality", "templates")
+FILELESS = ("stats", "list", "evaluate", "evaluate-links", "agree", "suggest", "novelty", "quality", "templates")
 """Commands that write no file."""
 
 
@@ -172,8 +172,11 @@ def prepare(folder: Path, example: list[str], tiny_model: str, tagger: Path) -> 
     if example[0] in ("align", "project"):
         for name in ("text.en", "text.de"):
             io.write(sentences(120), name, format="text")
-    if example[0] == "project":
-        Path("en-de.links").write_text("".join(f"{format_links(identity(s))}\n" for s in sentences(120)))
+    if example[0] in ("project", "evaluate-links"):
+        first = 1 if "--gold-first" in example else 0
+        for name, number in (("en-de", 0), ("gold", first)):
+            lines = (format_links(identity(sentence), first=number) for sentence in sentences(120))
+            Path(f"{name}.links").write_text("".join(f"{line}\n" for line in lines))
     if example[0] == "quality":
         Path("kept.jsonl").write_bytes(Path("more.jsonl").read_bytes())
 

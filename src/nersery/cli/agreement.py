@@ -61,8 +61,9 @@ def _print(found: Agreement) -> None:
 
 
 @app.command(
+    "evaluate-links",
     epilog="Examples:\n\n  nersery evaluate-links gold.links en-de.links\n\n"
-    "  nersery evaluate-links gold.links en-de.links --gold-first 1 --json | jq .alignment_error_rate"
+    "  nersery evaluate-links gold.links en-de.links --gold-first 1 --json | jq .alignment_error_rate",
 )
 def evaluate_links(
     gold: Annotated[str, typer.Argument(help="Made by people, 0-0 for a sure link and 0p0 for a possible one.")],
