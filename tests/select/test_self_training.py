@@ -271,10 +271,10 @@ class TestResume:
         self.tagger = Scripted(self.SCRIPT)
         chosen(self.tagger, POOL, folder=tmp_path, **self.SETTINGS)
         for pool, settings in ((POOL, {"passes": 3}), (candidates(0.1), {})):
-            with pytest.raises(SettingsError, match="other settings or data"):
+            with pytest.raises(SettingsError, match="holds an unfinished training with other settings"):
                 chosen(Scripted(self.SCRIPT), pool, folder=tmp_path, **{**self.SETTINGS, **settings})
 
     def test_a_damaged_state_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "state.json").write_text("[]")
-        with pytest.raises(NerseryError, match="is damaged"):
+        with pytest.raises(NerseryError, match="cannot be read"):
             chosen(Scripted(self.SCRIPT), POOL, folder=tmp_path)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery.align.base import Aligner, Pairs
-from nersery.disk import differences, files_in, write_atomic
+from nersery.disk import files_in, write_atomic
 from nersery.io.bitext import WholePairs
 
 RECORD = "state.json"
@@ -59,17 +59,10 @@ def digest_of(pairs: Pairs) -> str:
 
 
 def _refuse_other(record: Path, wanted: Mapping[str, Any]) -> None:
-    from nersery.lm.checkpoint import BrokenStateError, OtherTrainingError  # takes seconds
+    from nersery.lm.checkpoint import broken_state, refuse_other  # takes seconds
 
     try:
         there: dict[str, Any] = json.loads(record.read_text("utf-8"))["fingerprint"]
-    except (ValueError, LookupError, TypeError):
-        raise BrokenStateError(
-            f"{record} cannot be read, perhaps because of a loss of power. Delete the folder {record.parent} to start "
-            "the training anew"
-        ) from None
-    if there != wanted:
-        raise OtherTrainingError(
-            f"{record.parent} holds an unfinished training with other settings:\n{differences(there, wanted)}\n"
-            f"Repeat it with those settings to go on, or delete the folder {record.parent} to start anew"
-        )
+    except (ValueError, LookupError, TypeError) as error:
+        raise broken_state(record.parent, error) from None
+    refuse_other(record.parent, there, wanted)

@@ -103,7 +103,10 @@ def train(
     dev_sentences = [sentence for source in dev_source for sentence in source]
     report_repairs(*sources, *dev_source, quiet=quiet)
     if dev and not any(sentence.entities for sentence in dev_sentences):
-        raise DataError(Problem("no sentence of the dev file has an entity, so it cannot choose weights", dev))
+        raise DataError(
+            Problem("no sentence of the dev file has an entity, so it cannot choose weights", dev),
+            fix="name a labelled file, or leave out --dev: then the last weights are kept",
+        )
     with replaced_folder(folder) as unfinished:
         with Progress("train", quiet=quiet) as progress:
             fit = partial(tagger.fit, gold, dev_sentences, seed=seed, progress=progress, folder=training)

@@ -50,6 +50,35 @@ class BrokenStateError(NerseryError):
     """The state in a folder cannot be read."""
 
 
+def broken_state(folder: Path, error: Exception) -> BrokenStateError:
+    """What a user is told of a state that cannot be read."""
+    return BrokenStateError(
+        f"the state of the training in {folder} cannot be read ({error}), perhaps because of a loss of power. Delete "
+        f"the folder {folder} to start the training anew"
+    )
+
+
+def refuse_other(folder: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse the state of another training.
+
+    Args:
+        there: What the state on disk depends on.
+        wanted: What the training that is asked for depends on.
+
+    Raises:
+        OtherTrainingError: Saying how the two differ.
+    """
+    if there == wanted:
+        return
+    lines = differences(there, wanted).split("\n")
+    if len(lines) > SHOWN_DIFFERENCES:
+        lines[SHOWN_DIFFERENCES:] = [f"  … and {len(lines) - SHOWN_DIFFERENCES} more differences"]
+    raise OtherTrainingError(
+        f"{folder} holds an unfinished training with other settings:\n" + "\n".join(lines) + "\n"
+        f"Repeat it with those settings to go on, or delete the folder {folder} to start anew"
+    )
+
+
 def is_foreign(folder: Path) -> bool:
     """Whether a folder holds somebody else's files, and not the states of trainings, in folders of their own or not."""
     names = {path.name for path in folder.rglob("*") if not path.is_dir()}
@@ -105,28 +134,14 @@ class Checkpoint:
         if self._record.exists():
             try:
                 state = json.loads(self._record.read_text("utf-8"))
-                self._refuse_other(state["fingerprint"])
+                refuse_other(self._folder, state["fingerprint"], self._fingerprint)
                 adopt(state["facts"], {name: load_file(self._path(name)) for name in state["parts"]})
                 self._parts = state["parts"]
             except torch.OutOfMemoryError:
                 raise
             except (ValueError, LookupError, TypeError, RuntimeError, OSError, SafetensorError) as error:
-                raise BrokenStateError(
-                    f"the state of the training in {self._folder} cannot be read ({error}), perhaps because of a loss "
-                    f"of power. Delete the folder {self._folder} to start the training anew"
-                ) from error
+                raise broken_state(self._folder, error) from error
         self._remove_others()
-
-    def _refuse_other(self, there: Mapping[str, Any]) -> None:
-        if there == self._fingerprint:
-            return
-        lines = differences(there, self._fingerprint).split("\n")
-        if len(lines) > SHOWN_DIFFERENCES:
-            lines[SHOWN_DIFFERENCES:] = [f"  … and {len(lines) - SHOWN_DIFFERENCES} more differences"]
-        raise OtherTrainingError(
-            f"{self._folder} holds an unfinished training with other settings:\n" + "\n".join(lines) + "\n"
-            f"Repeat it with those settings to go on, or delete the folder {self._folder} to start anew"
-        )
 
     def save(self, facts: Mapping[str, Any], parts: Mapping[str, Tensors]) -> None:
         """Replace what was saved; a part that is there under its name is not written again.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from nersery.data import Corpus, Entity, Sentence
-from nersery.disk import differences, write_atomic
+from nersery.disk import write_atomic
 from nersery.errors import DataError, NerseryError, SettingsError
 from nersery.progress import NO_NOTES
 from nersery.registry import create
@@ -337,19 +337,18 @@ def _tagger_folder(folder: Path, steps: int) -> Path:
 
 def _read_course(folder: Path | None, fingerprint: Mapping[str, Any]) -> list[Step]:
     """The steps that an earlier call finished."""
-    from nersery.lm.checkpoint import BrokenStateError, OtherTrainingError
+    from nersery.lm.checkpoint import broken_state, refuse_other
 
     if folder is None or not (folder / STEPS_FILE).exists():
         return []
     try:
         state = json.loads((folder / STEPS_FILE).read_text("utf-8"))
-        difference = differences(state["fingerprint"], json.loads(json.dumps(fingerprint)))
+        there = state["fingerprint"]
         steps = [
             Step({id: Joined(**joined) for id, joined in step["joined"].items()}, step["sentences"], step["dev_f1"])
             for step in state["steps"]
         ]
-    except (ValueError, LookupError, TypeError, AttributeError):
-        raise BrokenStateError(f"{folder / STEPS_FILE} is damaged. Delete the folder {folder} to start anew") from None
-    if difference:
-        raise OtherTrainingError(f"{folder} holds an unfinished self-training of other settings or data:\n{difference}")
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise broken_state(folder, error) from None
+    refuse_other(folder, there, json.loads(json.dumps(fingerprint)))
     return steps
