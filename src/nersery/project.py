@@ -245,8 +245,14 @@ def alignment_quality(links: Links, source: Iterable[int], target: Iterable[int]
 
 def _best_chances(links: Links) -> tuple[Chances, Chances]:
     """For each linked word of the source, and of the target, the probability of its best link."""
-    of_source: Chances = {}
-    of_target: Chances = {}
+    if not links:
+        return {}, {}
+    starts, ends, chances = zip(*links, strict=True)
+    of_source: Chances = dict(zip(starts, chances, strict=True))
+    of_target: Chances = dict(zip(ends, chances, strict=True))
+    if len(of_source) == len(of_target) == len(links):  # each word in one link, which is the rule
+        return of_source, of_target
+    of_source, of_target = {}, {}
     for start, end, chance in links:
         if chance > of_source.get(start, 0.0):
             of_source[start] = chance

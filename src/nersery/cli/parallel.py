@@ -41,6 +41,9 @@ from nersery.loop import BATCH_SIZE, Reject, rejects_of
 from nersery.project import Projection, Task, Translation, Voting, fault_of_links
 from nersery.tags import DROP_SENTENCE
 
+ROWS_AT_ONCE = 64
+"""That are projected: nothing is gained by more of them, and so many stay in the processor's cache."""
+
 SourceText = Annotated[str, typer.Argument(help="Text, a sentence a line, or a corpus.", metavar="SOURCE")]
 TargetText = Annotated[str, typer.Argument(help="Its translation, line by line or by ids.", metavar="TARGET")]
 PairBy = Annotated[PairedBy, typer.Option(help="auto pairs by ids where both files bring the same, else by order.")]
@@ -165,7 +168,8 @@ def project(
     if picture is not None:  # first, for it is soon done and may name a pair that is not there
         rows.count()
         _draw(picture, picture_of, rows.outcomes(), projection)
-    job = StageJob(Project(projection, voting), rows, output, "project", made_by, sharding, force=force, quiet=quiet)
+    stage = Project(projection, voting)
+    job = StageJob(stage, rows, output, "project", made_by, sharding, ROWS_AT_ONCE, force, quiet)
     tally = job.run()
     report_repairs(*bitext.sides, quiet=quiet)
     print_tally(output, tally, as_json=json)

@@ -177,8 +177,7 @@ class JsonlSource(Source):
     def _entities(self, value: Object, line: int, found: Pass) -> tuple[tuple[Entity, ...], Mapping[str, int]]:
         key = next((key for key in _TAGS if key in value), None)
         if key is None:
-            entities = (Entity(**entity) for entity in value.get("entities", ()))
-            return tuple(entities), {}
+            return tuple([Entity(**entity) for entity in value.get("entities", ())]), {}
         written, words = value[key], _words(value)
         if len(written) != len(words):
             message = f'{len(words)} words and {len(written)} "{key}", expected one for each word'
@@ -191,8 +190,10 @@ class JsonlSource(Source):
 
 def _load(text: str, line: int) -> Object:
     """The object of a line, with its keys and the shapes of its values checked."""
-    value: Object = _ours(_parsed(text, line))
-    _check(value, line)
+    value: Object = _parsed(text, line)
+    if not _is_plain(value):
+        value = _ours(value)
+        _check(value, line)
     return value
 
 
@@ -226,7 +227,9 @@ def _parsed(text: str, line: int) -> Any:
 
 def _decoded(text: str) -> Any:
     try:
-        value = _DECODER.decode(text)
+        value, end = _DECODER.raw_decode(text) if text.startswith("{") else (None, 0)
+        if text[end:] not in ("\n", ""):
+            value = _DECODER.decode(text)
         if "\\u" in text:
             _ENCODER.encode(value).encode()
     except json.JSONDecodeError as error:

@@ -15,6 +15,8 @@ from nersery.loop import Reject
 
 MALFORMED = "malformed links"
 _LINK = re.compile(r"(?<!\S)(\d+)-(\d+)(?::((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?))?(?!\S)", re.ASCII)
+_WEIGHTED = re.compile(r"\d+-\d+:\d*\.?\d+(?: \d+-\d+:\d*\.?\d+)*\n?", re.ASCII)
+"""A line of links that all have a probability, as `format_links` writes it unless one is tiny."""
 _made: Callable[[tuple[int, int, float]], Link] = partial(tuple.__new__, Link)
 """What `Link._make` does, in a third of the time; files have more links than words."""
 MOST_PROBLEMS = 1000
@@ -37,22 +39,32 @@ def parse_links(text: str, *, first: int = 0, probabilities: str | None = None) 
     """
     if probabilities is not None:
         text = _joined(text, probabilities)
-    fields = _LINK.findall(text)
-    if len(fields) < len(text.split()):
-        odd = next(field for field in text.split() if not _LINK.fullmatch(field))
-        raise ValueError(f"{odd!r:.40} is no link, expected e.g. 0-0 or 0-0:0.83")
-    if not fields:
+    sources, targets, written = _fields(text)
+    if not sources:
         return ()
-    sources, targets, written = zip(*fields, strict=True)
     starts, ends = [*map(int, sources)], [*map(int, targets)]
     chances = [float(chance or 1) for chance in written]
-    if len({*zip(starts, ends, strict=True)}) < len(fields):
-        raise ValueError("a link stands twice, expected once")
-    links = sorted(map(_made, zip(starts, ends, chances, strict=True)))
+    links = [*map(_made, zip(starts, ends, chances, strict=True))]
+    if len({*starts}) < len(starts) or starts != sorted(starts):  # else they are sorted, and none stands twice
+        if len({*zip(starts, ends, strict=True)}) < len(starts):
+            raise ValueError("a link stands twice, expected once")
+        links.sort()
     if not 0 < min(chances) <= max(chances) <= 1:
         odd_one = next(link.probability for link in links if not 0 < link.probability <= 1)
         raise ValueError(f"a probability is {odd_one:g}, expected a number above 0 and at most 1")
     return tuple(_shifted(links, first) if first else links)
+
+
+def _fields(text: str) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
+    """The sources, targets and probabilities of a line, as they are written; a probability may be empty."""
+    if _WEIGHTED.fullmatch(text):
+        numbers = text.replace("-", " ").replace(":", " ").split()
+        return numbers[::3], numbers[1::3], numbers[2::3]
+    fields = _LINK.findall(text)
+    if len(fields) < len(text.split()):
+        odd = next(field for field in text.split() if not _LINK.fullmatch(field))
+        raise ValueError(f"{odd!r:.40} is no link, expected e.g. 0-0 or 0-0:0.83")
+    return tuple(zip(*fields, strict=True)) if fields else ((), (), ())  # type: ignore[return-value]
 
 
 def _shifted(links: Sequence[Link], first: int) -> list[Link]:
