@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from nersery import io
 from nersery.data import Sentence
-from nersery.recipe import shipped
+from nersery.places import shipped
 from nersery.tagger.attention import word_attention
 from nersery.tagger.transformer import TransformerTagger
 

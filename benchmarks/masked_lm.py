@@ -35,7 +35,7 @@ from nersery.lm.gaps import GapEncoder
 from nersery.lm.load import ModelSource, autocast
 from nersery.lm.masked import MaskedLM, fine_tuning_plan
 from nersery.loop import collect, run
-from nersery.recipe import shipped
+from nersery.places import shipped
 
 EPOCHS, BATCH_SIZE, RATE = 3, 30, 3e-4
 PADDED = 128

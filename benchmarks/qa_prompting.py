@@ -29,7 +29,7 @@ from nersery.definitions import question
 from nersery.lm.load import ModelSource, autocast
 from nersery.lm.qa import LENGTH_MULTIPLE, ROWS, QuestionAnswerer
 from nersery.loop import collect, run
-from nersery.recipe import shipped
+from nersery.places import shipped
 
 TYPES = ("PER", "LOC", "GRP", "CORP", "PROD", "CW")
 REPEATS = 3

@@ -20,7 +20,7 @@ import torch
 from nersery import io
 from nersery.data import Sentence
 from nersery.lm.load import ModelSource, autocast
-from nersery.recipe import shipped
+from nersery.places import shipped
 from nersery.tagger.transformer import TransformerTagger
 
 STEPS = 40

@@ -24,6 +24,7 @@ LAYERS = [
     {"engine"},
     {"publish"},
     {"overrides"},
+    {"places"},
     {"splits"},
     {"arms"},
     {"recipe"},

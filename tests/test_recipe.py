@@ -12,7 +12,8 @@ from nersery import registry
 from nersery.arms import GOLD, Arm, MethodSettings
 from nersery.errors import SettingsError
 from nersery.overrides import SPLITS, settings_of, toml_value
-from nersery.recipe import load, presets, shipped, shipped_recipes
+from nersery.places import shipped
+from nersery.recipe import load, presets, shipped_recipes
 
 GOOD = """
 name = "mine"

@@ -7,14 +7,14 @@ import os
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from nersery import registry
 from nersery.arms import Arm, MethodSettings, method_settings, name_fault, parse_arms
 from nersery.errors import SettingsError, did_you_mean
-from nersery.overrides import EXAMPLE_PREFIX, apply
+from nersery.overrides import apply
+from nersery.places import located, shipped, with_places
 from nersery.sampling import PROTOCOLS
 from nersery.splits import DataSettings
 from nersery.tagger.finishing import finish_problems
@@ -78,14 +78,7 @@ class Recipe:
 
     def path(self, name: str) -> Path:
         """Where a data file of the recipe lies; relative names start from the recipe's own folder."""
-        if name.startswith(EXAMPLE_PREFIX):
-            return shipped("examples") / name.removeprefix(EXAMPLE_PREFIX)
-        return find(self.source).parent / os.path.expanduser(name)
-
-
-def shipped(kind: str) -> Path:
-    """The folder of the recipes or example files that come with nersery."""
-    return Path(str(resources.files("nersery") / kind))
+        return located(name, find(self.source).parent)
 
 
 def shipped_recipes() -> dict[str, Path]:
@@ -119,7 +112,7 @@ def load(name: str, overrides: Iterable[str] = ()) -> Recipe:
         name: A path, or the name of a shipped recipe.
         overrides: ``key=value`` with dots in the key, e.g. ``tagger.steps=100``; an ``augment`` entry is named by its
             name: ``augment.melm.copies=5``. Values are TOML, or else plain strings. Data files start from the
-            working directory, those in the recipe from its folder.
+            working directory, those in the recipe from its folder; so do other files that settings name.
 
     Raises:
         SettingsError: With all problems at once.
@@ -129,6 +122,7 @@ def load(name: str, overrides: Iterable[str] = ()) -> Recipe:
         table = tomllib.loads(path.read_text("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SettingsError(f"{path} is not a TOML file in UTF-8: {error}") from error
+    table = with_places(table, path.parent)
     overrides = tuple(overrides)
     problems = [problem for override in overrides if (problem := apply(table, override))]
     recipe = parse(table, problems)

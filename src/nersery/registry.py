@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from nersery.errors import MissingResourceError, SettingsError, did_you_mean
 
@@ -38,6 +38,11 @@ KINDS: Mapping[str, str] = {
     "tagger": "Tagger",
 }
 """Each kind of plug-in: its folder, and the base class in that folder's ``base.py``."""
+
+FileName = Annotated[str, "file"]
+"""The type of a setting that names a file: in a recipe a relative name starts from the recipe's folder."""
+ModelName = Annotated[str, "model"]
+"""The type of a setting that names a model: a folder, in a recipe one that is there from its folder on, or a name."""
 
 
 def names(kind: str) -> tuple[str, ...]:
@@ -202,6 +207,16 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
 def defaults(kind: str, name: str) -> dict[str, Any]:
     """A method's settings where the user says nothing."""
     return {setting.name: _default(setting) for setting in dataclasses.fields(get(kind, name)) if setting.init}
+
+
+def settings_with(type_: Any, kind: str, name: str) -> frozenset[str]:
+    """The settings of a method that are a `FileName`, or a `ModelName`, or a table of them.
+
+    >>> sorted(settings_with(FileName, "augment", "aclm"))
+    ['adapt', 'stop_words']
+    """
+    hints = get_type_hints(get(kind, name), include_extras=True)
+    return frozenset(key for key, hint in hints.items() if hint == type_ or type_ in get_args(hint))
 
 
 def describe(kind: str, name: str) -> dict[str, Any]:

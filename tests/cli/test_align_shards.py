@@ -138,3 +138,32 @@ def test_what_cannot_be_is_refused(options: str, message: str, folder: Path) -> 
     result = call(*ALIGN, *options.split())
     assert (result.code, message in result.err) == (2, True), result.err
     assert files(folder) == before
+
+
+def test_what_was_learnt_is_kept_and_given_again(folder: Path) -> None:
+    """Whole or over shards it is the same, and with it other text needs no learning."""
+    whole = call(*ALIGN, "whole", "--keep", "known")
+    cut = call(*ALIGN, "cut", *SHARDS, "--keep", "known-too")
+    assert (whole.code, cut.code) == (0, 0), (whole.err, cut.err)
+    assert files(folder / "known") == files(folder / "known-too") != {}
+    again = call(*ALIGN, "again", "--set", "priors=known", "--set", "learn=false")
+    assert again.code == 0, again.err
+    assert (folder / "again").read_bytes() == (folder / "whole").read_bytes()
+    assert not [path for path in folder.iterdir() if ".training" in path.name or ".part" in path.name]
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("--keep", "there"), "there exists already"),
+        (("--keep", "new", "--method", "external"), "external has no setting priors"),
+        (("--keep", "new", "--set", "learn=false", "--set", "priors=there"), "nothing is learnt"),
+    ],
+)
+def test_what_cannot_be_kept_is_said_before_any_work(options: tuple[str, ...], told: str, folder: Path) -> None:
+    (folder / "there").mkdir()
+    refused = call(*ALIGN, "links", *options)
+    assert refused.code == 2
+    assert told in refused.err
+    assert not (folder / "links").exists()
+    assert files(folder / "there") == {}

@@ -29,6 +29,7 @@ from nersery.lm import bundled
 from nersery.lm.load import ModelSource, Precision, pick_device, refuse_nan, warn
 from nersery.lm.states import LayerEncoder, States
 from nersery.loop import Reject
+from nersery.registry import ModelName
 from nersery.training import NO_TRAINING, Training
 
 TOO_LONG = "a word is longer than the model can read"
@@ -82,7 +83,7 @@ class Embeddings(Aligner):
         - A word that the tokenizer turns into nothing is shown to the model as unknown, and has no link.
     """
 
-    model: str = "bert-base-multilingual-cased"
+    model: ModelName = "bert-base-multilingual-cased"
     layer: int | None = None
     extraction: Extraction = "softmax"
     threshold: float = 1e-3

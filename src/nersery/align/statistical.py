@@ -22,6 +22,7 @@ from nersery.align.symmetrize import Heuristic, Point, symmetrize
 from nersery.errors import SettingsError
 from nersery.loop import Reject
 from nersery.progress import Progress
+from nersery.registry import FileName
 from nersery.training import NO_TRAINING, Training
 
 TOO_LONG = "a side has more words than max_words"
@@ -64,7 +65,8 @@ class Statistical(Aligner):
         learn_from: At most so many pairs are learnt from, spread evenly over all; 0 takes all. They alone are held in
             memory while it learns, with what is counted of them: of 100,000 about a gigabyte, however many there are.
         max_words: Pairs with a longer side are rejected, and not learnt from.
-        priors: Folder of what was learnt before, by `save`; it counts as seen. Without `fit` it is all there is.
+        priors: Folder of what was learnt before, by `save` or ``nersery align --keep``; it counts as seen. Without
+            `fit` it is all there is.
 
     Reference:
         Stephan Vogel, Hermann Ney and Christoph Tillmann (1996). HMM-Based Word Alignment in Statistical Translation.
@@ -89,7 +91,7 @@ class Statistical(Aligner):
     learn: bool = True
     learn_from: int = 100_000
     max_words: int = 1000
-    priors: str = ""
+    priors: FileName = ""
     _source: Vocabulary = field(init=False, repr=False, compare=False)
     _target: Vocabulary = field(init=False, repr=False, compare=False)
     _lexicon: Lexicon | None = field(default=None, init=False, repr=False, compare=False)

@@ -16,7 +16,7 @@ from nersery.io.splitting import Splitting
 from nersery.links import Pair
 from nersery.loop import Reject
 from nersery.project import Projection, Translation
-from nersery.registry import create, validated
+from nersery.registry import FileName, ModelName, create, validated
 from nersery.tagger.gold import gold_tagger
 from nersery.training import NO_TRAINING, Training
 
@@ -54,14 +54,14 @@ class ProjectedLabels(Annotator):
         Those of `nersery.project.Projection` and of the aligner.
     """
 
-    source: str
+    source: FileName
     source_language: str = ""
     split: Splitting = "spaces"
     labels: Literal["given", "predicted"] = "given"
-    tagger: str | None = None
+    tagger: ModelName | None = None
     aligner: dict[str, Any] = field(default_factory=lambda: {"method": "statistical"})
-    more_source: str = ""
-    more_target: str = ""
+    more_source: FileName = ""
+    more_target: FileName = ""
     projection: dict[str, Any] = field(default_factory=dict)
     _projection: Projection = field(default_factory=Projection, init=False, repr=False, compare=False)
     _gold: Sequence[Sentence] = field(default=(), init=False, repr=False, compare=False)

@@ -12,6 +12,7 @@ from nersery.data import Entity, Sentence
 from nersery.definitions import check_texts, check_types, is_known, question
 from nersery.errors import NerseryError, SettingsError, did_you_mean, printable
 from nersery.lm.cloze import is_replaceable
+from nersery.registry import ModelName
 from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ class QaPrompting(Annotator):
           whole word.
     """
 
-    model: str = "bundled"
+    model: ModelName = "bundled"
     types: list[str] | None = None
     definitions: dict[str, str] = field(default_factory=dict)
     answers: int = 3

@@ -10,6 +10,7 @@ from nersery.annotate.base import Annotator
 from nersery.data import Sentence
 from nersery.definitions import check_types
 from nersery.errors import NerseryError, SettingsError, did_you_mean
+from nersery.registry import ModelName
 from nersery.tagger.base import Tagger, load_tagger
 from nersery.tagger.gold import gold_tagger
 from nersery.training import NO_TRAINING, Training
@@ -32,7 +33,7 @@ class TaggerLabels(Annotator):
         sections 3.1 (the types to keep) and 5.3.2 (hard labels, after Wu et al. 2020, UniTrans, IJCAI).
     """
 
-    tagger: str | None = None
+    tagger: ModelName | None = None
     types: dict[str, str] = field(default_factory=dict)
     _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
 

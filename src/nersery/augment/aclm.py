@@ -21,6 +21,7 @@ from nersery.definitions import check_texts
 from nersery.errors import DataError, SettingsError
 from nersery.lm.texts import Sampling
 from nersery.loop import Reject
+from nersery.registry import FileName, ModelName
 from nersery.rng import item_rng
 from nersery.tagger.base import load_tagger
 from nersery.tagger.gold import gold_tagger
@@ -87,15 +88,15 @@ class ACLM(Augmenter):
           one list of stop words for ten languages; here each language has its own.
     """
 
-    model: str = "bundled"
+    model: ModelName = "bundled"
     keywords: Literal["attention", "random", "none"] = "attention"
     keyword_rate: float = 0.3
     layers: int = 4
-    tagger: str | None = None
-    stop_words: str = ""
+    tagger: ModelName | None = None
+    stop_words: FileName = ""
     mixner: bool = False
     neighbours: int = 2
-    sentence_encoder: str = "bundled"
+    sentence_encoder: ModelName = "bundled"
     top_k: int = 10
     candidates: int = 5
     passes: int = 10
@@ -107,7 +108,7 @@ class ACLM(Augmenter):
     learning_rate: float | None = None
     descriptions: dict[str, str] = field(default_factory=dict)
     language: str = ""
-    adapt: str = ""
+    adapt: FileName = ""
     adapt_epochs: int = 3
     device: str = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"

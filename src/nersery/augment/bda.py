@@ -13,6 +13,7 @@ from nersery.augment.word_replacement import check_words, replace_words, suggest
 from nersery.data import Sentence
 from nersery.lm.cloze import Drawing
 from nersery.loop import Reject
+from nersery.registry import FileName, ModelName
 from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:
@@ -51,11 +52,11 @@ class BDA(Augmenter):
           of signs alone stay.
     """
 
-    model: str = "bundled"
+    model: ModelName = "bundled"
     words: int = 1
     top_k: int = 50
     by_piece: bool = False
-    adapt: str = ""
+    adapt: FileName = ""
     adapt_epochs: int = 3
     device: str = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"

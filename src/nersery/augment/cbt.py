@@ -21,6 +21,7 @@ from nersery.data import Sentence
 from nersery.errors import DataError
 from nersery.lm.cloze import Cloze, Drawing
 from nersery.loop import Reject
+from nersery.registry import FileName, ModelName
 from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class CBT(Augmenter):
         - Training and drawing are those of `label_conditioned`, with its departures.
     """
 
-    model: str = "bundled"
+    model: ModelName = "bundled"
     words: int = 1
     top_k: int = 50
     by_piece: bool = False
@@ -72,7 +73,7 @@ class CBT(Augmenter):
     patience: int | None = None
     batch_size: int = 32
     learning_rate: float | None = None
-    adapt: str = ""
+    adapt: FileName = ""
     adapt_epochs: int = 3
     device: str = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"

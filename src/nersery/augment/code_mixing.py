@@ -14,6 +14,7 @@ from nersery.augment.wordlists import check_file
 from nersery.data import Edit, Sentence
 from nersery.errors import DataError, NerseryError, Problem, SettingsError
 from nersery.loop import Reject
+from nersery.registry import FileName, ModelName
 from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:
@@ -86,8 +87,8 @@ class CodeMixing(Augmenter):
 
     rate: float = 1.0
     similarity: Literal["ess", "random"] = "ess"
-    vectors: dict[str, str] = field(default_factory=dict)
-    model: str = ""
+    vectors: dict[str, FileName] = field(default_factory=dict)
+    model: ModelName = ""
     revision: str | None = None
     trust_remote_code: bool = False
     device: str = "auto"

@@ -14,6 +14,7 @@ from nersery.augment.wordlists import check_file
 from nersery.data import Edit, Sentence
 from nersery.errors import MissingResourceError, SettingsError
 from nersery.loop import Reject
+from nersery.registry import FileName
 from nersery.training import NO_TRAINING, Training
 
 Operation = Literal["synonyms", "insertion", "shuffle", "swap", "deletion"]
@@ -63,9 +64,9 @@ class Eda(Augmenter):
 
     operations: list[Operation] = field(default_factory=lambda: ["synonyms", "insertion", "shuffle"])
     rate: float = 0.1
-    wordnet: str = WORDNET
-    table: str = ""
-    stop_words: str = ""
+    wordnet: FileName = WORDNET
+    table: FileName = ""
+    stop_words: FileName = ""
     _thesaurus: Thesaurus | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -23,6 +23,7 @@ from nersery.definitions import check_texts
 from nersery.errors import DataError
 from nersery.lm.cloze import Drawing, is_replaceable
 from nersery.loop import Reject
+from nersery.registry import FileName, ModelName
 from nersery.tagger.base import load_tagger
 from nersery.tagger.gold import gold_tagger
 from nersery.training import NO_TRAINING, Training
@@ -83,8 +84,8 @@ class FlipDA(Augmenter):
         - A flipped entity whose words came back as they were is none; the paper leaves that to the classifier.
     """
 
-    model: str = "bundled"
-    tagger: str | None = None
+    model: ModelName = "bundled"
+    tagger: ModelName | None = None
     flip_rate: float = 0.5
     mask_rate: float = 0.3
     candidates: int = 10
@@ -95,7 +96,7 @@ class FlipDA(Augmenter):
     batch_size: int = 30
     learning_rate: float | None = None
     descriptions: dict[str, str] = field(default_factory=dict)
-    adapt: str = ""
+    adapt: FileName = ""
     adapt_epochs: int = 3
     device: str = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"

@@ -23,6 +23,7 @@ from nersery.definitions import OUTSIDE, check_texts, definition, is_known
 from nersery.errors import DataError
 from nersery.lm.cloze import Cloze, Drawing
 from nersery.loop import Reject
+from nersery.registry import FileName, ModelName
 from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ class LabelConditioned(Augmenter):
         - All segment ids are 0, those of the definition too.
     """
 
-    model: str = "bundled"
+    model: ModelName = "bundled"
     words: int = 1
     top_k: int = 50
     by_piece: bool = False
@@ -81,7 +82,7 @@ class LabelConditioned(Augmenter):
     patience: int | None = None
     batch_size: int = 32
     learning_rate: float | None = None
-    adapt: str = ""
+    adapt: FileName = ""
     adapt_epochs: int = 3
     device: str = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"

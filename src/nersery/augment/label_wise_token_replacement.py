@@ -14,6 +14,7 @@ from nersery.augment.wordlists import check_file, read_words
 from nersery.data import Edit, Sentence
 from nersery.errors import DataError
 from nersery.loop import Reject
+from nersery.registry import FileName
 from nersery.tags import encode
 from nersery.training import NO_TRAINING, Training
 
@@ -42,7 +43,7 @@ class LabelWiseTokenReplacement(Augmenter):
     """
 
     rate: float = 0.3
-    stop_words: str = ""
+    stop_words: FileName = ""
     _words: dict[str, _Distribution] = field(default_factory=dict, init=False, repr=False)
     _stop_words: frozenset[str] = field(default=frozenset(), init=False, repr=False)
 

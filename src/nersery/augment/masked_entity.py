@@ -12,6 +12,7 @@ from nersery.augment.masking import check_model, guesses_at, open_model, replace
 from nersery.data import Sentence
 from nersery.lm.cloze import Cloze, Drawing
 from nersery.loop import Reject
+from nersery.registry import FileName, ModelName
 from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:
@@ -47,12 +48,12 @@ class MaskedEntity(Augmenter):
         - Where no word of a sentence would be replaced, one is; words of signs alone stay.
     """
 
-    model: str = "bundled"
+    model: ModelName = "bundled"
     mean_rate: float = 0.5
     top_k: int = 5
     by_piece: bool = False
     in_turn: bool = False
-    adapt: str = ""
+    adapt: FileName = ""
     adapt_epochs: int = 3
     device: str = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"

@@ -12,6 +12,7 @@ from nersery.data import Entity, Sentence
 from nersery.errors import MissingResourceError, SettingsError
 from nersery.lm.cloze import Cloze, Drawing, is_replaceable
 from nersery.loop import Reject
+from nersery.registry import FileName, ModelName
 from nersery.rng import item_seed
 from nersery.training import Training
 
@@ -33,7 +34,7 @@ class Pretrained(Protocol):
     """Settings that name a pretrained model."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
-    model: str
+    model: ModelName
     revision: str | None
     trust_remote_code: bool
     device: str
@@ -43,7 +44,7 @@ class Pretrained(Protocol):
 class Adapted(Pretrained, Protocol):
     """Settings of a pretrained model that learns from raw text first."""
 
-    adapt: str
+    adapt: FileName
     adapt_epochs: int
 
 

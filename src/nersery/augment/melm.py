@@ -23,6 +23,7 @@ from nersery.definitions import check_texts
 from nersery.errors import DataError
 from nersery.lm.cloze import Cloze, Drawing
 from nersery.loop import Reject
+from nersery.registry import FileName, ModelName
 from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class MELM(Augmenter):
           sentences that have it, so mentions that `code_mixing` put in are known by their own language.
     """
 
-    model: str = "bundled"
+    model: ModelName = "bundled"
     linearize: bool = True
     mask_rate: float = 0.7
     mean_rate: float = 0.5
@@ -85,7 +86,7 @@ class MELM(Augmenter):
     batch_size: int = 30
     learning_rate: float | None = None
     descriptions: dict[str, str] = field(default_factory=dict)
-    adapt: str = ""
+    adapt: FileName = ""
     adapt_epochs: int = 3
     device: str = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"

@@ -17,6 +17,7 @@ from nersery.errors import DataError
 from nersery.lm.cloze import GAP
 from nersery.lm.texts import Generated, Pair, Sampling
 from nersery.loop import Reject
+from nersery.registry import ModelName
 from nersery.training import NO_TRAINING, Training
 
 TOO_LONG = "beginning longer than the model"
@@ -62,7 +63,7 @@ class MulDA(Augmenter):
           which are ACLM's.
     """
 
-    model: str = "facebook/mbart-large-50"
+    model: ModelName = "facebook/mbart-large-50"
     shown_rate: float = 0.5
     top_k: int = 10
     candidates: int = 1

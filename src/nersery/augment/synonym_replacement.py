@@ -11,6 +11,7 @@ from nersery.augment.thesaurus import Thesaurus, check_wordnet, tell_of_foreign
 from nersery.augment.wordlists import check_file
 from nersery.data import Sentence
 from nersery.loop import Reject
+from nersery.registry import FileName
 from nersery.training import NO_TRAINING, Training
 
 
@@ -45,9 +46,9 @@ class SynonymReplacement(Augmenter):
     """
 
     rate: float = 0.3
-    wordnet: str = "/usr/share/wordnet"
-    table: str = ""
-    stop_words: str = ""
+    wordnet: FileName = "/usr/share/wordnet"
+    table: FileName = ""
+    stop_words: FileName = ""
     _thesaurus: Thesaurus | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:

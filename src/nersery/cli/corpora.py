@@ -300,13 +300,13 @@ def list_(
 
 
 def _listings() -> dict[str, Any]:
-    from nersery import definitions, recipe, sampling, tags
+    from nersery import definitions, places, recipe, sampling, tags
 
     def methods(kind: str) -> dict[str, str]:
         return {name: registry.summary(kind, name) for name in registry.names(kind)}
 
     def examples() -> dict[str, str]:
-        folder = recipe.shipped("examples")
+        folder = places.shipped("examples")
         return {
             f"{EXAMPLE_PREFIX}{p.name}": f"{p.stat().st_size:,} bytes"
             for p in sorted(folder.iterdir())

@@ -20,8 +20,9 @@ from nersery.disk import content_hash
 from nersery.errors import NerseryError, SettingsError, did_you_mean
 from nersery.loop import FileJob, Tally, rejects_of
 from nersery.overrides import EXAMPLE_PREFIX
+from nersery.places import shipped
 from nersery.progress import NO_NOTES
-from nersery.recipe import LARGEST_SEED, MOST_SAMPLES, shipped
+from nersery.recipe import LARGEST_SEED, MOST_SAMPLES
 
 T = TypeVar("T")
 

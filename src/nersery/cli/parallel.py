@@ -74,6 +74,10 @@ def align(
     probabilities: Annotated[bool, typer.Option("--probabilities/--plain", help="0-0:0.83, or 0-0 alone.")] = True,
     seed: Seed = 0,
     batch_size: Annotated[int, typer.Option(min=1, help="Pairs at once; changes speed, never results.")] = BATCH_SIZE,
+    keep: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(help="Keep what is learnt in this folder, to be named by --set priors=FOLDER for other text."),
+    ] = None,
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
@@ -87,6 +91,8 @@ def align(
     refuse_same_file(output, source, target)
     chosen = settings_of(settings or [])
     registry.create("align", method, chosen)  # wrong settings show before any file is read
+    if keep is not None:
+        _check_kept(keep, method, chosen, force=force)
     target_reading = replace(reading, format=target_format, language=target_language)
     bitext = _open([(source, reading, reading.split)], (target, target_reading, target_split), pair_by, quiet=quiet)
     text = _identity(bitext, target_split)
@@ -96,7 +102,7 @@ def align(
     }  # fmt: skip
     pairs = WholePairs(bitext, sha256(dumps(text, sort_keys=True).encode()).hexdigest())
     stage = Align(method, chosen, pairs, seed, first, probabilities)
-    job = StageJob(stage, pairs, output, method, made_by, sharding, batch_size, force, quiet)
+    job = StageJob(stage, pairs, output, method, made_by, sharding, batch_size, force, quiet, keep)
     tally = job.run()
     report_repairs(*bitext.sides, quiet=quiet)
     print_tally(output, tally, as_json=json)
@@ -173,6 +179,20 @@ def project(
     tally = job.run()
     report_repairs(*bitext.sides, quiet=quiet)
     print_tally(output, tally, as_json=json)
+
+
+def _check_kept(folder: Path, method: str, settings: Mapping[str, Any], *, force: bool) -> None:
+    """Refuse a folder for what is learnt where that cannot be used again, or that is there already.
+
+    Raises:
+        SettingsError: Saying which.
+    """
+    if "priors" not in registry.defaults("align", method):
+        raise SettingsError(f"--keep {folder}: {method} has no setting priors, to which it could be given again")
+    if settings.get("learn") is False:
+        raise SettingsError(f"--keep {folder}: with learn = false nothing is learnt; leave it out")
+    if folder.exists() and not force:
+        raise SettingsError(f"{folder} exists already. Choose another name, or allow to overwrite it (--force)")
 
 
 def _open(

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 import typer
 
 from nersery import __version__, io
+from nersery.align.kept import PLACE
 from nersery.cli.options import check_training, file_job, resumed, with_options
+from nersery.disk import replaced_folder
 from nersery.errors import SettingsError, did_you_mean
 from nersery.loop import BATCH_SIZE, FileJob, Tally
 
@@ -106,6 +108,7 @@ class StageJob:
         made_by: All that the result depends on, as JSON values.
         batch_size: Sentences at once.
         force: Overwrite the target, or a job that was left unfinished.
+        keep: Folder for what was learnt, if that is kept as `nersery.align.kept` does.
     """
 
     stage: Stage[Any, Any]
@@ -117,6 +120,7 @@ class StageJob:
     batch_size: int = BATCH_SIZE
     force: bool = False
     quiet: bool = False
+    keep: Path | None = None
 
     @property
     def training(self) -> Path:
@@ -130,6 +134,9 @@ class StageJob:
             NerseryError: Of the kind that fits what is wrong.
         """
         tally = self._into_file() if self.sharding.shards is None else self._into_shards(self.sharding.shards)
+        if self.keep is not None:
+            with replaced_folder(self.keep) as folder:
+                shutil.copytree(self.training / PLACE, folder, dirs_exist_ok=True)
         shutil.rmtree(self.training, ignore_errors=True)
         return tally
 

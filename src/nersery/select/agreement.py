@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from nersery.data import Sentence
 from nersery.errors import SettingsError
+from nersery.registry import ModelName
 from nersery.select.base import Selector
 from nersery.tagger.base import Tagger, strict_f1
 from nersery.tagger.gold import gold_tagger
@@ -31,7 +32,7 @@ class Agreement(Selector):
     """
 
     threshold: float = 1.0
-    tagger: str | None = None
+    tagger: ModelName | None = None
     _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from nersery.data import Sentence
 from nersery.errors import NerseryError, SettingsError
+from nersery.registry import ModelName
 from nersery.select.base import Selector
 from nersery.tagger.base import Tagger
 from nersery.tagger.gold import gold_tagger
@@ -34,7 +35,7 @@ class Certainty(Selector):
 
     threshold: float = 0.9
     passes: int = 10
-    tagger: str | None = None
+    tagger: ModelName | None = None
     _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
     _seed: int = field(default=0, init=False, repr=False, compare=False)
 

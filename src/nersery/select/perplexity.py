@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from nersery.data import Sentence
 from nersery.errors import NerseryError, SettingsError
+from nersery.registry import ModelName
 from nersery.select.base import Selector
 from nersery.training import NO_TRAINING, Training
 
@@ -39,7 +40,7 @@ class Perplexity(Selector):
     """
 
     threshold: float = -500.0
-    model: str = "bundled"
+    model: ModelName = "bundled"
     device: str = "auto"
     precision: Literal["auto", "bf16", "fp32"] = "auto"
     revision: str | None = None

@@ -24,6 +24,7 @@ from nersery.lm.pieces import Window, collate
 from nersery.lm.training import Optimizer, Schedule, seeded, train
 from nersery.lm.vectors import read_first, read_head
 from nersery.progress import Progress
+from nersery.registry import FileName
 from nersery.tagger.base import DESCRIPTION, Tagger, describe, require_labels, strict_f1, training_record
 from nersery.tagger.fitting import check_settings, course, from_settings, plan_of, settings_of
 from nersery.tagger.labelling import LENGTH_MULTIPLE, Example, emissions, examples, labelled, loss, shares
@@ -88,7 +89,7 @@ class BiLSTMCRF(Tagger):
           spelled by both its ends.
     """
 
-    vectors: str | None = None
+    vectors: FileName | None = None
     most_vectors: int = 100_000
     scheme: OutputScheme = "IOB2"
     steps: int | None = None

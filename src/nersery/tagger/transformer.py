@@ -33,6 +33,7 @@ from nersery.lm.pieces import PieceEncoder, Window, collate
 from nersery.lm.training import Optimizer, Schedule, TrainingPlan, seeded, train
 from nersery.lm.trimmed import trimmed
 from nersery.progress import Progress
+from nersery.registry import ModelName
 from nersery.tagger.base import DESCRIPTION, Tagger, describe, require_labels, strict_f1, training_record
 from nersery.tagger.crf import ConditionalRandomField
 from nersery.tagger.fitting import check_settings, course, from_settings, plan_of, settings_of
@@ -88,7 +89,7 @@ class TransformerTagger(Tagger):
         - Of the table of pieces only the rows of pieces that training data or dev have are trained and decay.
     """
 
-    model: str = "bundled"
+    model: ModelName = "bundled"
     head: Head = "crf"
     scheme: OutputScheme = "IOB2"
     steps: int | None = None

@@ -1,0 +1,92 @@
+"""Where the files lie that a recipe names: from its own folder on, whoever reads it and from where."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from nersery import registry
+from nersery.overrides import EXAMPLE_PREFIX
+from nersery.registry import FileName, ModelName
+
+KINDS_WITHIN = {"aligner": "align", "tagger": "tagger"}
+"""Settings that are the ``method`` of another kind and its settings."""
+
+
+def shipped(kind: str) -> Path:
+    """The folder of the recipes or example files that come with nersery."""
+    return Path(str(resources.files("nersery") / kind))
+
+
+def located(name: str, folder: Path) -> Path:
+    """The path of a file that is named in a folder; with ``example:`` in front it comes with nersery.
+
+    >>> located("../raw.txt", Path("recipes")).as_posix()
+    'recipes/../raw.txt'
+    """
+    if name.startswith(EXAMPLE_PREFIX):
+        return shipped("examples") / name.removeprefix(EXAMPLE_PREFIX)
+    return folder / os.path.expanduser(name)
+
+
+def with_places(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+    """A recipe's table, in which the files and models that settings of methods name start from the recipe's folder.
+
+    A model does where such a folder is there; else it is a name. The files of [data] stay as they are, for
+    `Recipe.path` finds them, and so does what is no method or no setting of it.
+    """
+    placed = dict(table)
+    if isinstance(entries := table.get("augment"), list):
+        placed["augment"] = [_arm(entry, folder) if isinstance(entry, dict) else entry for entry in entries]
+    if isinstance(table.get("tagger"), dict):
+        placed["tagger"] = _method("tagger", table["tagger"], folder, "transformer")
+    return _selecting(placed, folder)
+
+
+def _arm(entry: dict[str, Any], folder: Path) -> dict[str, Any]:
+    kind = "annotate" if entry.get("method") in registry.names("annotate") else "augment"
+    return _selecting(_method(kind, entry, folder), folder)
+
+
+def _selecting(table: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """An arm, or the whole recipe, with the files of its selectors."""
+    if not isinstance(chosen := table.get("select"), list):
+        return table
+    placed = [_method("select", entry, folder) if isinstance(entry, dict) else entry for entry in chosen]
+    return {**table, "select": placed}
+
+
+def _method(kind: str, entry: dict[str, Any], folder: Path, default: str = "") -> dict[str, Any]:
+    """The settings of a method with the paths of its files, and of the methods within it."""
+    name = entry.get("method", default)
+    known = name in registry.names(kind)
+    files, models = (registry.settings_with(of, kind, name) if known else () for of in (FileName, ModelName))
+    placed = dict(entry)
+    for key, value in entry.items():
+        if key in files:
+            placed[key] = _path(value, folder)
+        elif key in models:
+            placed[key] = _model(value, folder)
+        elif key in KINDS_WITHIN and isinstance(value, dict):
+            placed[key] = _method(KINDS_WITHIN[key], value, folder)
+    return placed
+
+
+def _path(value: Any, folder: Path) -> Any:
+    """The path of a file, or of each in a table; nothing is no file."""
+    if isinstance(value, dict):
+        return {key: _path(name, folder) for key, name in value.items()}
+    return str(located(value, folder)) if isinstance(value, str) and value else value
+
+
+def _model(value: Any, folder: Path) -> Any:
+    """The path of a model's folder, if there is one and it is no name of ours."""
+    from nersery.lm.bundled import is_bundled  # late, for it brings PyTorch along
+
+    if not isinstance(value, str) or not value or is_bundled(value):
+        return value
+    path = located(value, folder)
+    return str(path) if path.is_dir() else value
