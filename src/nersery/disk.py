@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import os
 import re
@@ -13,6 +14,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from nersery.errors import SettingsError
+
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system calls a full disk, a used-up quota, and a file too large for the disk."""
 
 
 def content_hash(path: str | Path) -> str:
@@ -52,10 +56,22 @@ def _is_on_disk(value: str) -> bool:
         return False
 
 
+@contextlib.contextmanager
+def naming_the_full_disk(path: Path) -> Iterator[None]:
+    """Say which file there is no space for, as the system does only where a file is opened."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in NO_SPACE and error.filename is None:
+            error.filename = str(path)
+        raise
+
+
 def write_atomic(path: Path, text: str) -> None:
     """Write a file so that a reader or a later run sees the old one or the new one, never a part."""
     temporary = path.with_name(path.name + ".tmp")
-    temporary.write_bytes(text.encode())
+    with naming_the_full_disk(path):
+        temporary.write_bytes(text.encode())
     os.replace(temporary, path)
 
 
@@ -69,7 +85,8 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
         if own.fullmatch(left.name) and left != unfinished:
             shutil.rmtree(left, ignore_errors=True)
     try:
-        yield unfinished
+        with naming_the_full_disk(folder):
+            yield unfinished
         if folder.exists():
             folder.rename(old)
         unfinished.rename(folder)

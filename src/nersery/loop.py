@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from nersery.data import Corpus, Sentence
-from nersery.disk import differences, locked, write_atomic
+from nersery.disk import differences, locked, naming_the_full_disk, write_atomic
 from nersery.errors import NerseryError, SettingsError
 from nersery.progress import Progress
 
@@ -286,6 +286,7 @@ class FileJob:
         if progress is not None and journal.tally.read:
             progress.advance(journal.tally.read, resumed=True)
         with (
+            naming_the_full_disk(self.target),
             _cut_to(self.part / "output", journal.bytes[0]) as output,
             _cut_to(self.part / "rejects", journal.bytes[1]) as rejects,
         ):

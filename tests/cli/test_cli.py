@@ -885,7 +885,9 @@ class TestFullDisk:
         assert server.run(*expected_args, cwd=folder)[0] == 0
         code, out, err = server.run(*args, cwd=folder, largest_file=200)
         assert (code, out) == (5, "")
-        assert err == "error: no space left to write. Free some and repeat the command: it goes on where it stopped\n"
+        told, _, advice = err.partition(". ")
+        assert told.startswith(f"error: no space left to write {args[2]}")
+        assert advice == "Free some and repeat the command: it goes on where it stopped\n"
         assert not Path(args[2]).exists()
         assert server.run(*args, cwd=folder)[0] == 0
         made = {name: content for name, content in files(folder).items() if name.startswith("x")}

@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from nersery import __version__
+from nersery.disk import NO_SPACE
 from nersery.errors import NerseryError, printable
 
 DISK_EXIT_CODE = 5
@@ -61,7 +62,7 @@ def _drop_results() -> None:
 
 def _os_message(error: OSError) -> str:
     name = f" {error.filename}" if error.filename else ""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+    if error.errno in NO_SPACE:
         return f"no space left to write{name}. Free some and repeat the command: it goes on where it stopped"
     reason = f"cannot read or write{name}: {error.strerror or error}"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):

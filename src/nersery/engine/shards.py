@@ -13,7 +13,7 @@ from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nersery.disk import content_hash, differences, locked, write_atomic
+from nersery.disk import content_hash, differences, locked, naming_the_full_disk, write_atomic
 from nersery.engine.base import Answer
 from nersery.errors import NerseryError, SettingsError
 from nersery.io.folder import MANIFEST, TOTAL
@@ -158,7 +158,7 @@ class ShardJob:
             raise NerseryError(f"there are more than {MOST_SHARDS:,} shards. Start anew with larger ones (--shards)")
         output, rejects = (self.part / f"{kind}-{number:05}.lines.tmp" for kind in ("part", "rejects"))
         rows, tally = 0, Tally()
-        with output.open("wb") as lines, rejects.open("wb") as refused:
+        with naming_the_full_disk(self.target), output.open("wb") as lines, rejects.open("wb") as refused:
             for answer in answers:
                 lines.write(answer.output)
                 refused.write(answer.rejects)

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery.data import Corpus, Sentence
+from nersery.disk import naming_the_full_disk
 from nersery.errors import DataError, Problem, SettingsError, did_you_mean
 from nersery.io.base import AUTO, EXTENSIONS, FORMATS, ReadOptions, Source, Writer
 from nersery.io.columns import BLANKS, detect_layout
@@ -177,7 +178,7 @@ def write(
     stream = temporary.open("x", encoding="utf-8", newline="\n")
     count = 0
     try:
-        with stream:
+        with naming_the_full_disk(path), stream:
             stream.write(encoder.header)
             for sentence in sentences:
                 stream.write(encoder.encode(sentence))
