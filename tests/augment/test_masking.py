@@ -335,6 +335,12 @@ def test_a_model_with_another_head_is_refused_before_any_work(tiny_models: dict[
             registry.create("augment", name, {"model": str(tiny_models["wordpiece"])}).check()
 
 
+def test_an_encoder_decoder_is_refused_before_any_work(tiny_seq2seq: str) -> None:
+    for name in ("melm", "masked_entity", "label_conditioned", "cbt", "bda", "flipda"):
+        with pytest.raises(MissingResourceError, match="is an encoder-decoder, .* Expected a masked language model"):
+            registry.create("augment", name, {"model": tiny_seq2seq}).check()
+
+
 def test_damaged_weights_of_the_bundled_model_are_told(tmp_path: Path) -> None:
     from nersery.lm import bundled
 

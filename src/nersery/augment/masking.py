@@ -62,16 +62,31 @@ def check_model(settings: Adapted) -> None:
     from nersery.lm.masked import tokenizer_with_mask
 
     source = source_of(settings)
-    if settings.model != "bundled" and _has_other_head(source.config().architectures or ()):
-        raise MissingResourceError(
-            f'the model "{settings.model}" is {" or ".join(source.config().architectures)}, which has no masked '
-            "language model's head. Expected a masked language model, e.g. bert-base-cased or xlm-roberta-base"
-        )
+    if settings.model != "bundled":
+        _check_kind(settings.model, source.config())
     tokenizer_with_mask(source)
     pick_device(settings.device)
     check_text(settings.adapt)
     if settings.adapt and settings.adapt_epochs < 1:
         raise SettingsError(f"adapt_epochs is {settings.adapt_epochs}, expected 1 or more")
+
+
+def _check_kind(name: str, config: Any) -> None:
+    """Refuse what is known to be no masked language model.
+
+    Raises:
+        MissingResourceError: Saying what it is.
+    """
+    expected = "Expected a masked language model, e.g. bert-base-cased or xlm-roberta-base"
+    if config.is_encoder_decoder:
+        raise MissingResourceError(
+            f'the model "{name}" is an encoder-decoder, which writes whole sentences and no single words. {expected}'
+        )
+    if _has_other_head(config.architectures or ()):
+        raise MissingResourceError(
+            f'the model "{name}" is {" or ".join(config.architectures)}, which has no masked language model\'s head. '
+            f"{expected}"
+        )
 
 
 def _has_other_head(architectures: Sequence[str]) -> bool:
