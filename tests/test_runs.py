@@ -309,8 +309,19 @@ class TestAgain:
         execute()
         execute()
         Path("words.tsv").write_text("lives\tsits\n")
-        with pytest.raises(SettingsError, match=r"files\.words\.tsv: there"):
+        with pytest.raises(SettingsError, match=r"settings\.table: there 'a file with the SHA-256 \w{64}', asked for"):
             execute()
+
+    def test_files_that_settings_name_are_the_same_from_elsewhere(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, memory: Trainings
+    ):
+        Path("words.tsv").write_text("lives\tdwells\n")
+        append_arm('method = "synonym_replacement"\ntable = "words.tsv"')
+        execute()
+        trained = list(memory)
+        monkeypatch.chdir(folder.parent)
+        Run(load(str(folder / "recipe.toml")), folder / "run", quiet=True).execute()
+        assert memory == trained
 
     @pytest.mark.parametrize("content", ["", "x", "[]", "{}", '{"recipe": 3}'])
     def test_a_record_that_is_none(self, content: str):

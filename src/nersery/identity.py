@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from nersery.disk import content_hash
@@ -16,9 +17,23 @@ def hashes(recipe: Recipe, split: str) -> str | dict[str, str]:
 
 
 def comparable(identity: dict[str, Any]) -> dict[str, Any]:
-    """The identity with its arms by name, so that a difference says which arm it is in."""
-    recipe = identity["recipe"]
-    return {**identity, "recipe": {**recipe, "arms": {arm["name"]: arm for arm in recipe["arms"]}}}
+    """The identity with its arms by name, so that a difference says which arm it is in.
+
+    The files that settings name are there as their content: they are the same wherever they lie.
+    """
+    recipe, files = identity["recipe"], identity["files"]
+    arms = {arm["name"]: _by_content(arm, files) for arm in recipe["arms"]}
+    plain = {**recipe, "tagger": _by_content(recipe["tagger"], files), "arms": arms}
+    return {key: value for key, value in identity.items() if key != "files"} | {"recipe": plain}
+
+
+def _by_content(value: Any, files: Mapping[str, str]) -> Any:
+    """JSON values with the hashes of files in place of their paths."""
+    if isinstance(value, dict):
+        return {key: _by_content(inner, files) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_by_content(inner, files) for inner in value]
+    return f"a file with the SHA-256 {files[value]}" if isinstance(value, str) and value in files else value
 
 
 def without_additions(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
@@ -31,5 +46,4 @@ def without_additions(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any
         recipe[key] = there[key]
     for split in SPLITS:  # a file is the same by its content, wherever it lies
         recipe["data"] = {**recipe["data"], split: there["data"][split]}
-    files = {name: digest for name, digest in new["files"].items() if name in old["files"]}
-    return {**new, "recipe": recipe, "files": files}
+    return {**new, "recipe": recipe}
