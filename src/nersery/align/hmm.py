@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 Array = NDArray[np.floating]
 
@@ -14,6 +15,7 @@ FURTHEST = 64
 FLATNESS = 0.05
 """The share of the jumps' probability that is spread evenly over all of them."""
 _TINY = 1e-30
+_BLAS = ThreadpoolController()
 
 
 class Posteriors(NamedTuple):
@@ -40,6 +42,7 @@ def normalized(jumps: NDArray[np.float64]) -> NDArray[np.float64]:
     return (1 - FLATNESS) * jumps / total + FLATNESS / len(jumps) if total else np.full(len(jumps), 1 / len(jumps))
 
 
+@_BLAS.wrap(limits=1, user_api="blas")  # type: ignore[untyped-decorator]  # several add up in other orders
 def posteriors(emissions: Array, nothing: Array, jumps: NDArray[np.float64], lengths: NDArray[np.int64]) -> Posteriors:
     """Forward and backward over all sentences at once.
 
