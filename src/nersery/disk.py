@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import json
 import os
 import re
 import secrets
@@ -73,6 +74,34 @@ def write_atomic(path: Path, text: str) -> None:
     with naming_the_full_disk(path):
         temporary.write_bytes(text.encode())
     os.replace(temporary, path)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON for people and programs, whole or not at all; the folder is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+
+def unfinished_path(path: Path) -> Path:
+    """Where a file or folder lies while it is made."""
+    return path.with_name(path.name + ".part")
+
+
+def is_missing(path: Path) -> bool:
+    """Whether a file has yet to be made; what a kill has left behind a finished one is cleared away."""
+    if path.exists():
+        shutil.rmtree(unfinished_path(path), ignore_errors=True)
+        return False
+    return True
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder so that a kill never leaves a part of it under its name."""
+    unfinished = unfinished_path(folder)
+    shutil.rmtree(unfinished, ignore_errors=True)
+    if folder.exists():
+        os.replace(folder, unfinished)
+        shutil.rmtree(unfinished)
 
 
 @contextlib.contextmanager

@@ -34,7 +34,18 @@ from nersery.arms import GOLD, Arm, MethodSettings
 from nersery.augment.base import Augmenter, tasks
 from nersery.augment.base import step as augment_step
 from nersery.data import Corpus, Sentence
-from nersery.disk import content_hash, copy_atomic, differences, locked, paths_in, write_atomic
+from nersery.disk import (
+    content_hash,
+    copy_atomic,
+    differences,
+    is_missing,
+    locked,
+    paths_in,
+    remove_folder,
+    unfinished_path,
+    write_atomic,
+    write_json,
+)
 from nersery.errors import SettingsError
 from nersery.evaluate.report import write_report
 from nersery.evaluate.scores import score, score_languages
@@ -83,7 +94,7 @@ class Run:
         identity = self.check()
         self.folder.mkdir(parents=True, exist_ok=True)
         with locked(self.folder):
-            _write_json(self.folder / "run.json", {**identity, "versions": versions()})
+            write_json(self.folder / "run.json", {**identity, "versions": versions()})
             for seed in self.recipe.seeds:
                 self._run_seed(seed)
             report = build_report(self)
@@ -173,7 +184,7 @@ class Run:
             self._done += 1
         if not self.recipe.keep_taggers:
             for arm in self.recipe.arms:
-                _remove(self.path(seed, arm, "tagger"))
+                remove_folder(self.path(seed, arm, "tagger"))
 
     def _run_arm(self, seed: int, arm: Arm) -> None:
         gold = self.sampled(seed)[0]
@@ -190,7 +201,7 @@ class Run:
             "kept_sentences": own,
             "training": {"seed": seed, **history},
         }
-        _write_json(self.path(seed, arm, "result.json"), result)
+        write_json(self.path(seed, arm, "result.json"), result)
         self._say(f"{self._label(seed, arm, 'test')}: F1 {100 * result['scores']['micro']['f1']:.1f}")
 
     def _scores(self, predicted: Corpus) -> dict[str, Any]:
@@ -249,11 +260,11 @@ class Run:
     def _generate(self, seed: int, arm: Arm, start: Corpus) -> Corpus:
         path = self.path(seed, self.generation_arm(arm), "generated.jsonl")
         training = path.with_name("generated.training")
-        if _is_missing(path) and not self._is_taken_over(path, seed, arm):
+        if is_missing(path) and not self._is_taken_over(path, seed, arm):
             items, step = self._stage(seed, arm, start, training)
             with self._progress(seed, arm, "generate", len(items)) as progress:
                 self._job(path, seed, arm).run(items, step, progress=progress)
-        _remove(training)  # here, for a kill may have left it behind
+        remove_folder(training)  # here, for a kill may have left it behind
         return io.read(path)
 
     def _is_taken_over(self, path: Path, seed: int, arm: Arm) -> bool:
@@ -297,17 +308,17 @@ class Run:
         for number, settings in enumerate(arm.select, start=1):
             path = self.path(seed, arm, f"{number}-{settings.method}.jsonl")
             training = path.with_suffix(".training")
-            if _is_missing(path):
+            if is_missing(path):
                 selector: Selector = registry.create("select", settings.method, settings.settings)
                 held_out = [*self.corpora["dev"], *self.corpora["test"]]
                 with self._progress(seed, arm, f"{settings.method}: learn") as progress:
                     selector.fit(start, held_out=held_out, training=self._training(seed, arm, progress, training))
                     selector.survey(candidates)
                 if selector.history:
-                    _write_json(path.with_suffix(".history.json"), dict(selector.history))
+                    write_json(path.with_suffix(".history.json"), dict(selector.history))
                 with self._progress(seed, arm, settings.method, len(candidates)) as progress:
                     self._job(path, seed, arm).run(candidates, select_step(selector), progress=progress)
-            _remove(training)
+            remove_folder(training)
             candidates = io.read(path)
         return candidates
 
@@ -334,7 +345,7 @@ class Run:
                 tagger.fit(train, dev, seed=seed, progress=progress, folder=training)
                 if goes_on:
                     finish(tagger, gold.sentences, arm.finish, Training(dev, seed, progress, training / "finish"))
-            unfinished = _unfinished(folder)
+            unfinished = unfinished_path(folder)
             shutil.rmtree(unfinished, ignore_errors=True)
             tagger.save(unfinished)
             os.replace(unfinished, folder)
@@ -345,7 +356,7 @@ class Run:
 
     def _predict(self, seed: int, arm: Arm, tagger: Tagger) -> Corpus:
         path = self.path(seed, arm, "predicted.jsonl")
-        if _is_missing(path):
+        if is_missing(path):
             test = self.corpora["test"]
             with self._progress(seed, arm, "predict", len(test)) as progress:
                 self._job(path, seed, arm).run(test, tagger.predict, progress=progress)
@@ -372,30 +383,3 @@ class Run:
 def _method(settings: MethodSettings) -> Augmenter | Annotator:
     method: Augmenter | Annotator = registry.create(settings.kind, settings.method, settings.settings)
     return method
-
-
-def _unfinished(path: Path) -> Path:
-    """Where a file or folder lies while it is made."""
-    return path.with_name(path.name + ".part")
-
-
-def _is_missing(path: Path) -> bool:
-    """Whether a stage has yet to make its file; what a kill has left behind a finished one is cleared away."""
-    if path.exists():
-        shutil.rmtree(_unfinished(path), ignore_errors=True)
-        return False
-    return True
-
-
-def _remove(folder: Path) -> None:
-    """Remove a folder so that a kill never leaves a part of it under its name."""
-    unfinished = _unfinished(folder)
-    shutil.rmtree(unfinished, ignore_errors=True)
-    if folder.exists():
-        os.replace(folder, unfinished)
-        shutil.rmtree(unfinished)
-
-
-def _write_json(path: Path, content: Any) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomic(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")

@@ -15,7 +15,7 @@ from nersery.lm import checkpoint
 from nersery.lm.masked import MaskedLM
 from nersery.recipe import load
 from nersery.runs import Run
-from tests.cli.test_cli import call
+from tests.cli.calls import call
 from tests.standins import files, sentences, write_data, write_recipe
 
 ADAPT_STEPS, STEPS = 2, 8

@@ -16,7 +16,7 @@ from nersery.data import Origin
 from nersery.io import text
 from nersery.lm.qa import QuestionAnswerer
 from tests.annotate.answerer import build_answerer
-from tests.cli.test_cli import call
+from tests.cli.calls import call
 from tests.forks import Server
 from tests.standins import Memory, files, sentences, write_data
 

@@ -18,7 +18,7 @@ from nersery.io.pharaoh import LinksFile
 from nersery.links import Link
 from nersery.loop import Reject
 from nersery.training import NO_TRAINING, Training
-from tests.cli.test_cli import Result, call
+from tests.cli.calls import Result, call
 
 FITTED: list[int] = []
 """How many pairs each aligner has learned from."""

@@ -9,7 +9,7 @@ import pytest
 
 from nersery import io
 from nersery.cli import publishing as _publishing  # noqa: F401 - it adds the command
-from tests.cli.test_cli import call
+from tests.cli.calls import call
 from tests.standins import files, sentences
 
 

@@ -12,7 +12,7 @@ from nersery import Entity, Origin, Sentence, io
 from nersery.cli import quality as _quality  # noqa: F401 - it adds the command
 from nersery.lm.load import ModelSource
 from nersery.lm.perplexity import likelihood, open_scorer
-from tests.cli.test_cli import call
+from tests.cli.calls import call
 
 GOLD = [
     Sentence(("Ada", "Lovelace", "wrote"), (Entity(0, 2, "PER"),), id="a"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from nersery import io
-from tests.cli.test_cli import call
+from tests.cli.calls import call
 from tests.forks import Server
 from tests.standins import Memory, files, sentences, write_data
 

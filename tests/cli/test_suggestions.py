@@ -15,7 +15,7 @@ from rich.cells import cell_len
 from nersery import Entity, Sentence, io
 from nersery.augment.masked_entity import MaskedEntity
 from nersery.cli import tables
-from tests.cli.test_cli import call
+from tests.cli.calls import call
 from tests.standins import Memory, sentences, tiny, write_data
 
 EVIL = Sentence(

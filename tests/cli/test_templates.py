@@ -17,7 +17,7 @@ from nersery.augment.templates import attention_keywords
 from nersery.lm.load import warn
 from nersery.tagger.attention import word_attention
 from nersery.tagger.transformer import TransformerTagger
-from tests.cli.test_cli import call
+from tests.cli.calls import call
 
 GOLD = [
     Sentence(

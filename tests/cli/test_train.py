@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_cli import call
+from tests.cli.calls import call
 from tests.forks import Server
 from tests.standins import files, tiny, write_data
 

@@ -1,0 +1,69 @@
+"""How tests call the command, in this process and in one of its own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from typer.testing import CliRunner
+
+from nersery.cli import (  # noqa: F401 - they add their commands
+    agreement,
+    app,
+    corpora,
+    labels,
+    methods,
+    models,
+    parallel,
+    publishing,
+    quality,
+    recipes,
+    suggestions,
+    templates,
+)
+from tests.standins import environment
+
+COMMANDS = {
+    command.name or str(getattr(command.callback, "__name__", "")): command for command in app.registered_commands
+}
+AUGMENT = ("--method", "mention_replacement")
+FILELESS = ("stats", "list", "evaluate", "evaluate-links", "agree", "suggest", "novelty", "quality", "templates")
+"""Commands that write no file."""
+
+
+def nersery(*args: str, **options: object) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own."""
+    command = [sys.executable, "-m", "nersery", *args]
+    return subprocess.run(command, capture_output=True, text=True, env=environment(), check=False, **options)
+
+
+@dataclass
+class Result:
+    """What a command said and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+def call(*args: str, stdin: bytes = b"") -> Result:
+    """The command in this process."""
+    result = CliRunner().invoke(app, list(args), input=stdin, prog_name="nersery")
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return Result(result.exit_code, result.stdout, result.stderr)
+
+
+def interrupted_once(original: Callable[..., None]) -> Callable[..., None]:
+    """The function, interrupted the first time."""
+    calls = []
+
+    def function(*args: object) -> None:
+        calls.append(args)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        original(*args)
+
+    return function

@@ -1,0 +1,264 @@
+"""Bad input is told with its place and a way to mend it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from nersery import Entity, Sentence, io
+from nersery.loop import FileJob
+from tests.cli.calls import AUGMENT, call, interrupted_once
+from tests.standins import files, sentences, tiny
+
+BAD = {
+    "columns": ("Ada\tB-PER\n" + 15 * "a\tO\n" + "a\tO\tx\ty\n" + "b\tO\n").encode(),
+    "tags": b"Ada\tB_PER\nx\t-NEL\ny\t-\nz\tO\nBo\tB-PER\n",
+    "latin": "Ada\tO\nJosé\tB-PER\n".encode("latin-1"),
+    "broken": b"Ada\tI-PER\nx\tB-LOC\nBo\tB-PER\ny\tI-LOC\n",
+    "binary": bytes(range(256)) * 4,
+}
+COLUMNS = ["bad.conll:17 (sentence bad:1): the number of columns is 4, expected 2", "Fix: "]
+TAGS = [
+    "3 problems:",
+    "bad.conll:1 (sentence bad:1): the tag 'B_PER' cannot be read",
+    "bad.conll:2 (sentence bad:1): the tag '-NEL' cannot be read",
+    "bad.conll:3 (sentence bad:1): the tag '-' cannot be read",
+    "--repair underscore",
+    "--repair lost-prefix",
+    "--repair bare-dash",
+]
+LATIN = ["bad.conll:2: the byte 0xe9 is not utf-8", "--encoding latin-1"]
+READERS: dict[str, list[str]] = {
+    "stats": ["stats", "bad.conll"],
+    "convert": ["convert", "bad.conll", "x.jsonl"],
+    "sample": ["sample", "bad.conll", "x.jsonl", "--size", "1"],
+    "augment": ["augment", "bad.conll", "x.jsonl", *AUGMENT],
+    "learn": ["augment", "train.conll", "x.jsonl", *AUGMENT, "--learn-from", "bad.conll"],
+    "select": ["select", "bad.conll", "x.jsonl", "--method", "duplicates", "--gold", "train.conll"],
+    "gold": ["select", "train.conll", "x.jsonl", "--method", "duplicates", "--gold", "bad.conll"],
+    "train": ["train", "bad.conll", "x"],
+    "dev": ["train", "train.conll", "x", "--dev", "bad.conll"],
+    "predict": ["predict", "none", "bad.conll", "x.jsonl"],
+    "evaluate": ["evaluate", "test.conll", "bad.conll"],
+    "run": ["run", "demo", "--out", "x", "--set", "data.train=bad.conll"],
+}
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(("kind", "parts"), [("columns", COLUMNS), ("tags", TAGS), ("latin", LATIN)])
+    @pytest.mark.parametrize("reader", READERS)
+    def test_every_reader_names_file_line_and_fix(self, folder: Path, reader: str, kind: str, parts: list[str]):
+        Path("bad.conll").write_bytes(BAD[kind])
+        before = set(files(folder))
+        result = call(*READERS[reader])
+        assert result.code == 3
+        for part in parts:
+            assert part in result.err
+        assert result.out == ""
+        assert set(files(folder)) == before
+
+    @pytest.mark.parametrize("kind", ["broken", "binary"])
+    def test_other_faults(self, folder: Path, kind: str):
+        Path("bad.conll").write_bytes(BAD[kind])
+        result = call("stats", "bad.conll")
+        assert result.code == 3
+        assert "bad.conll" in result.err
+
+    def test_the_named_repairs_mend_it(self, folder: Path):
+        Path("bad.conll").write_bytes(BAD["tags"])
+        repairs = [f"--repair={name}" for name in ("underscore", "lost-prefix", "bare-dash")]
+        assert call("convert", "bad.conll", "x.jsonl", *repairs).code == 0
+        assert [entity.type for entity in io.read("x.jsonl")[0].entities] == ["PER", "NEL", "PER"]
+
+    def test_what_a_repair_rejects_lies_beside(self, folder: Path):
+        Path("bad.conll").write_bytes(b"Bo\tB-PER\n\n" + BAD["columns"])
+        result = call("convert", "bad.conll", "x.jsonl", "--repair", "drop-sentence")
+        assert "read 2, wrote 1, rejected 1 (wrong number of columns: 1)" in result.out
+        assert "drop-sentence 1" in result.err
+
+    @pytest.mark.parametrize("stale", [False, True])
+    @pytest.mark.parametrize(
+        ("args", "read"),
+        [
+            (["convert", "bad.conll", "x.jsonl"], 2),
+            (["sample", "bad.conll", "x.jsonl", "--size", "1"], 2),
+            (["augment", "bad.conll", "x.jsonl", *AUGMENT, "--learn-from", "train.conll", "--set", "rate=1"], 2),
+            (["augment", "bad.conll", "x.jsonl", *AUGMENT, "--learn-from", "train.conll", "--copies", "3"], 4),
+            (["select", "bad.conll", "x.jsonl", "--method", "duplicates", "--gold", "train.conll"], 2),
+            (["predict", "TAGGER", "bad.conll", "x.jsonl"], 2),
+        ],
+        ids=lambda value: value[0] if isinstance(value, list) else str(value),
+    )
+    def test_every_command_keeps_what_a_repair_rejects(
+        self, folder: Path, tagger: Path, args: list[str], read: int, stale: bool
+    ):
+        Path("bad.conll").write_bytes(b"Bo\tB-PER\n\n" + BAD["columns"])
+        if stale:
+            Path("x.jsonl.rejects.jsonl").write_text("precious")
+        args = [arg.replace("TAGGER", str(tagger)) for arg in args] + ["--repair", "drop-sentence", "--json"]
+        result = call(*args)
+        if stale:
+            assert (result.code, result.out) == (2, "")
+            assert "x.jsonl.rejects.jsonl exists already" in result.err
+            assert Path("x.jsonl.rejects.jsonl").read_text() == "precious"
+            result = call(*args, "--force")
+        tally = json.loads(result.out)
+        assert (tally["output"], tally["read"]) == ("x.jsonl", read)
+        assert tally["written"] == len(io.read("x.jsonl"))
+        rejects = list(io.read_rejects(Path("x.jsonl.rejects.jsonl")))
+        assert tally["rejected"] == len(rejects) == read - tally["written"]
+        assert tally["reasons"]["wrong number of columns"] == 1
+        (dropped,) = (reject for reject in rejects if reject.reason == "wrong number of columns")
+        assert dropped.sentence is not None
+        assert dropped.sentence.id == "bad:2"
+
+    def test_a_sample_without_rejects_removes_stale_ones(self, folder: Path):
+        Path("x.jsonl.rejects.jsonl").write_text("stale")
+        assert call("sample", "train.conll", "x.jsonl", "--size", "3", "--force").code == 0
+        assert not Path("x.jsonl.rejects.jsonl").exists()
+
+    @pytest.mark.parametrize("content", [b"", b"\n\n\n", b"\xef\xbb\xbf"])
+    def test_an_empty_file(self, folder: Path, content: bytes):
+        Path("empty.conll").write_bytes(content)
+        assert "0 sentences, 0 words" in call("stats", "empty.conll").out
+        assert "read 0, wrote 0" in call("convert", "empty.conll", "x.jsonl").out
+        assert Path("x.jsonl").read_bytes() == b""
+        for args, part in (
+            (["augment", "empty.conll", "y.jsonl", *AUGMENT], "hold no entity"),
+            (["train", "empty.conll", "y"], "there is no training sentence"),
+            (["run", "demo", "--out", "y", "--set", "data.train=empty.conll"], "the train file has no sentence"),
+            (["run", "demo", "--out", "y", "--set", "data.test=empty.conll"], "the test file has no sentence"),
+        ):
+            result = call(*args)
+            assert result.code == 3
+            assert part in result.err
+        assert call("sample", "empty.conll", "y.jsonl", "--size", "1").code == 2
+        assert call("evaluate", "test.conll", "empty.conll").code == 3
+
+    def test_a_file_without_entities(self, folder: Path):
+        io.write(sentences(1, 3), "none.conll")
+        for args in (["augment", "none.conll", "x.jsonl", *AUGMENT], ["train", "none.conll", "x"]):
+            result = call(*args)
+            assert result.code == 3
+            assert "entity" in result.err
+            assert "Fix: " in result.err
+        assert call("evaluate", "none.conll", "none.conll").code == 0
+
+    def test_a_sentence_of_two_thousand_words(self, folder: Path, tiny_model: str):
+        words = tuple(f"w{number}" for number in range(1998))
+        long = Sentence((*words, "Ada", "Lovelace"), (Entity(1998, 2000, "PER"),))
+        io.write([long, *sentences(8)], "long.conll")
+        assert call("convert", "long.conll", "x.jsonl").code == 0
+        assert io.read("x.jsonl")[0].labels == ((1998, 2000, "PER"),)
+        assert call("augment", "long.conll", "y.jsonl", *AUGMENT, "--set", "rate=1", "--copies", "4").code == 0
+        made = [s for s in io.read("y.jsonl") if len(s) > 1000]
+        assert made
+        assert all(s.words[:1998] == words and s.entities[-1].end == len(s) for s in made)
+        settings = [f"--set={line.replace(' = ', '=')}" for line in tiny(tiny_model, steps=2).split("\n")]
+        assert call("train", "long.conll", "tagger", *settings).code == 0
+        assert call("predict", "tagger", "long.conll", "z.jsonl").code == 0
+        assert [len(sentence) for sentence in io.read("z.jsonl")] == [len(s) for s in io.read("long.conll")]
+
+    def test_odd_names_of_files_types_and_ids(self, folder: Path):
+        name = "a file\n🚀 हिन्दी.jsonl"
+        ids = ["a/b", "two\nlines", "../..", "x" * 10_000, '"']
+        made = [
+            Sentence(("Ada", "Lovelace", "ran", str(number)), (Entity(0, 2, kind),), id=id)
+            for number, (id, kind) in enumerate(zip(ids, ["place name", "जगह", "PER", "PER", "जगह"], strict=True))
+        ]
+        io.write(made, name)
+        assert call("stats", name).code == 0
+        assert call("convert", name, "out dir/ü\n.conll").code == 0
+        assert [s.labels for s in io.read("out dir/ü\n.conll")] == [s.labels for s in made]
+        assert call("augment", name, "more.jsonl", "--method", "shuffle_within_segments", "--copies", "9").code == 0
+        assert call("sample", name, "s.jsonl", "--size", "5", "--ids", "i.txt").code == 0
+        listed = Path("i.txt").read_text("utf-8").split("\n")[:-1]
+        assert [json.loads(id) if id[0] == '"' else id for id in listed] == ids
+
+    def test_a_file_of_one_name_never_goes_on_with_one_of_another(self, folder: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr("nersery.loop.FileJob._publish", interrupted_once(FileJob._publish))
+        shutil.copy("train.conll", "other.conll")
+        assert call("convert", "train.conll", "x.jsonl").code == 130
+        result = call("convert", "other.conll", "x.jsonl")
+        assert result.code == 2
+        assert "unfinished job with other settings" in result.err
+
+    def test_a_type_that_columns_cannot_hold(self, folder: Path):
+        io.write([Sentence(("Ada",), (Entity(0, 1, "place name"),))], "x.jsonl")
+        result = call("convert", "x.jsonl", "x.conll", "--separator", "space")
+        assert result.code == 3
+        assert "'place name' cannot be a value between spaces" in result.err
+
+
+@pytest.mark.usefixtures("folder")
+def test_types_are_called_otherwise_or_left_out():
+    assert call("convert", "train.conll", "out.jsonl", "--type", "PER=PERSON", "--type", "LOC=").code == 0
+    for before, after in zip(io.read("train.conll"), io.read("out.jsonl"), strict=True):
+        assert after.words == before.words
+        assert after.labels == tuple((start, end, "PERSON") for start, end, type_ in before.labels if type_ == "PER")
+
+
+@pytest.mark.usefixtures("folder")
+class TestSentencesThatAreMissing:
+    @pytest.fixture(autouse=True)
+    def _some(self, folder: Path):
+        io.write(list(io.read("test.conll"))[:6], "some.jsonl")
+        io.write(io.read("test.conll"), "test.jsonl")
+
+    def f1(self, *options: str):
+        result = call("evaluate", "test.conll", "some.jsonl", "--json", *options)
+        assert result.code == 0, result.err
+        assert "6 of 12 gold sentences are not in some.jsonl" in result.err
+        return json.loads(result.out)["micro"]
+
+    def test_they_are_refused(self):
+        assert call("evaluate", "test.conll", "some.jsonl").code == 3
+
+    def test_they_are_left_out(self):
+        assert self.f1("--missing", "leave-out")["f1"] == 1
+
+    def test_they_count_as_missed(self):
+        micro = self.f1("--missing", "missed")
+        assert micro["precision"] == 1
+        assert micro["gold"] == sum(len(s.entities) for s in io.read("test.conll"))
+        assert micro["recall"] < 1
+
+    def test_another_tagger_may_lack_others(self):
+        io.write(list(io.read("test.conll"))[4:9], "other.jsonl")
+        options = ("--missing", "leave-out", "--against", "other.jsonl", "--json")
+        result = call("evaluate", "test.conll", "some.jsonl", *options)
+        assert result.code == 0, result.err
+        both = list(io.read("test.conll"))[4:6]
+        assert json.loads(result.out)["micro"]["gold"] == sum(len(sentence.entities) for sentence in both)
+        assert "7 of 12 gold sentences are not in other.jsonl" in result.err
+
+    def test_what_is_not_in_gold_is_counted(self):
+        result = call("evaluate", "some.jsonl", "test.jsonl", "--missing", "leave-out")
+        assert "0 of 6 gold sentences are not in test.jsonl, and 6 of its sentences are not in gold" in result.err
+
+    @pytest.mark.parametrize("missing", ["leave-out", "missed"])
+    def test_some_must_be_there(self, missing: str):
+        result = call("evaluate", "test.conll", "dev.conll", "--missing", missing)
+        assert result.code == 3
+        assert "dev.conll: none of the gold sentences is left to score" in result.err
+
+
+@pytest.mark.usefixtures("folder")
+def test_types_to_rename_that_nobody_has_are_told():
+    result = call("convert", "train.conll", "out.jsonl", "--type", "PRE=PERSON", "--type", "LOC=PLACE")
+    assert result.code == 0
+    assert "note: no entity has the type PRE that --type names" in result.err
+    wrong = call("convert", "train.conll", "out2.jsonl", "--type", "PER=a\tb")
+    assert wrong.code == 2
+    assert wrong.err.startswith("error: --type PER=a\\tb: ")
+
+
+@pytest.mark.usefixtures("folder")
+def test_dev_without_entities_chooses_no_weights():
+    io.write([sentence.with_entities(()) for sentence in io.read("dev.conll")], "none.conll")
+    result = call("train", "train.conll", "out", "--dev", "none.conll", "--set", "steps=1")
+    assert result.code == 3
+    assert "none.conll: no sentence of the dev file has an entity" in result.err

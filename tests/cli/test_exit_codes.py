@@ -1,0 +1,155 @@
+"""How a command ends: exit codes, a full disk, a damaged tagger."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from nersery import io
+from nersery.loop import FileJob
+from tests.cli.calls import AUGMENT, call
+from tests.forks import Server
+from tests.standins import files, sentences
+
+
+@pytest.mark.usefixtures("folder")
+class TestExitCodes:
+    @pytest.mark.parametrize(
+        ("code", "args", "message"),
+        [
+            (0, ["stats", "train.conll"], ""),
+            (2, ["bogus"], "No such command"),
+            (2, ["stats"], "Missing argument"),
+            (2, ["augment", "train.conll", "out.jsonl", "--method", "mention_replacment"], "did you mean"),
+            (2, ["augment", "train.conll", "out.jsonl", *AUGMENT, "--set", "rate=1.5"], "rate is 1.5"),
+            (2, ["augment", "train.conll", "out.jsonl", *AUGMENT, "--set", "rate"], "expected key=value"),
+            (2, ["augment", "train.conll", "out.jsonl", *AUGMENT, "--set", "rat=1"], 'did you mean "rate"'),
+            (2, ["augment", "train.conll", "out.jsonl", *AUGMENT, "--seed", str(2**32)], "--seed"),
+            (2, ["augment", "train.conll", "out.jsonl", *AUGMENT, "--copies", "0"], "--copies"),
+            (2, ["augment", "train.conll", "out.xml", *AUGMENT], 'the extension ".xml" names no format'),
+            (2, ["convert", "train.conll", "-"], "not written to standard output"),
+            (2, ["convert", "train.conll", "-", "--to", "jsonl"], "not written to standard output"),
+            (2, ["convert", "train.conll", "x.conll", "--scheme", "BOI"], "BOI"),
+            (2, ["convert", "train.conll", "x.conll", "--type", "PER"], "expected OLD=NEW"),
+            (2, ["convert", "train.conll", "x.conll", "--type", "PER=A", "--type", "PER=B"], "names a type twice"),
+            (2, ["convert", "train.conll", "x.conll", "--separator", "comma"], "Known: tab, space"),
+            (2, ["convert", "train.conll", "x.conll", "--to", "xml"], 'no output format "xml"'),
+            (2, ["stats", "train.conll", "--encoding", "klingon"], 'no encoding "klingon"'),
+            (2, ["stats", "train.conll", "--repair", "lost-prefixes"], 'did you mean "lost-prefix"'),
+            (2, ["stats", "train.conll", "--scheme", "BIOES"], "--scheme-in"),
+            (2, ["sample", "train.conll", "x.jsonl", "--size", "25"], "cannot sample 25 of 24"),
+            (2, ["sample", "train.conll", "x.jsonl", "--size", "1", "--protocol", "al"], "Known: random, stratified"),
+            (2, ["list", "mention_replacment"], 'did you mean "mention_replacement"'),
+            (2, ["copy", "dmeo", "x.toml"], 'did you mean "demo"'),
+            (2, ["copy", "example:trian.conll", "x.conll"], 'did you mean "example:train.conll"'),
+            (2, ["train", "train.conll"], "name at least one corpus and, last, the folder"),
+            (2, ["train", "train.conll", "t", "--preset", "mlem"], 'did you mean "melm"'),
+            (2, ["run", "dmeo"], 'did you mean "demo"'),
+            (2, ["run", "demo", "--set", "tagger.stepz=3"], 'did you mean "steps"'),
+            (3, ["stats", "train.con"], "the folder has train.conll"),
+            (3, ["evaluate", "test.conll", "dev.conll"], "none of the 12 gold ids is among the 6 predicted ones"),
+            (3, ["run", "demo", "--check", "--set", "data.dev=nothing.conll"], "there is no such file"),
+            (4, ["predict", "./nothing", "train.conll", "x.jsonl"], "./nothing is no tagger"),
+            (4, ["train", "train.conll", "t", "--set", "model=./nothing"], "there is no model folder ./nothing"),
+            (
+                4,
+                ["augment", "train.conll", "x.jsonl", "--method", "synonym_replacement", "--set", "wordnet=/none"],
+                "WordNet is not in /none",
+            ),
+            (5, ["convert", "train.conll", "dev.conll/x.jsonl"], "cannot read or write dev.conll/x.jsonl.part"),
+            (5, ["augment", "train.conll", "dev.conll/x.jsonl", *AUGMENT], "cannot read or write dev.conll"),
+            (5, ["sample", "train.conll", "dev.conll/x.jsonl", "--size", "3"], "cannot read or write dev.conll"),
+            (5, ["copy", "demo", "dev.conll/x.toml"], "cannot read or write dev.conll"),
+            (5, ["train", "train.conll", "dev.conll/tagger"], "cannot read or write dev.conll/tagger.part"),
+            (5, ["run", "demo", "--out", "dev.conll/run"], "cannot read or write dev.conll/run"),
+        ],
+        ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+    )
+    def test_code_and_message(self, code: int, args: list[str], message: str):
+        before = files(Path())
+        result = call(*args)
+        assert result.code == code
+        assert message in " ".join(result.err.replace("│", "").split())
+        assert code == 0 or result.out == ""
+        assert code != 0 or result.err == ""
+        assert files(Path()) == before
+
+    def test_interrupted(self, monkeypatch: pytest.MonkeyPatch):
+        def interrupt(*_: object, **__: object) -> None:
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(FileJob, "run", interrupt)
+        result = call("convert", "train.conll", "x.jsonl")
+        assert result.code == 130
+        assert result.err.splitlines()[-1].startswith("error: interrupted. What is finished is kept")
+
+    @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EIO])
+    def test_the_disk(self, number: int, monkeypatch: pytest.MonkeyPatch):
+        def fail(*_: object) -> None:
+            raise OSError(number, os.strerror(number), "x.jsonl")
+
+        monkeypatch.setattr(os, "replace", fail)
+        result = call("sample", "train.conll", "x.jsonl", "--size", "3")
+        assert result.code == 5
+        full = number in (errno.ENOSPC, errno.EDQUOT)
+        expected = "no space left to write x.jsonl" if full else f"write x.jsonl: {os.strerror(number)}"
+        assert expected in result.err
+        assert files(Path()).keys() == {"train.conll", "dev.conll", "test.conll"}
+
+    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+    def test_a_folder_that_may_not_be_written(self):
+        Path("locked").mkdir(mode=0o555)
+        for command in (["convert"], ["sample", "--size", "3"], ["augment", *AUGMENT]):
+            result = call(command[0], "train.conll", "locked/x.jsonl", *command[1:])
+            assert result.code == 5
+            assert "Choose another place, or allow to write there" in result.err
+
+
+class TestDamagedTagger:
+    @pytest.mark.parametrize(
+        "name", ["model.safetensors", "crf.safetensors", "nersery.json", "config.json", "tokenizer.json"]
+    )
+    def test_it_is_named(self, folder: Path, tagger: Path, name: str):
+        for content in (None, b"{"):
+            shutil.rmtree("damaged", ignore_errors=True)
+            shutil.copytree(tagger, "damaged")
+            Path("damaged", name).unlink() if content is None else Path("damaged", name).write_bytes(content)
+            if (name, content) == ("nersery.json", None):
+                continue  # then it is any model of transformers
+            result = call("predict", "damaged", "test.conll", "x.jsonl", "-q")
+            assert (result.code, result.out) == (4, "")
+            assert "damaged" in result.err
+
+
+class TestFullDisk:
+    @pytest.mark.parametrize(
+        "args",
+        [
+            ["convert", "big.conll", "x.jsonl", "-q"],
+            ["augment", "big.conll", "x.jsonl", "-q", *AUGMENT],
+            ["sample", "big.conll", "x.jsonl", "-q", "--size", "300", "--protocol", "random"],
+            ["train", "train.conll", "x", "-q", "--method", "memory"],
+        ],
+        ids=lambda args: args[0],
+    )
+    def test_it_says_so_and_goes_on(self, folder: Path, server: Server, args: list[str]):
+        io.write(sentences(400), "big.conll")
+        expected_args = ["whole" + Path(arg).suffix if arg in ("x.jsonl", "x") else arg for arg in args]
+        assert server.run(*expected_args, cwd=folder)[0] == 0
+        code, out, err = server.run(*args, cwd=folder, largest_file=200)
+        assert (code, out) == (5, "")
+        told, _, advice = err.partition(". ")
+        assert told.startswith(f"error: no space left to write {args[2]}")
+        assert advice == "Free some and repeat the command: it goes on where it stopped\n"
+        assert not Path(args[2]).exists()
+        assert server.run(*args, cwd=folder)[0] == 0
+        made = {name: content for name, content in files(folder).items() if name.startswith("x")}
+        assert made == {
+            name.replace("whole", "x", 1): content
+            for name, content in files(folder).items()
+            if name.startswith("whole")
+        }

@@ -1,0 +1,159 @@
+"""What `--help` says, that its examples work, and that it is quick."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from nersery import Sentence, io
+from nersery.io.pharaoh import format_links
+from nersery.links import Link, Links
+from tests.cli.calls import AUGMENT, COMMANDS, FILELESS, call
+from tests.standins import environment, files, sentences, tiny, write_recipe
+
+
+def examples(name: str) -> list[list[str]]:
+    """The commands in the help of a command, up to the first pipe."""
+    epilog = str(COMMANDS[name].epilog)
+    lines = [line.strip() for line in epilog.split("\n") if line.strip().startswith("nersery ")]
+    return [shlex.split(line.split(" | ")[0])[1:] for line in lines]
+
+
+class TestHelp:
+    @pytest.mark.parametrize("name", COMMANDS)
+    def test_every_command_has_two_examples_of_itself(self, name: str):
+        assert len(examples(name)) >= 2
+        assert all(example[0] == name for example in examples(name))
+        shown = " ".join(call(name, "--help").out.split())
+        for line in str(COMMANDS[name].epilog).split("\n"):
+            assert " ".join(line.split()) in shown
+
+    @pytest.mark.parametrize("example", [e for name in COMMANDS for e in examples(name)], ids=" ".join)
+    def test_the_examples_work(
+        self, example: list[str], folder: Path, tiny_model: str, tiny_masked_lm: str, tagger: Path
+    ):
+        prepare(folder, example, tiny_model, tagger)
+        if example[0] == "train":
+            example = [*example, "--set", "epochs=1", "--set", f"model={tiny_model}"]
+        if example[0] == "run":
+            example = [*example, "--set", f"tagger.model={tiny_model}", "--set", "tagger.steps=1"]
+        if example[:2] == ["run", "demo"]:
+            arms = [f"augment.{name} + agreement" for name in ("melm", "aclm")]
+            small = [f"{arm}.{setting}" for arm in arms for setting in (f"model={tiny_masked_lm}", "epochs=1")]
+            example += [f"--set={setting}" for setting in (*small, "sample.size=16", "sample.dev_size=8")]
+        if example[0] in ("suggest", "quality"):
+            example = [on_tiny(*pair, tiny_masked_lm) for pair in pairwise(["", *example])]
+        before = set(files(folder))
+        result = call(*example)
+        assert result.code == 0, result.err
+        assert result.out
+        assert set(files(folder)) > before or example[0] in FILELESS
+
+    def test_the_whole(self):
+        result = call("--help")
+        assert result.code == 0
+        words = [line.split()[1] for line in result.out.split("Commands")[1].split("\n") if len(line.split()) > 1]
+        assert [word for word in words if word in COMMANDS] == list(COMMANDS)
+
+    def test_without_a_command_it_helps(self):
+        assert "Usage" in call().out + call().err
+
+
+def on_tiny(option: str, value: str, model: str) -> str:
+    """What follows an option of `suggest`, with a tiny model in place of any other."""
+    if option == "--method":
+        return f"{value} model={model}" + (" epochs=1" if value.startswith("melm") else "")
+    return model if option == "--model" else value
+
+
+def prepare(folder: Path, example: list[str], tiny_model: str, tagger: Path) -> None:
+    """Put what an example reads where it reads it."""
+    if example[0] == "copy":
+        for path in folder.iterdir():
+            path.unlink()
+        return
+    write_recipe(folder, tiny(tiny_model), "my-recipe.toml")
+    io.write(sentences(120), folder / "train.conll")
+    Path("my.conll").write_bytes(Path("train.conll").read_bytes())
+    if example[0] == "convert":
+        Path("train.conll").unlink()
+    Path("train.iob1").write_text("Ada\tI-PER\nwrote\tO\n\n")
+    Path("broken.conll").write_text("Ada\t-PER\nLovelace\t-PER\nwrote\t-\nto\tO\nBo\tB-PER\n")
+    Path("words.tsv").write_text("lives\tdwells\n")
+    Path("raw.txt").write_text("Ada lives in Oslo .\n")
+    if example[0] != "train":
+        os.symlink(tagger, "my-tagger", target_is_directory=True)
+    test = list(io.read("test.conll"))
+    for name in ("predicted", "better"):
+        io.write(test, f"{name}.jsonl")
+    io.write([sentence.with_entities(()) for sentence in test], "baseline.jsonl")
+    for name in ("anna", "bela"):
+        io.write(test, f"{name}.conll")
+    Path("about.toml").write_text('license = "cc0-1.0"\n[[sources]]\nname = "here"\n')
+    if example[0] in ("select", "novelty", "quality"):
+        assert call("augment", "train.conll", "more.jsonl", *AUGMENT).code == 0
+    if example[0] in ("align", "project"):
+        for name in ("text.en", "text.de"):
+            io.write(sentences(120), name, format="text")
+    if example[0] in ("project", "evaluate-links"):
+        first = 1 if "--gold-first" in example else 0
+        for name, number in (("en-de", 0), ("gold", first)):
+            lines = (format_links(identity(sentence), first=number) for sentence in sentences(120))
+            Path(f"{name}.links").write_text("".join(f"{line}\n" for line in lines))
+    if example[0] == "quality":
+        Path("kept.jsonl").write_bytes(Path("more.jsonl").read_bytes())
+
+
+def identity(sentence: Sentence) -> Links:
+    """Links of each word with the one in its place."""
+    return tuple(Link(place, place) for place in range(len(sentence)))
+
+
+class TestQuickness:
+    @pytest.mark.parametrize(
+        "args",
+        [
+            ["--help"],
+            ["stats", "train.conll"],
+            ["convert", "train.conll", "out.jsonl"],
+            ["sample", "train.conll", "out.jsonl", "--size", "3", "--protocol", "random"],
+            ["copy", "demo", "out.toml"],
+            ["list", "recipes"],
+            ["run", "nowhere"],
+            ["augment", "train.conll", "out.jsonl", *AUGMENT],
+            ["novelty", "train.conll", "--gold", "dev.conll"],
+            ["quality", "train.conll", "--gold", "dev.conll", "--no-perplexity"],
+            ["templates", "train.conll", "--keywords", "none"],
+            ["suggest", "train.conll", "--method", "mention_replacement"],
+        ],
+        ids=lambda args: args[0],
+    )
+    def test_nothing_heavy_is_imported(self, folder: Path, args: list[str]):
+        code = (
+            "import sys, atexit\n"
+            "heavy = {'torch', 'transformers', 'pydantic', 'numpy', 'rapidfuzz', 'jinja2'}\n"
+            "atexit.register(lambda: print('heavy:', *sorted(heavy & set(sys.modules)), file=sys.stderr))\n"
+            f"sys.argv = ['nersery', *{args!r}]\n"
+            "from nersery.cli import main\n"
+            "main()\n"
+        )
+        command = [sys.executable, "-c", code]
+        done = subprocess.run(command, capture_output=True, text=True, env=environment(), check=False)
+        allowed = set() if args == ["--help"] else {"pydantic"}  # typer reads the values of options by it
+        assert set(done.stderr.splitlines()[-1].removeprefix("heavy:").split()) <= allowed
+
+    def test_without_torch_what_needs_none_works(self, folder: Path):
+        code = (
+            "import sys; sys.modules['torch'] = sys.modules['transformers'] = None\n"
+            "sys.argv = ['nersery', 'augment', 'train.conll', 'out.jsonl', '--method', 'mention_replacement']\n"
+            "from nersery.cli import main\n"
+            "main()\n"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True, env=environment())
+        assert len(io.read("out.jsonl")) > 0

@@ -1,0 +1,150 @@
+"""What commands write, and what they never overwrite."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nersery import io
+from nersery.loop import FileJob
+from tests.cli.calls import AUGMENT, call, interrupted_once
+from tests.standins import files, sentences, write_recipe
+
+
+@pytest.mark.usefixtures("folder")
+class TestOutputs:
+    WRITERS = (
+        ["convert", "train.conll", "OUT.jsonl"],
+        ["sample", "train.conll", "OUT.jsonl", "--size", "3"],
+        ["augment", "train.conll", "OUT.jsonl", *AUGMENT],
+        ["select", "train.conll", "OUT.jsonl", "--method", "duplicates", "--gold", "dev.conll"],
+        ["copy", "demo", "OUT.jsonl"],
+    )
+
+    @pytest.mark.parametrize("args", WRITERS, ids=lambda args: args[0])
+    def test_an_existing_one_is_kept_unless_forced(self, args: list[str]):
+        Path("OUT.jsonl").write_text("precious")
+        result = call(*args)
+        assert result.code == 2
+        assert "OUT.jsonl exists already. Choose another name, or allow to overwrite it (--force)" in result.err
+        assert Path("OUT.jsonl").read_text() == "precious"
+        assert call(*args, "--force").code == 0
+        assert Path("OUT.jsonl").read_text() != "precious"
+
+    @pytest.mark.parametrize("args", WRITERS, ids=lambda args: args[0])
+    def test_missing_folders_are_made(self, args: list[str]):
+        args = [arg.replace("OUT", "new/folder/OUT") for arg in args]
+        assert call(*args).code == 0
+        assert Path("new/folder/OUT.jsonl").exists()
+
+    @pytest.mark.parametrize("force", [[], ["--force"]])
+    @pytest.mark.parametrize(
+        "args",
+        [
+            ["convert", "train.conll", "train.conll"],
+            ["convert", "train.conll", "./link.conll"],
+            ["convert", "a.jsonl.rejects.jsonl", "a.jsonl"],
+            ["sample", "train.conll", "train.conll", "--size", "3"],
+            ["sample", "train.conll", "x.conll", "--size", "3", "--ids", "train.conll"],
+            ["augment", "train.conll", "train.conll", *AUGMENT],
+            ["augment", "train.conll", "dev.conll", *AUGMENT, "--learn-from", "dev.conll"],
+            ["select", "train.conll", "train.conll", "--method", "duplicates", "--gold", "dev.conll"],
+            ["select", "train.conll", "dev.conll", "--method", "duplicates", "--gold", "dev.conll"],
+            [
+                *("select", "train.conll", "test.conll", "--method", "duplicates"),
+                *("--gold", "dev.conll", "--held-out", "test.conll"),
+            ],
+            ["predict", "my-tagger", "train.conll", "train.conll"],
+            ["copy", "train.conll", "train.conll"],
+        ],
+        ids=" ".join,
+    )
+    def test_an_input_is_never_overwritten(self, args: list[str], force: list[str]):
+        os.link("train.conll", "link.conll")
+        io.write(sentences(3), "a.jsonl.rejects.jsonl")
+        before = files(Path())
+        result = call(*args, *force)
+        assert result.code == 2
+        assert "is an input and would be overwritten" in result.err
+        assert files(Path()) == before
+
+    def test_the_ids_are_an_output_too(self):
+        sample = ["sample", "train.conll", "x.jsonl", "--size", "3", "--ids"]
+        result = call(*sample, "dev.conll")
+        assert result.code == 2
+        assert "dev.conll exists already" in result.err
+        for same in ("x.jsonl", "x.jsonl.rejects.jsonl"):
+            result = call(*sample, same)
+            assert result.code == 2
+            assert "--ids names an output" in result.err
+        assert call(*sample, "new/ids.txt").code == 0
+        assert Path("new/ids.txt").read_text().splitlines() == [s.id for s in io.read("x.jsonl")]
+
+    def test_a_sample_of_each_language(self):
+        both = [replace(s, id=f"{n}/{i}", language=n) for n in ("en", "hi") for i, s in enumerate(sentences(6))]
+        io.write(both, "both.jsonl")
+        size = ("--size", "2", "--protocol", "random", "--each-language")
+        assert call("sample", "both.jsonl", "x.jsonl", *size).code == 0
+        assert [sentence.language for sentence in io.read("x.jsonl")] == ["en", "en", "hi", "hi"]
+        result = call("sample", "both.jsonl", "y.jsonl", "--size", "7", "--each-language")
+        assert result.code == 2
+        assert "en: cannot sample 7 of 6 sentences" in result.err
+
+    @pytest.mark.parametrize("name", [".", "thesis", "my.conll"])
+    def test_train_never_overwrites_what_is_no_tagger(self, name: str):
+        Path("thesis").mkdir()
+        Path("thesis/thesis.tex").write_text("precious")
+        Path("my.conll").write_text("precious")
+        before = files(Path())
+        for force in ([], ["--force"]):
+            result = call("train", "train.conll", name, "--method", "memory", *force)
+            assert result.code == 2
+            assert name in result.err
+        assert files(Path()) == before
+
+    def test_train_replaces_a_tagger_when_forced(self, memory: list[tuple[int, int]]):
+        train = ["train", "train.conll", "deep/tagger", "--method", "memory"]
+        assert call(*train, "--seed", "1").out == "deep/tagger: 24 sentences, 1 steps\n"
+        result = call(*train)
+        assert result.code == 2
+        assert "deep/tagger exists already" in result.err
+        assert call(*train, "dev.conll", "--force").code == 2
+        assert call("train", "train.conll", "dev.conll", "deep/tagger", "--method", "memory", "--force").code == 0
+        assert memory == [(1, 24), (0, 30)]
+        assert set(os.listdir("deep")) == {"tagger"}
+
+    def test_a_tagger_that_cannot_be_trained_leaves_nothing(self):
+        io.write(sentences(1, 3), "none.conll")
+        assert call("train", "none.conll", "tagger").code == 3
+        assert not list(Path().glob("tagger*"))
+
+    def test_a_run_s_folder_must_be_its_own(self, memory: object):
+        write_recipe(Path())
+        assert call("run", "recipe.toml", "--out", "run", "-q").code == 0
+        result = call("run", "recipe.toml", "--out", "run", "--set", "sample.size=15", "-q")
+        assert result.code == 2
+        assert "run holds a run with other settings:\n  recipe.sample.size: there 16, asked for 15\n" in result.err
+        result = call("run", "recipe.toml", "--out", ".", "-q")
+        assert result.code == 2
+        assert "is not empty and holds no run" in result.err
+
+    def test_an_unfinished_job_goes_on_only_with_what_it_had(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr("nersery.loop.CHECKPOINT_SECONDS", 0.0)
+        augment = ["augment", "train.conll", "x.jsonl", *AUGMENT, "--batch-size", "4"]
+        assert call(*augment[:2], "whole.jsonl", *augment[3:]).code == 0
+        monkeypatch.setattr("nersery.loop.FileJob._publish", interrupted_once(FileJob._publish))
+        assert call(*augment).code == 130
+        for other in (["--language", "en"], ["--seed", "1"], ["--set", "rate=0.4"], ["--repair", "underscore"]):
+            result = call(*augment, *other)
+            assert result.code == 2
+            assert "x.jsonl.part holds an unfinished job with other settings" in result.err
+        content = Path("train.conll").read_text()
+        Path("train.conll").write_text(content.replace("lives", "dwells"))
+        assert "inputs: there" in call(*augment).err
+        assert "unfinished job" in call("augment", "-", *augment[2:], stdin=b"Ada\tB-PER\nran\tO\n").err
+        Path("train.conll").write_text(content)
+        assert call(*augment).code == 0
+        assert Path("x.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()

@@ -1,0 +1,201 @@
+"""What goes to standard output and what to standard error, and pipes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from nersery import Entity, Sentence, io
+from tests.cli.calls import AUGMENT, call, nersery
+from tests.standins import environment, write_recipe
+
+
+@pytest.mark.usefixtures("folder")
+class TestStreams:
+    def test_results_on_output_and_the_rest_on_errors(self):
+        result = call("augment", "train.conll", "out.jsonl", *AUGMENT)
+        count = len(io.read("out.jsonl"))
+        assert result.out.startswith(f"out.jsonl: read 24, wrote {count}, rejected {24 - count} (")
+        assert result.out.count("\n") == 1
+        assert result.err.startswith("train.conll: conll, IOB2")
+        assert "mention_replacement: 24" in result.err
+
+    @pytest.mark.parametrize(
+        "args",
+        [
+            ["convert", "train.conll", "out.jsonl"],
+            ["augment", "train.conll", "out.jsonl", *AUGMENT],
+            ["sample", "train.conll", "out.jsonl", "--size", "3"],
+            ["select", "dev.conll", "out.jsonl", "--method", "duplicates", "--gold", "train.conll"],
+        ],
+        ids=lambda args: args[0],
+    )
+    def test_quiet_means_results_alone(self, args: list[str]):
+        result = call(*args, "--quiet")
+        assert result.err == ""
+        assert result.out.startswith("out.jsonl: ")
+
+    def test_repairs_are_told_unless_quiet(self):
+        Path("broken.conll").write_text("Ada\tB_PER\nran\tO\nBo\tB-PER\n")
+        for number, options in enumerate(([], ["--quiet"])):
+            result = call("augment", "broken.conll", f"{number}.jsonl", *AUGMENT, "--repair", "underscore", *options)
+            assert result.code == 0
+            assert ("broken.conll: repaired underscore 1" in result.err) == (number == 0)
+
+    @pytest.mark.parametrize(
+        "args",
+        [
+            ["stats", "train.conll", "dev.conll", "--json"],
+            ["list", "--json"],
+            ["list", "mention_replacement", "--json"],
+            ["evaluate", "test.conll", "test.conll", "--json"],
+            ["evaluate", "test.conll", "test.conll", "--against", "test.conll", "--samples", "100", "--json"],
+            ["novelty", "test.conll", "--gold", "train.conll", "--json"],
+            ["quality", "test.conll", "--gold", "train.conll", "--no-perplexity", "--json"],
+            ["run", "demo", "--check", "--json"],
+        ],
+        ids=" ".join,
+    )
+    def test_json(self, args: list[str]):
+        assert json.loads(call(*args).out)
+
+    def test_a_training_in_json(self, memory: object):
+        result = call("train", "train.conll", "t", "--method", "memory", "--json")
+        assert json.loads(result.out) == {
+            "folder": "t",
+            "sentences": 24,
+            "steps": 1,
+            "best_step": None,
+            "dev_f1": None,
+        }
+
+    @pytest.mark.parametrize(
+        "args",
+        [
+            ["stats", "EXAMPLE"],
+            ["convert", "EXAMPLE", "x.jsonl"],
+            ["sample", "EXAMPLE", "x.jsonl", "--size", "3"],
+            ["augment", "EXAMPLE", "x.jsonl", *AUGMENT, "--learn-from", "EXAMPLE"],
+            ["select", "EXAMPLE", "x.jsonl", "--method", "duplicates", "--gold", "EXAMPLE", "--held-out", "EXAMPLE"],
+            ["evaluate", "EXAMPLE", "EXAMPLE", "--against", "EXAMPLE", "--samples", "100"],
+            ["novelty", "EXAMPLE", "--gold", "EXAMPLE"],
+            ["quality", "EXAMPLE", "--gold", "EXAMPLE", "--no-perplexity"],
+            ["train", "EXAMPLE", "t", "--method", "memory", "--dev", "EXAMPLE"],
+        ],
+        ids=lambda args: args[0],
+    )
+    def test_an_example_by_the_name_that_list_prints(self, args: list[str], memory: object):
+        (name, *_) = json.loads(call("list", "examples", "--json").out)["examples"]
+        result = call(*[arg.replace("EXAMPLE", name.replace(".", "x.")) for arg in args])
+        assert result.code == 2
+        assert f'did you mean "{name}"' in result.err
+        assert call(*[arg.replace("EXAMPLE", name) for arg in args]).code == 0
+
+    def test_figures_in_json(self):
+        (counted,) = json.loads(call("stats", "test.conll", "--json").out)
+        gold = io.read("test.conll")
+        assert counted["sentences"] == len(gold)
+        assert counted["words"] == sum(map(len, gold))
+        assert sum(counted["types"].values()) == counted["entities"] == sum(len(s.entities) for s in gold)
+        scores = json.loads(call("evaluate", "test.conll", "test.conll", "--json").out)
+        assert scores["micro"]["f1"] == 1.0
+
+    def test_a_run_in_json(self, memory: object):
+        write_recipe(Path())
+        result = call("run", "recipe.toml", "--json", "--quiet")
+        assert json.loads(result.out) == json.loads(Path("runs/small/report.json").read_text("utf-8"))
+        assert result.err == ""
+
+    def test_a_run_in_words(self, memory: object):
+        write_recipe(Path())
+        lines = call("run", "recipe.toml", "--out", "run").out.splitlines()
+        assert [line.split()[0] for line in lines] == ["gold", "both", "one", "report:"]
+        assert "against gold only" in lines[1]
+
+    def test_standard_input(self):
+        content = Path("train.conll").read_bytes()
+        assert "24 sentences" in call("stats", "-", stdin=content).out
+        assert call("convert", "-", "out.jsonl", stdin=content).code == 0
+        assert [s.labels for s in io.read("out.jsonl")] == [s.labels for s in io.read("train.conll")]
+        assert call("augment", "-", "more.jsonl", *AUGMENT, stdin=content).code == 0
+        assert "<stdin>:2" in call("stats", "-", stdin=b"Ada\tB-PER\nBo\tI-LOC\n").err
+
+    @pytest.mark.parametrize("command", [("stats", "-", "-"), ("agree", "-", "-"), ("align", "-", "-", "x.links")])
+    def test_standard_input_named_twice(self, command: tuple[str, ...]):
+        result = call(*command, stdin=Path("train.conll").read_bytes())
+        assert (result.code, result.out) == (2, "")
+        assert "standard input (-) is named twice" in result.err
+
+    @pytest.mark.parametrize("target", ["devices/stdout", "pipe"])
+    def test_a_device_is_not_replaced_by_a_file(self, target: str, monkeypatch: pytest.MonkeyPatch):
+        """With a folder that stands in for /dev, which a failing test would damage."""
+        os.mkfifo("pipe")
+        Path("devices").mkdir()
+        Path("devices/stdout").write_bytes(b"")
+        monkeypatch.setattr("nersery.cli.options.DEVICES", Path("devices").absolute())
+        result = call("convert", "train.conll", target, "--to", "jsonl", "--force")
+        assert (result.code, result.out) == (2, "")
+        assert f"{target} is a device or a pipe" in result.err
+
+    def test_version(self):
+        assert call("--version").out.startswith("nersery ")
+
+
+class TestPipes:
+    """Real processes, for what only they have."""
+
+    def test_nobody_reads_the_results(self, folder: Path):
+        many = [Sentence((f"w{n}",), (Entity(0, 1, f"TYPE{n}"),)) for n in range(20_000)]
+        io.write(many, "many.jsonl")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "nersery", "stats", "many.jsonl"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(),
+        )
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.read(10)
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 141
+
+    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+    def test_results_onto_a_full_disk(self):
+        with open("/dev/full", "w") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "nersery", "list", "repairs"],
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                env=environment(),
+                check=False,
+            )
+        assert done.returncode == 5
+        assert done.stderr.startswith("error: no space left to write")
+        assert done.stderr.count("\n") == 1
+
+    def test_a_terminal_without_the_script(self, folder: Path):
+        io.write([Sentence(("नमस्ते",), (Entity(0, 1, "जगह"),))], "हिन्दी.jsonl")
+        done = subprocess.run(
+            [sys.executable, "-m", "nersery", "stats", "हिन्दी.jsonl"],
+            capture_output=True,
+            env={**environment(), "PYTHONIOENCODING": "ascii"},
+            check=False,
+        )
+        assert done.returncode == 0
+        assert b"\\u091c\\u0917\\u0939" in done.stdout
+
+    def test_a_file_name_in_no_encoding(self, folder: Path):
+        name = os.fsdecode(b"caf\xe9.conll")
+        Path(name).write_bytes(Path("train.conll").read_bytes())
+        done = nersery("convert", name, os.fsdecode(b"\xe9.jsonl"))
+        assert (done.returncode, done.stderr.count("Traceback")) == (0, 0)
+        done = nersery("train", name, os.fsdecode(b"\xe9"))
+        expected = "error: the folder name '\\udce9' is not UTF-8. Choose another one\n"
+        assert (done.returncode, done.stderr) == (2, expected)
