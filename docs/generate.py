@@ -17,38 +17,12 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
 
-from nersery import recipe, registry, sampling, tags
-from nersery.cli import (
-    agreement,
-    app,
-    corpora,
-    labels,
-    methods,
-    models,
-    parallel,
-    publishing,
-    quality,
-    recipes,
-    suggestions,
-    templates,
-)
+from nersery import places, registry, sampling, tags
+from nersery.cli import with_commands
 
 FOLDER = Path(__file__).parent
 NOTICE = "<!-- Written by docs/generate.py. Change the docstrings instead, then run: make docs -->"
-COMMAND_MODULES = (
-    agreement,
-    corpora,
-    labels,
-    methods,
-    models,
-    parallel,
-    publishing,
-    quality,
-    recipes,
-    suggestions,
-    templates,
-)
-"""They are imported because that adds their commands."""
+app = with_commands()
 
 KINDS: Mapping[str, tuple[str, str]] = {
     "augment": (
@@ -218,7 +192,7 @@ def type_text(hint: Any) -> str:
 
 def _presets() -> str:
     rows = []
-    for name, preset in sorted(recipe.presets().items()):
+    for name, preset in sorted(places.presets().items()):
         settings = ", ".join(f"`{key} = {json.dumps(value)}`" for key, value in preset.items() if key != "description")
         rows.append((f"`{name}`", preset["description"], settings))
     introduction = (

@@ -20,22 +20,10 @@ import typer
 
 from nersery import Corpus, Entity, Sentence, io, recipe, registry, sampling, tags
 from nersery.augment.base import Augmenter, augment
-from nersery.cli import (  # noqa: F401 - they add their commands
-    agreement,
-    app,
-    corpora,
-    labels,
-    methods,
-    models,
-    parallel,
-    publishing,
-    quality,
-    recipes,
-    suggestions,
-    templates,
-)
+from nersery.cli import corpora, suggestions, with_commands
 from nersery.overrides import EXAMPLE_PREFIX, settings_of
 
+app = with_commands()
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)

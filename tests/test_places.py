@@ -62,6 +62,16 @@ def test_selectors_the_tagger_and_methods_within_a_method():
     assert arm["select"][0]["tagger"]["vectors"] == str(HERE / "words.vec")
 
 
+def test_a_preset_says_which_tagger_it_is():
+    placed = with_places({"tagger": {"preset": "promptda_bilstm", "vectors": "words.vec"}}, HERE)
+    assert placed["tagger"]["vectors"] == str(HERE / "words.vec")
+
+
+def test_a_method_within_that_is_not_named_is_the_default():
+    placed = entry("projected_labels", source="text.en", aligner={"priors": "known"})
+    assert placed["aligner"]["priors"] == str(HERE / "known")
+
+
 def test_a_model_is_a_folder_where_there_is_one_beside_the_recipe(tmp_path: Path):
     (tmp_path / "lm").mkdir()
     (tmp_path / "bundled").mkdir()

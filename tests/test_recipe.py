@@ -12,8 +12,8 @@ from nersery import registry
 from nersery.arms import GOLD, Arm, MethodSettings
 from nersery.errors import SettingsError
 from nersery.overrides import SPLITS, settings_of, toml_value
-from nersery.places import shipped
-from nersery.recipe import load, presets, shipped_recipes
+from nersery.places import presets, shipped
+from nersery.recipe import load, shipped_recipes
 
 GOOD = """
 name = "mine"

@@ -104,6 +104,24 @@ def remove_folder(folder: Path) -> None:
         shutil.rmtree(unfinished)
 
 
+def check_replaceable(folder: Path, mark: str, what: str, *, force: bool) -> None:
+    """Refuse a folder that is not to be overwritten; one that holds anything but what is to be written never is.
+
+    Args:
+        mark: The file that every such folder has.
+        what: What such a folder holds, for the user.
+
+    Raises:
+        SettingsError: Saying which it is.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"{folder} is a file, expected the folder to write the {what} to")
+    if folder.exists() and not force:
+        raise SettingsError(f"{folder} exists already. Choose another folder, or allow to overwrite it (--force)")
+    if folder.exists() and any(folder.iterdir()) and not (folder / mark).exists():
+        raise SettingsError(f"{folder} holds no {what}, and is not overwritten even by --force. Choose another folder")
+
+
 @contextlib.contextmanager
 def replaced_folder(folder: Path) -> Iterator[Path]:
     """A new folder that takes the place of one when everything is in it; made at once, to fail before the work."""

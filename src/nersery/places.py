@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
@@ -12,6 +13,8 @@ from nersery import registry
 from nersery.overrides import EXAMPLE_PREFIX
 from nersery.registry import FileName, ModelName
 
+DEFAULTS = {"align": "statistical", "tagger": "transformer"}
+"""The method of a kind where none is named."""
 KINDS_WITHIN = {"aligner": "align", "tagger": "tagger"}
 """Settings that are the ``method`` of another kind and its settings."""
 
@@ -19,6 +22,11 @@ KINDS_WITHIN = {"aligner": "align", "tagger": "tagger"}
 def shipped(kind: str) -> Path:
     """The folder of the recipes or example files that come with nersery."""
     return Path(str(resources.files("nersery") / kind))
+
+
+def presets() -> dict[str, dict[str, Any]]:
+    """The papers' tagger settings by name."""
+    return tomllib.loads((shipped("tagger") / "presets.toml").read_text("utf-8"))
 
 
 def located(name: str, folder: Path) -> Path:
@@ -42,7 +50,7 @@ def with_places(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     if isinstance(entries := table.get("augment"), list):
         placed["augment"] = [_arm(entry, folder) if isinstance(entry, dict) else entry for entry in entries]
     if isinstance(table.get("tagger"), dict):
-        placed["tagger"] = _method("tagger", table["tagger"], folder, "transformer")
+        placed["tagger"] = _method("tagger", table["tagger"], folder)
     return _selecting(placed, folder)
 
 
@@ -59,9 +67,10 @@ def _selecting(table: dict[str, Any], folder: Path) -> dict[str, Any]:
     return {**table, "select": placed}
 
 
-def _method(kind: str, entry: dict[str, Any], folder: Path, default: str = "") -> dict[str, Any]:
+def _method(kind: str, entry: dict[str, Any], folder: Path) -> dict[str, Any]:
     """The settings of a method with the paths of its files, and of the methods within it."""
-    name = entry.get("method", default)
+    preset = presets().get(str(entry.get("preset")), {}) if kind == "tagger" else {}
+    name = entry.get("method", preset.get("method", DEFAULTS.get(kind, "")))
     known = name in registry.names(kind)
     files, models = (registry.settings_with(of, kind, name) if known else () for of in (FileName, ModelName))
     placed = dict(entry)

@@ -14,7 +14,7 @@ from nersery import registry
 from nersery.arms import Arm, MethodSettings, method_settings, name_fault, parse_arms
 from nersery.errors import SettingsError, did_you_mean
 from nersery.overrides import apply
-from nersery.places import located, shipped, with_places
+from nersery.places import located, presets, shipped, with_places
 from nersery.sampling import PROTOCOLS
 from nersery.splits import DataSettings
 from nersery.tagger.finishing import finish_problems
@@ -210,11 +210,6 @@ def _section(cls: type[Any], table: Any, place: str, problems: list[str]) -> Any
     values, wrong = registry.validated(cls, place, table)
     problems += wrong
     return None if wrong else cls(**values)
-
-
-def presets() -> dict[str, dict[str, Any]]:
-    """The papers' tagger settings by name."""
-    return tomllib.loads((shipped("tagger") / "presets.toml").read_text("utf-8"))
 
 
 def with_preset(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:

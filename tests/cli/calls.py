@@ -9,22 +9,10 @@ from dataclasses import dataclass
 
 from typer.testing import CliRunner
 
-from nersery.cli import (  # noqa: F401 - they add their commands
-    agreement,
-    app,
-    corpora,
-    labels,
-    methods,
-    models,
-    parallel,
-    publishing,
-    quality,
-    recipes,
-    suggestions,
-    templates,
-)
+from nersery.cli import with_commands
 from tests.standins import environment
 
+app = with_commands()
 COMMANDS = {
     command.name or str(getattr(command.callback, "__name__", "")): command for command in app.registered_commands
 }

@@ -156,14 +156,26 @@ def test_what_was_learnt_is_kept_and_given_again(folder: Path) -> None:
     ("options", "told"),
     [
         (("--keep", "there"), "there exists already"),
+        (("--keep", "notes", "--force"), "notes holds no priors, and is not overwritten even by --force"),
+        (("--keep", "en.txt", "--force"), "en.txt is an input"),
+        (("--keep", "links", "--force"), "the links go there"),
         (("--keep", "new", "--method", "external"), "external has no setting priors"),
         (("--keep", "new", "--set", "learn=false", "--set", "priors=there"), "nothing is learnt"),
     ],
 )
 def test_what_cannot_be_kept_is_said_before_any_work(options: tuple[str, ...], told: str, folder: Path) -> None:
     (folder / "there").mkdir()
+    (folder / "notes").mkdir()
+    (folder / "notes" / "thesis.tex").write_text("precious")
+    before = files(folder)
     refused = call(*ALIGN, "links", *options)
     assert refused.code == 2
     assert told in refused.err
+    assert files(folder) == before
+
+
+def test_a_place_where_nothing_can_be_kept_is_told_before_the_work(folder: Path) -> None:
+    refused = call(*ALIGN, "links", "--keep", "en.txt/known")
+    assert refused.code in (2, 5), refused.err
+    assert "en.txt" in refused.err
     assert not (folder / "links").exists()
-    assert files(folder / "there") == {}

@@ -8,12 +8,13 @@ import yaml
 from markdown_it import MarkdownIt
 
 from nersery import Entity, Origin, Sentence, io
-from nersery.disk import content_hash
+from nersery.disk import check_replaceable, content_hash
 from nersery.errors import DataError, MissingResourceError, SettingsError
 from nersery.evaluate.errors import find_errors
 from nersery.evaluate.scores import score
+from nersery.io.folder import RECORD as MARK
 from nersery.publish.about import About, Origins, gather, read_about, read_evaluation
-from nersery.publish.dataset import check_folder, check_parquet, publish
+from nersery.publish.dataset import check_parquet, publish
 from nersery.publish.splits import Division, divide
 
 GOLD = [
@@ -232,14 +233,14 @@ def test_a_failure_leaves_nothing_and_the_old_one_as_it_was(tmp_path: Path, monk
 def test_a_folder_of_somebody_else_is_never_overwritten(tmp_path: Path):
     folder = written(tmp_path)
     with pytest.raises(SettingsError, match="exists already"):
-        check_folder(folder, force=False)
-    check_folder(folder, force=True)
+        check_replaceable(folder, MARK, "dataset", force=False)
+    check_replaceable(folder, MARK, "dataset", force=True)
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis/thesis.tex").write_text("precious")
     with pytest.raises(SettingsError, match="not overwritten even by --force"):
-        check_folder(tmp_path / "thesis", force=True)
+        check_replaceable(tmp_path / "thesis", MARK, "dataset", force=True)
     with pytest.raises(SettingsError, match="is a file"):
-        check_folder(tmp_path / "thesis/thesis.tex", force=True)
+        check_replaceable(tmp_path / "thesis/thesis.tex", MARK, "dataset", force=True)
 
 
 def test_without_pyarrow_the_extra_is_named(monkeypatch):

@@ -98,15 +98,8 @@ def _main(
     pass
 
 
-def main() -> None:
-    """Entry point of the command."""
-    # Threads that wait for each other in a busy loop stop a training dead when anything else wants a core: 15 steps
-    # took 46 s beside another process, 5.5 s so. To be set before torch is imported.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    # Large tensors in huge pages: a sixth less time for a training on a CPU, the same bits.
-    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal and log holds every script
+def with_commands() -> typer.Typer:
+    """The app with all its commands, which their modules add in the order of the work."""
     from nersery.cli import (  # noqa: F401 - they add their commands
         agreement,
         corpora,
@@ -121,4 +114,16 @@ def main() -> None:
         templates,
     )
 
-    app()
+    return app
+
+
+def main() -> None:
+    """Entry point of the command."""
+    # Threads that wait for each other in a busy loop stop a training dead when anything else wants a core: 15 steps
+    # took 46 s beside another process, 5.5 s so. To be set before torch is imported.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # Large tensors in huge pages: a sixth less time for a training on a CPU, the same bits.
+    os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal and log holds every script
+    with_commands()()

@@ -316,7 +316,7 @@ def _listings() -> dict[str, Any]:
     return {
         **{kind: (lambda kind=kind: methods(kind)) for kind in registry.KINDS},
         "recipes": lambda: {name: recipe.description_of(path) for name, path in recipe.shipped_recipes().items()},
-        "presets": lambda: {name: preset["description"] for name, preset in recipe.presets().items()},
+        "presets": lambda: {name: preset["description"] for name, preset in places.presets().items()},
         "protocols": lambda: {
             name: (protocol.__doc__ or "").split("\n")[0] for name, protocol in sampling.PROTOCOLS.items()
         },

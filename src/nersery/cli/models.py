@@ -39,7 +39,7 @@ from nersery.cli.options import (
 )
 from nersery.cli.sharding import Sharding, StageJob, shares_work
 from nersery.data import Corpus
-from nersery.disk import files_in, replaced_folder
+from nersery.disk import check_replaceable, files_in, replaced_folder
 from nersery.errors import DataError, Problem, SettingsError, printable
 from nersery.loop import BATCH_SIZE
 from nersery.tagger.base import DESCRIPTION
@@ -86,7 +86,8 @@ def train(
         )
     *names, folder_name = files
     folder = Path(folder_name)
-    _check_folder(folder, force=force)
+    refuse_odd_bytes(folder)
+    check_replaceable(folder, DESCRIPTION, "tagger", force=force)
     training = folder.with_name(folder.name + ".training")
     check_training(training)
     problems: list[str] = []
@@ -121,17 +122,6 @@ def train(
         return
     outcome = f", best dev F1 {100 * best:.1f} at step {history['best_step']}" if best is not None else ""
     print(f"{folder}: {len(gold)} sentences, {history['steps']} steps{outcome}")
-
-
-def _check_folder(folder: Path, *, force: bool) -> None:
-    """Refuse a folder that is not to be overwritten; one that holds anything but a tagger never is."""
-    refuse_odd_bytes(folder)
-    if folder.exists() and not folder.is_dir():
-        raise SettingsError(f"{folder} is a file. Name, last, the folder to write: nersery train train.conll my-tagger")
-    if folder.exists() and not force:
-        raise SettingsError(f"{folder} exists already. Choose another folder, or allow to overwrite it (--force)")
-    if folder.exists() and any(folder.iterdir()) and not (folder / DESCRIPTION).exists():
-        raise SettingsError(f"{folder} holds no tagger, and is not overwritten even by --force. Choose another folder")
 
 
 @app.command(

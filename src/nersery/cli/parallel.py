@@ -31,7 +31,7 @@ from nersery.cli.options import (
 )
 from nersery.cli.sharding import Sharding, StageJob, shares_work
 from nersery.data import Sentence
-from nersery.disk import content_hash, files_in, write_atomic
+from nersery.disk import check_replaceable, content_hash, files_in, write_atomic
 from nersery.errors import DataError, Problem, SettingsError
 from nersery.io.bitext import Bitext, PairedBy, WholePairs, fault_of, open_side
 from nersery.io.pharaoh import LinksFile
@@ -92,7 +92,8 @@ def align(
     chosen = settings_of(settings or [])
     registry.create("align", method, chosen)  # wrong settings show before any file is read
     if keep is not None:
-        _check_kept(keep, method, chosen, force=force)
+        refuse_same_file(keep, source, target)
+        _check_kept(keep, method, chosen, output, force=force)
     target_reading = replace(reading, format=target_format, language=target_language)
     bitext = _open([(source, reading, reading.split)], (target, target_reading, target_split), pair_by, quiet=quiet)
     text = _identity(bitext, target_split)
@@ -181,18 +182,21 @@ def project(
     print_tally(output, tally, as_json=json)
 
 
-def _check_kept(folder: Path, method: str, settings: Mapping[str, Any], *, force: bool) -> None:
-    """Refuse a folder for what is learnt where that cannot be used again, or that is there already.
+def _check_kept(folder: Path, method: str, settings: Mapping[str, Any], output: Path, *, force: bool) -> None:
+    """Refuse a folder for what is learnt where that cannot be used again, or that has other files.
 
     Raises:
         SettingsError: Saying which.
     """
+    from nersery.align.lexicon import RECORD
+
     if "priors" not in registry.defaults("align", method):
         raise SettingsError(f"--keep {folder}: {method} has no setting priors, to which it could be given again")
     if settings.get("learn") is False:
         raise SettingsError(f"--keep {folder}: with learn = false nothing is learnt; leave it out")
-    if folder.exists() and not force:
-        raise SettingsError(f"{folder} exists already. Choose another name, or allow to overwrite it (--force)")
+    if folder.absolute() in (output.absolute(), rejects_of(output).absolute()):
+        raise SettingsError(f"--keep {folder}: the links go there. Choose another folder")
+    check_replaceable(folder, RECORD, "priors", force=force)
 
 
 def _open(

@@ -23,6 +23,7 @@ from nersery.cli.options import (
     refuse_odd_bytes,
     report_repairs,
 )
+from nersery.disk import check_replaceable
 from nersery.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -73,13 +74,14 @@ def publish(
 ) -> None:
     """Make a dataset for others: splits without leakage, Parquet and JSONL, and a card that says how it was made."""
     from nersery.evaluate.formats import plural
+    from nersery.io.folder import RECORD
     from nersery.publish import dataset
     from nersery.publish.about import About, gather, read_about, read_evaluation
     from nersery.publish.splits import Division, divide
 
     *inputs, folder = _inputs_and_folder(files)
     division = Division(dev_share, test_share, similarity, cast(Any, leaks), seed)
-    dataset.check_folder(folder, force=force)
+    check_replaceable(folder, RECORD, "dataset", force=force)
     if parquet:
         dataset.check_parquet()
     described = read_about(about) if about else About()

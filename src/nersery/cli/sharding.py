@@ -133,12 +133,17 @@ class StageJob:
         Raises:
             NerseryError: Of the kind that fits what is wrong.
         """
-        tally = self._into_file() if self.sharding.shards is None else self._into_shards(self.sharding.shards)
-        if self.keep is not None:
+        if self.keep is None:
+            tally = self._carried_out()
+        else:
             with replaced_folder(self.keep) as folder:
+                tally = self._carried_out()
                 shutil.copytree(self.training / PLACE, folder, dirs_exist_ok=True)
         shutil.rmtree(self.training, ignore_errors=True)
         return tally
+
+    def _carried_out(self) -> Tally:
+        return self._into_file() if self.sharding.shards is None else self._into_shards(self.sharding.shards)
 
     def _into_file(self) -> Tally:
         from nersery.progress import Progress

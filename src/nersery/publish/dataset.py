@@ -27,20 +27,6 @@ ROWS = 10_000
 Feature = Mapping[str, Any]
 
 
-def check_folder(folder: Path, *, force: bool) -> None:
-    """Refuse a folder that is not to be overwritten; one that holds anything but such a dataset never is.
-
-    Raises:
-        SettingsError: Saying which it is.
-    """
-    if folder.exists() and not folder.is_dir():
-        raise SettingsError(f"{folder} is a file, expected the folder to write")
-    if folder.exists() and not force:
-        raise SettingsError(f"{folder} exists already. Choose another folder, or allow to overwrite it (--force)")
-    if folder.exists() and any(folder.iterdir()) and not (folder / RECORD).exists():
-        raise SettingsError(f"{folder} holds no dataset, and is not overwritten even by --force. Choose another folder")
-
-
 def check_parquet() -> None:
     """Refuse to begin without what writes Parquet.
 
