@@ -28,7 +28,7 @@ LAYERS = [
     {"splits"},
     {"arms"},
     {"recipe"},
-    {"inputs", "identity"},
+    {"inputs", "identity", "prerequisites"},
     {"results"},
     {"runs"},
     {"cli"},

@@ -53,6 +53,7 @@ from nersery.identity import comparable, hashes, without_additions
 from nersery.inputs import read_inputs
 from nersery.loop import FileJob, Step, rejects_of
 from nersery.overrides import SPLITS
+from nersery.prerequisites import check_prerequisites
 from nersery.progress import Progress
 from nersery.recipe import Recipe
 from nersery.results import build_report, versions
@@ -119,14 +120,7 @@ class Run:
         self.read_corpora()
         identity = self.identity()
         self._check_folder(identity)
-        tagger = self._new_tagger()
-        tagger.check()
-        for arm in self.recipe.arms:
-            if arm.method is not None:
-                method = _method(arm.method)
-                method.check()
-                if isinstance(method, Augmenter):
-                    method.check_tagger(tagger)
+        check_prerequisites(self.recipe)
         return identity
 
     def read_corpora(self) -> None:

@@ -24,8 +24,7 @@ from nersery.errors import DataError
 from nersery.lm.cloze import Drawing, is_replaceable
 from nersery.loop import Reject
 from nersery.registry import FileName, ModelName
-from nersery.tagger.base import load_tagger
-from nersery.tagger.gold import gold_tagger
+from nersery.tagger.gold import check_gold_tagger, gold_tagger
 from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:
@@ -117,8 +116,7 @@ class FlipDA(Augmenter):
     def check(self) -> None:
         """Look for the models; see `Augmenter.check`."""
         check_model(self)
-        if self.tagger is not None:
-            load_tagger(self.tagger)
+        check_gold_tagger(self.tagger)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Have a tagger, and fine-tune the model on words under their labels.

@@ -141,6 +141,7 @@ def select(
     job.check_target(overwrite=force)
     training = target.with_name(target.name + ".training")
     check_training(training)
+    selector.check()
     if not selector.reads_first:
         candidates.check()
     with Progress(f"{method}: learn", quiet=quiet) as progress:

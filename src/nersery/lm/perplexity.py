@@ -105,17 +105,27 @@ def open_scorer(source: ModelSource, *, device: str = "auto", precision: Precisi
         MissingResourceError: When there is no such model.
         SettingsError: When it is an encoder-decoder, which is neither.
     """
-    if source.name != bundled.NAME:
-        config = source.config()
-        if getattr(config, "is_encoder_decoder", False):
-            raise SettingsError(
-                f'the model "{source.name}" is an encoder-decoder, which gives a text no probability of its own. '
-                "Expected a causal language model, e.g. gpt2, or a masked one, e.g. xlm-roberta-base"
-            )
-        causal = any(name.endswith("ForCausalLM") for name in config.architectures or ())
-        if causal or source.tokenizer().mask_token_id is None:
-            return CausalLM(source, device=device, precision=precision)
-    return PseudoLM(source, device=device, precision=precision)
+    scorer = CausalLM if is_causal(source) else PseudoLM
+    return scorer(source, device=device, precision=precision)
+
+
+def is_causal(source: ModelSource) -> bool:
+    """Whether a model writes from left to right; else it is a masked one. Its weights are not read.
+
+    Raises:
+        MissingResourceError: When there is no such model.
+        SettingsError: When it is an encoder-decoder, which is neither.
+    """
+    if source.name == bundled.NAME:
+        return False
+    config = source.config()
+    if getattr(config, "is_encoder_decoder", False):
+        raise SettingsError(
+            f'the model "{source.name}" is an encoder-decoder, which gives a text no probability of its own. '
+            "Expected a causal language model, e.g. gpt2, or a masked one, e.g. xlm-roberta-base"
+        )
+    is_trained_so = any(name.endswith("ForCausalLM") for name in config.architectures or ())
+    return is_trained_so or source.tokenizer().mask_token_id is None
 
 
 def likelihood(model: Scorer, sentences: Iterable[Sentence], progress: Progress | None = None) -> Likelihood:

@@ -10,7 +10,7 @@ from nersery.errors import SettingsError
 from nersery.registry import ModelName
 from nersery.select.base import Selector
 from nersery.tagger.base import Tagger, strict_f1
-from nersery.tagger.gold import gold_tagger
+from nersery.tagger.gold import check_gold_tagger, gold_tagger
 from nersery.training import NO_TRAINING, Training
 
 
@@ -38,6 +38,10 @@ class Agreement(Selector):
     def __post_init__(self) -> None:
         if not 0 <= self.threshold <= 1:
             raise SettingsError(f"threshold is {self.threshold:g}, expected a number in [0, 1]")
+
+    def check(self) -> None:
+        """Look for the tagger, if one is named; see `Selector.check`."""
+        check_gold_tagger(self.tagger)
 
     def fit(
         self,

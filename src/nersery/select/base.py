@@ -30,6 +30,13 @@ class Selector(ABC):
     history: Mapping[str, Any] = MappingProxyType({})
     """What `survey` did, as JSON values for the report; empty for most."""
 
+    def check(self) -> None:  # noqa: B027 - only those on models need it
+        """Refuse what is not there (a model, a device) before any other work is done.
+
+        Raises:
+            MissingResourceError: Naming it.
+        """
+
     def fit(  # noqa: B027 - most selectors need it, some do not
         self,
         gold: Sequence[Sentence],

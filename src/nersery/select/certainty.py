@@ -10,7 +10,7 @@ from nersery.errors import NerseryError, SettingsError
 from nersery.registry import ModelName
 from nersery.select.base import Selector
 from nersery.tagger.base import Tagger
-from nersery.tagger.gold import gold_tagger
+from nersery.tagger.gold import check_gold_tagger, gold_tagger
 from nersery.training import NO_TRAINING, Training
 
 
@@ -44,6 +44,10 @@ class Certainty(Selector):
             raise SettingsError(f"threshold is {self.threshold:g}, expected a number in [0, 1]")
         if self.passes < 1:
             raise SettingsError(f"passes is {self.passes}, expected 1 or more")
+
+    def check(self) -> None:
+        """Look for the tagger, if one is named; see `Selector.check`."""
+        check_gold_tagger(self.tagger)
 
     def fit(
         self,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.data import Sentence
 from nersery.errors import NerseryError, SettingsError
 from nersery.registry import ModelName
 from nersery.select.base import Selector
 from nersery.training import NO_TRAINING, Training
+
+if TYPE_CHECKING:
+    from nersery.lm.load import ModelSource
 
 
 @dataclass
@@ -53,6 +56,20 @@ class Perplexity(Selector):
                 f"threshold is {self.threshold:g}, expected a number below 0: minus the highest perplexity to keep"
             )
 
+    @property
+    def _source(self) -> ModelSource:
+        from nersery.lm.load import ModelSource
+
+        return ModelSource(self.model, self.revision, self.trust_remote_code)
+
+    def check(self) -> None:
+        """Look for the model and the device; see `Selector.check`."""
+        from nersery.lm.load import pick_device
+        from nersery.lm.perplexity import is_causal
+
+        is_causal(self._source)
+        pick_device(self.device)
+
     def fit(
         self,
         gold: Sequence[Sentence],
@@ -61,12 +78,10 @@ class Perplexity(Selector):
         training: Training = NO_TRAINING,
     ) -> None:
         """Open the model; says when it does not suit the gold sentences."""
-        from nersery.lm.load import ModelSource
         from nersery.lm.perplexity import open_scorer, warn_of_misfit
 
-        source = ModelSource(self.model, self.revision, self.trust_remote_code)
-        self._scorer = open_scorer(source, device=self.device, precision=self.precision)
-        warn_of_misfit(self._scorer, source, gold)
+        self._scorer = open_scorer(self._source, device=self.device, precision=self.precision)
+        warn_of_misfit(self._scorer, self._source, gold)
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """Minus each sentence's perplexity; NaN, which is rejected, where the model cuts it into nothing.

@@ -130,6 +130,11 @@ class SelfTraining(Selector):
         if problems := finish_problems(self.tagger.get("method", "transformer"), settings, self.finish):
             raise SettingsError("\n".join(f"finish: {problem}" for problem in problems))
 
+    def check(self) -> None:
+        """Look for what the tagger needs, if it has settings of its own; see `Selector.check`."""
+        if self.tagger:
+            self._new_tagger().check()
+
     def fit(
         self,
         gold: Sequence[Sentence],

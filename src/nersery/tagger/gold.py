@@ -13,6 +13,18 @@ if TYPE_CHECKING:
     from nersery.tagger.base import Tagger
 
 
+def check_gold_tagger(folder: str | None) -> None:
+    """Look for the tagger in a folder, where one is named.
+
+    Raises:
+        MissingResourceError: When there is none.
+    """
+    from nersery.tagger.base import load_tagger
+
+    if folder is not None:
+        load_tagger(folder)
+
+
 def gold_tagger(folder: str | None, gold: Sequence[Sentence], training: Training) -> Tagger:
     """The tagger in a folder; or else the one that the caller has; or else a new one of the default kind.
 
