@@ -1,16 +1,9 @@
-"""The state of a training on disk. Kills are real: a process of its own forks one for each, see `serve`."""
+"""The state of a training on disk."""
 
 from __future__ import annotations
 
-import json
 import os
 import resource
-import signal
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
-from dataclasses import asdict
-from hashlib import sha256
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,111 +11,14 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
-from tests.standins import environment, files
-from torch import Tensor, nn
+from tests.lm.trainings import STEPS, Stop, Tied, Wider, fit, outcome, save_always, stop_at
+from tests.standins import files
 
 from nersery.disk import locked
 from nersery.errors import SettingsError
 from nersery.lm import checkpoint
 from nersery.lm.checkpoint import BrokenStateError, Checkpoint, OtherTrainingError, is_foreign
-from nersery.lm.training import History, TrainingPlan, seeded, train
 from nersery.progress import Progress
-from nersery.rng import item_rng
-
-STEPS = 12
-PLAN: dict[str, Any] = {
-    "steps": STEPS,
-    "epochs": None,
-    "evaluate_every": 3,
-    "patience": None,
-    "batch_size": 4,
-    "learning_rate": 0.05,
-    "head_learning_rate": 0.1,
-    "warmup": 0.2,
-    "weight_decay": 0.1,
-    "clip": 1.0,
-    "optimizer": "adamw",
-    "schedule": "linear",
-    "precision": "fp32",
-}
-
-
-class Tied(nn.Module):
-    """A network with everything that a state has to hold: a weight with two names, chance, running means."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.first, self.second, self.third = nn.Linear(4, 4), nn.Linear(4, 4), nn.Linear(4, 2)
-        self.second.weight = self.first.weight
-        self.norm, self.dropout = nn.BatchNorm1d(4), nn.Dropout(0.4)
-
-    def forward(self, rows: Tensor) -> Tensor:
-        hidden = self.dropout(self.norm(self.first(rows)).relu())
-        out: Tensor = self.third(self.second(hidden))
-        return out
-
-
-class Wider(Tied):
-    def __init__(self) -> None:
-        super().__init__()
-        self.third = nn.Linear(4, 3)
-
-
-def drawn(example: int, index: int, number: int) -> list[float]:
-    rng = item_rng(example, index, number)
-    return [rng.gauss(0, 1) for _ in range(4)]
-
-
-def fit(
-    folder: Path | None,
-    *,
-    step: Callable[[], object] = lambda: None,
-    score: Callable[[], float] = lambda: float(torch.rand(())),
-    seed: int = 5,
-    examples: Sequence[int] = range(10),
-    evaluates: bool = True,
-    **changes: Any,
-) -> tuple[nn.Module, History]:
-    """A training of which every number depends on all that came before it.
-
-    Args:
-        step: Called before each step.
-        score: The score of an evaluation; by default chance that goes on from dropout's.
-    """
-    plan = TrainingPlan(**{**PLAN, **{key: changes.pop(key) for key in set(changes) & set(PLAN)}})
-    with seeded(seed):
-        model = changes.pop("model", Tied)()
-
-        def loss_of(rows: Sequence[list[float]]) -> Tensor:
-            step()
-            return nn.functional.cross_entropy(model(torch.tensor(rows)), torch.arange(len(rows)) % 2)
-
-        settings: dict[str, Any] = {"seed": seed, "device": torch.device("cpu"), "draw": drawn, "folder": folder}
-        if evaluates:
-            settings["evaluate"] = score
-        history = train(model, examples, loss_of, plan, is_new=lambda n: n.startswith("third"), **settings, **changes)
-    return model, history
-
-
-def outcome(model: nn.Module, history: History) -> dict[str, Any]:
-    """All that came of a training, to the last bit."""
-    weights = b"".join(tensor.numpy().tobytes() for tensor in model.state_dict().values())
-    told: dict[str, Any] = json.loads(json.dumps(asdict(history)))
-    return {"weights": sha256(weights).hexdigest(), "history": told}
-
-
-class Stop(Exception):  # noqa: N818
-    """Ends a training at a step, when no real kill is needed."""
-
-
-def stop_at(step: int) -> Callable[[], None]:
-    left = iter(range(step - 1))
-
-    def call() -> None:
-        if next(left, None) is None:
-            raise Stop
-
-    return call
 
 
 @pytest.fixture
@@ -131,155 +27,12 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     save_always(monkeypatch)
 
 
-def save_always(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(checkpoint, "CHECKPOINT_SECONDS", 0.0)
-    patch.setattr(checkpoint, "LARGEST_SHARE", float("inf"))
-
-
 @pytest.fixture
 def stopped(tmp_path: Path, always: None) -> Path:
     """The folder of a training that ended before its eighth step."""
     with pytest.raises(Stop):
         fit(tmp_path / "state", step=stop_at(8))
     return tmp_path / "state"
-
-
-# --- kills ----------------------------------------------------------------------------------------------------------
-
-MOMENTS = {
-    "first step": ("loss", 1),
-    "second step": ("loss", 2),
-    "after an evaluation": ("loss", 4),
-    "after another one": ("loss", 10),
-    "last step": ("loss", 12),
-    "in an evaluation": ("score", 2),
-    "in the last evaluation": ("score", 4),
-    "amid the first part": ("part", 1),
-    "amid a later part": ("part", 6),
-    "amid the best weights": ("best", 1),
-    "amid the final part": ("final", 1),
-    "before the first move": ("replace", 1),
-    "before a later move": ("replace", 7),
-    "before the last move": ("replace", 13),
-    "after the first move": ("replaced", 1),
-    "after a later move": ("replaced", 7),
-    "after the last move": ("replaced", 13),
-    "amid the removal of old parts": ("unlink", 3),
-}
-CASES = [("adamw", name) for name in MOMENTS]
-CASES += [(optimizer, name) for optimizer in ("adam", "sgd") for name in ("after another one", "amid a later part")]
-
-
-def kill_at(kind: str, number: int, patch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Have this process killed at the so-manieth call of something; gives arguments of `fit`."""
-    counts: dict[str, int] = {}
-
-    def now(this: str) -> bool:
-        counts[this] = counts.get(this, 0) + 1
-        return this == kind and counts[this] == number
-
-    def die(*paths: Path) -> None:
-        for path in paths:  # half of it is written
-            path.write_bytes(b"half")
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    def save_file(tensors: Any, path: Path) -> None:
-        if now("part") or now(path.name.split("-")[0]):
-            die(path, path.with_name(".tmpHalf"))
-        original_save(tensors, path)
-
-    def replace(source: Path, target: Path) -> None:
-        if now("replace"):
-            die(Path(source))
-        original_replace(source, target)
-        if now("replaced"):
-            die()
-
-    def unlink(path: Path, **options: Any) -> None:
-        if now("unlink"):
-            die()
-        original_unlink(path, **options)
-
-    original_save, original_replace, original_unlink = checkpoint.save_file, os.replace, Path.unlink
-    patch.setattr(checkpoint, "save_file", save_file)
-    patch.setattr(os, "replace", replace)
-    patch.setattr(Path, "unlink", unlink)
-    return {
-        "step": lambda: now("loss") and die(),
-        "score": lambda: (now("score") and die()) or float(torch.rand(())),
-    }
-
-
-def serve(folder: Path) -> None:
-    """Kill a training in each of the cases and do it again; print what came of each as JSON."""
-    torch.optim.AdamW([nn.Parameter(torch.zeros(1))])  # the first one costs a second
-    results = {}
-    for optimizer, name in [(optimizer, "") for optimizer in ("adamw", "adam", "sgd")] + CASES:
-        case = folder / f"{optimizer} {name}"
-        code = None
-        if name:
-            code = in_process(lambda patch: fit(case, **kill_at(*MOMENTS[name], patch), optimizer=optimizer))  # noqa: B023
-        taken: list[int] = []
-
-        def again(patch: pytest.MonkeyPatch) -> None:
-            result = outcome(*fit(case, step=lambda: taken.append(1), optimizer=optimizer))  # noqa: B023
-            Path(f"{case}.json").write_text(json.dumps({**result, "taken": len(taken)}))  # noqa: B023
-
-        in_process(again)
-        results[f"{optimizer} {name}"] = {"code": code, **json.loads(Path(f"{case}.json").read_text())}
-    print(json.dumps(results))
-
-
-def in_process(work: Callable[[pytest.MonkeyPatch], object]) -> int:
-    """Work in a process of its own; its exit code, which is minus the signal that killed it."""
-    pid = os.fork()
-    if pid:
-        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    with pytest.MonkeyPatch.context() as patch:
-        save_always(patch)
-        patch.setattr(os, "fsync", lambda file: None)  # it guards against a loss of power, and takes half of the time
-        try:
-            work(patch)
-        except BaseException:
-            sys.excepthook(*sys.exc_info())
-            os._exit(1)
-    os._exit(0)
-
-
-@pytest.fixture(scope="module")
-def killed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    """What came of all cases."""
-    command = [sys.executable, "-m", "tests.lm.test_checkpoint", str(tmp_path_factory.mktemp("killed"))]
-    done = subprocess.run(
-        command, capture_output=True, text=True, env=environment(), cwd=Path(__file__).parents[2], check=False
-    )
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
-class TestKill:
-    @pytest.mark.parametrize(("optimizer", "name"), CASES, ids=[" ".join(case) for case in CASES])
-    def test_the_same_call_goes_on_and_ends_with_the_same_bits(self, killed: dict[str, Any], optimizer: str, name: str):
-        whole, found = killed[f"{optimizer} "], killed[f"{optimizer} {name}"]
-        assert found["code"] == -signal.SIGKILL
-        assert found["weights"] == whole["weights"]
-        assert found["history"] == whole["history"]
-        kind, number = MOMENTS[name]
-        expected = {"loss": STEPS + 1 - number, "replace": STEPS + 1 - number, "replaced": max(0, STEPS - number)}
-        if kind in expected:
-            assert found["taken"] == expected[kind]
-
-    def test_without_a_folder_it_is_the_same(self, killed: dict[str, Any]):
-        for optimizer in ("adamw", "adam", "sgd"):
-            plain = outcome(*fit(None, optimizer=optimizer))
-            whole = killed[f"{optimizer} "]
-            assert (plain["weights"], plain["history"]) == (whole["weights"], whole["history"])
-            assert plain["history"]["best"]["step"] < STEPS  # so that the best weights had to be put back
-        assert len({whole["weights"] for whole in killed.values()}) == 3
-
-
-# --- without a kill -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.usefixtures("always")
@@ -443,7 +196,3 @@ class TestRefusals:
         (stopped / ".tmpAbc12").touch()
         (stopped / "state.json.tmp").touch()
         assert not is_foreign(stopped)
-
-
-if __name__ == "__main__":
-    serve(Path(sys.argv[1]))

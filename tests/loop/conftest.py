@@ -1,0 +1,24 @@
+"""What a job leaves, and a journal that is always up to date."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.loop.jobs import ITEMS, files, job, step
+
+
+@pytest.fixture
+def undisturbed(tmp_path: Path) -> dict[str, bytes]:
+    """The files of a job that nothing has disturbed."""
+    folder = tmp_path / "undisturbed"
+    folder.mkdir()
+    job(folder).run(ITEMS, step)
+    return files(folder)
+
+
+@pytest.fixture
+def always_save(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write the journal after every batch, however quick."""
+    monkeypatch.setattr("nersery.loop.CHECKPOINT_SECONDS", 0.0)
