@@ -76,8 +76,10 @@ def infill(
     for left in range(passes, 0, -1):
         due = [(draft, rng) for made, rng in zip(drafts, rngs, strict=True) for draft in made if draft.gaps]
         clozes = [linearized_cloze(draft.sentence, draft.gaps) for draft, _ in due]
-        for (draft, rng), guesses in zip(due, model.guesses(clozes, top_k, signs=True), strict=True):
-            draft.write(guesses, -(-len(draft.gaps) // left), rng)
+        distinct = [*dict.fromkeys(clozes)]  # at first all drafts of a template are alike
+        guesses = dict(zip(distinct, model.guesses(distinct, top_k, signs=True), strict=True))
+        for (draft, rng), cloze in zip(due, clozes, strict=True):
+            draft.write(guesses[cloze], -(-len(draft.gaps) // left), rng)
     return [max(made, key=lambda draft: draft.certainty).sentence for made in drafts]
 
 
