@@ -12,12 +12,12 @@ import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import NoneType
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import typer
 
-from nersery import places, registry, sampling, tags
+from nersery import places, registry, repairs, sampling
 from nersery.cli import with_commands
 
 FOLDER = Path(__file__).parent
@@ -180,14 +180,25 @@ def type_text(hint: Any) -> str:
     >>> type_text(int | None), type_text(Literal["a", "b"]), type_text(dict[str, str]), type_text(list[str] | None)
     ('whole number', '`"a"` or `"b"`', 'table of text', 'list of text')
     """
-    if get_origin(hint) is Literal:
-        *others, last = map(code, get_args(hint))
-        return f"{', '.join(others)} or {last}"
-    if get_origin(hint) in (dict, list):
+    if choices := _choices(hint):
+        *others, last = map(code, choices)
+        return f"{', '.join(others)} or {last}" if others else last
+    if get_origin(hint) in (dict, list, tuple):
         kind = "table" if get_origin(hint) is dict else "list"
-        return f"{kind} of {type_text(get_args(hint)[-1])}"
+        content = next(iter(get_args(hint))) if get_origin(hint) is tuple else get_args(hint)[-1]
+        return kind if content is Any else f"{kind} of {type_text(content)}"
     members = [member for member in get_args(hint) if member is not NoneType]
     return " or ".join(map(type_text, members)) if members else PLAIN_TYPES.get(hint, str(hint))
+
+
+def _choices(hint: Any) -> list[Any]:
+    """The values that a setting may have, where all are named; a group of them may stand among others."""
+    if get_origin(hint) is Literal:
+        return [*get_args(hint)]
+    members = [member for member in get_args(hint) if member is not NoneType]
+    if get_origin(hint) not in (Union, UnionType) or not all(map(_choices, members)):
+        return []
+    return [choice for member in members for choice in _choices(member)]
 
 
 def _presets() -> str:
@@ -215,7 +226,7 @@ def _repairs() -> str:
         "What can be done about broken files, by name only and counted: `--repair NAME`, or `repair = […]` under "
         "`[data]`. They act in this order, whatever the order of the names."
     )
-    rows = [(f"`{name}`", repair.summary) for name, repair in tags.REPAIRS.items()]
+    rows = [(f"`{name}`", repair.summary) for name, repair in repairs.REPAIRS.items()]
     return f"## Repairs\n\n{introduction}\n\n{table(('repair', 'what it does'), rows)}"
 
 

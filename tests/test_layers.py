@@ -15,7 +15,7 @@ LAYERS = [
     {"errors", "rng"},
     {"disk"},
     {"data", "links"},
-    {"progress", "tags", "registry", "definitions"},
+    {"progress", "tags", "repairs", "registry", "definitions"},
     {"loop", "sampling", "training"},
     {"io"},
     {"lm"},

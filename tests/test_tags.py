@@ -12,21 +12,19 @@ from seqeval.metrics.sequence_labeling import get_entities
 
 from nersery.data import Entity
 from nersery.errors import SettingsError
+from nersery.repairs import DROP_SENTENCE, REPAIRS, repair
 from nersery.tags import (
-    DROP_SENTENCE,
-    REPAIRS,
     SCHEMES,
     decode,
     detect,
     encode,
     looks_like_tag,
-    repair,
     scheme_name,
 )
 
 TYPES = ["PER", "LOC", "B-PER", "x:y", "creative work", "व्यक्ति", "人", "O", "-", "_", "\u200d"]
 Labelled = tuple[int, tuple[Entity, ...]]
-BROKEN = ["O", "B-A", "I-A", "E-A", "S-A", "B-B", "I-B", "E-B", "B_A", "-A", "-B", "-"]
+BROKEN = ["O", "B-A", "I-A", "E-A", "S-A", "B-B", "I-B", "E-B", "B_A", "-A", "-B", "-", "AB"]
 MENDING = [name for name in REPAIRS if name != DROP_SENTENCE]
 
 
@@ -124,7 +122,8 @@ def test_detection_reads_borders_between_sentences() -> None:
         ("- O", "IOB2", [(0, "unknown tag", "bare-dash")]),
         ("B- O", "IOB2", [(0, "unknown tag", "")]),
         ("L-PER", "IOB2", [(0, "unknown tag", "")]),
-        ("PER", "IOB2", [(0, "unknown tag", "")]),
+        ("PER", "IOB2", [(0, "unknown tag", "bare-type")]),
+        ("0", "IOB2", [(0, "unknown tag", "")]),
         ("O I-PER", "IOB2", [(1, "entity without beginning", "orphan-inside")]),
         ("B-LOC I-PER", "IOB2", [(1, "entity without beginning", "orphan-inside")]),
         ("B-PER O", "BIOES", [(0, "entity without end", "open-end")]),
@@ -171,6 +170,13 @@ def test_messages_say_what_is_legal() -> None:
         ("lost-prefix", "IOB2", ["-A", "-A", "-B", "O", "-B", "-"], ["B-A", "I-A", "B-B", "O", "B-B", "-"]),
         ("lost-prefix", "BIOES", ["S-A", "-A", "-A"], ["S-A", "B-A", "I-A"]),
         ("lost-prefix", "BMES", ["B-A", "-A"], ["B-A", "M-A"]),
+        (
+            "bare-type",
+            "IOB2",
+            ["LOC", "LOC", "ab-c", "O", "o", "B_A", "-A"],
+            ["B-LOC", "I-LOC", "B-ab-c", "O", "o", "B_A", "-A"],
+        ),
+        ("bare-type", "BIOES", ["LOC", "LOC", "LOC"], ["B-LOC", "I-LOC", "I-LOC"]),
         ("bare-dash", "IOB2", ["-", "-A", "O"], ["O", "-A", "O"]),
         ("orphan-inside", "IOB2", ["I-A", "I-A", "O", "I-B", "I-A"], ["B-A", "I-A", "O", "B-B", "B-A"]),
         ("orphan-inside", "IOB1", ["O", "I-A"], ["O", "I-A"]),
@@ -234,8 +240,8 @@ def test_form_of_tags(value: str, sure: bool, perhaps: bool) -> None:
 
 
 def test_a_file_of_many_tags_does_not_fill_the_memory_with_them() -> None:
-    from nersery.tags import _parts
+    from nersery.tags import parts_of
 
-    before = len(_parts("IOB2"))
+    before = len(parts_of("IOB2"))
     decode([f"junk{number}" for number in range(1000)], "IOB2")
-    assert len(_parts("IOB2")) == before
+    assert len(parts_of("IOB2")) == before

@@ -110,5 +110,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """
     known = list(known)
     close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    hint = f'did you mean "{close[0]}"? ' if close else ""
-    return f"{hint}Known: {', '.join(known)}" if known else hint.strip()
+    listed = ", ".join(known)
+    if close:
+        return f'did you mean "{close[0]}"? Known: {listed}'
+    return f"known: {listed}" if known else ""

@@ -1,14 +1,13 @@
 """Tag schemes, converted at the door: behind it nothing knows about ``B-`` and ``I-``.
 
 A tag is ``O`` or a letter, a hyphen and a type, which may hold hyphens itself. What the letters mean is
-the table `SCHEMES`; what can be done about broken tags is the table `REPAIRS`.
+the table `SCHEMES`.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from types import MappingProxyType
@@ -92,6 +91,11 @@ def looks_like_tag(value: str, *, broken: bool = False) -> bool:
     return _TAG.fullmatch(value) is not None or (broken and _BROKEN_TAG.fullmatch(value) is not None)
 
 
+def is_bare(tag: str) -> bool:
+    """Whether a tag looks like a type alone; one character is rather a slip for ``O``."""
+    return len(tag) > 1 and tag[0] != "-" and tag[1] not in "-_" and tag.split() == [tag]
+
+
 class _Part(NamedTuple):
     """What a tag says of its word."""
 
@@ -100,20 +104,20 @@ class _Part(NamedTuple):
     type: str | None
 
 
-_NOTHING = _Part(False, False, None)
+NOTHING = _Part(False, False, None)
 
 
 class _Parts(dict[str, _Part]):
     """The meaning of each tag in one scheme, worked out once; a tag that is none means nothing."""
 
     def __init__(self, scheme: Scheme) -> None:
-        super().__init__({OUTSIDE: _NOTHING})
+        super().__init__({OUTSIDE: NOTHING})
         self.scheme = scheme
 
     def __missing__(self, tag: str) -> _Part:
         scheme, letter, type_ = self.scheme, tag[:1], tag[2:]
         if tag[1:2] != "-" or letter not in scheme.letters or not _is_type(type_):
-            return _NOTHING
+            return NOTHING
         opens = letter in (scheme.begin, scheme.single)
         closes = scheme.marks_ends and letter in (scheme.end, scheme.single)
         part = self[tag] = _Part(opens, closes, type_)
@@ -125,7 +129,8 @@ def _is_type(name: str) -> bool:
 
 
 @cache
-def _parts(scheme: str) -> _Parts:
+def parts_of(scheme: str) -> _Parts:
+    """The meaning of each tag in a scheme; a tag that is none means `NOTHING`."""
     return _Parts(SCHEMES[scheme])
 
 
@@ -163,7 +168,7 @@ def decode(tags: Sequence[str], scheme: str) -> tuple[tuple[Entity, ...], tuple[
     """
     if tags.count(OUTSIDE) == len(tags):
         return (), ()
-    parts, lazy = _parts(scheme), SCHEMES[scheme].lazy
+    parts, lazy = parts_of(scheme), SCHEMES[scheme].lazy
     entities: list[Entity] = []
     orphans: list[int] = []
     current, start, closed, unknown = None, 0, 0, False
@@ -237,7 +242,7 @@ def _hyphenated(tag: str) -> str:
 
 def _illegal(pairs: Iterable[tuple[str, str]], scheme: str) -> int:
     """How many pairs of neighbours cannot be in a scheme."""
-    parts, marks_ends = _parts(scheme), SCHEMES[scheme].marks_ends
+    parts, marks_ends = parts_of(scheme), SCHEMES[scheme].marks_ends
     count = 0
     for left, right in pairs:
         before, after = parts[left], parts[right]
@@ -251,7 +256,7 @@ def _illegal(pairs: Iterable[tuple[str, str]], scheme: str) -> int:
 
 
 def _faults(tags: Sequence[str], scheme: str, entities: Sequence[Entity], orphans: Sequence[int]) -> tuple[Fault, ...]:
-    parts, letters = _parts(scheme), SCHEMES[scheme]
+    parts, letters = parts_of(scheme), SCHEMES[scheme]
     faults = [_unknown_tag(index, tag, letters) for index, tag in enumerate(tags) if tag not in parts]
     faults += [_orphan(index, tags, letters) for index in orphans]
     if letters.marks_ends:
@@ -274,6 +279,8 @@ def _unknown_tag(index: int, tag: str, scheme: Scheme) -> Fault:
         why = f"{scheme.name} has no letter {tag[0]}"
     elif tag[1:2] == "-":
         why = "its type has white space at an end, a tab or a line break" if tag[2:] else "its type is missing"
+    elif is_bare(tag):
+        repair, why = "bare-type", "its letter is missing"
     *others, last = (f"{letter}-TYPE" for letter in scheme.letters)
     legal = f"{', '.join(('O', *others))} or {last}"
     return Fault(index, UNKNOWN_TAG, f"the tag {tag!r} cannot be read: {why}; expected {legal}", repair)
@@ -294,90 +301,3 @@ def _open_end(entity: Entity, tags: Sequence[str], scheme: Scheme) -> Fault:
     if entity.end - entity.start == 1:
         message += f", or {scheme.single}-{entity.type} in its place"
     return Fault(last, "entity without end", message, "open-end")
-
-
-@dataclass(frozen=True, slots=True)
-class Repair:
-    """A named way to mend tags.
-
-    Args:
-        summary: What it does, in one line.
-        mend: Broken tags in, the same number of tags out; None where the reader itself acts.
-    """
-
-    summary: str
-    mend: Callable[[list[str], Scheme], list[str]] | None = None
-
-
-def _outer_space(tags: list[str], scheme: Scheme) -> list[str]:
-    return [tag.strip(" ") for tag in tags]
-
-
-def _underscore(tags: list[str], scheme: Scheme) -> list[str]:
-    return [f"{tag[0]}-{tag[2:]}" if tag[1:2] == "_" and tag[0] in scheme.letters else tag for tag in tags]
-
-
-def _lost_prefix(tags: list[str], scheme: Scheme) -> list[str]:
-    parts, mended, before = _parts(scheme.name), list(tags), _NOTHING
-    for index, tag in enumerate(tags):
-        if tag[:1] == "-" and tag != "-":
-            continues = before.type == tag[1:] and not before.closes
-            mended[index] = (scheme.inside if continues else scheme.begin) + tag
-        before = parts[mended[index]]
-    return mended
-
-
-def _bare_dash(tags: list[str], scheme: Scheme) -> list[str]:
-    return [OUTSIDE if tag == "-" else tag for tag in tags]
-
-
-def _orphan_inside(tags: list[str], scheme: Scheme) -> list[str]:
-    parts, mended = _parts(scheme.name), list(tags)
-    for entity in () if scheme.lazy else decode(tags, scheme.name)[0]:
-        part = parts[tags[entity.start]]
-        if not part.opens:
-            mended[entity.start] = f"{scheme.single if part.closes else scheme.begin}-{entity.type}"
-    return mended
-
-
-def _open_end_repair(tags: list[str], scheme: Scheme) -> list[str]:
-    parts, mended = _parts(scheme.name), list(tags)
-    for entity in decode(tags, scheme.name)[0] if scheme.marks_ends else ():
-        first, last = parts[tags[entity.start]], parts[tags[entity.end - 1]]
-        alone = entity.end - entity.start == 1 and first.opens != last.closes
-        if alone or not last.closes:
-            mended[entity.end - 1] = f"{scheme.single if alone else scheme.end}-{entity.type}"
-    return mended
-
-
-RAGGED_LINES, OUTER_SPACE, DROP_SENTENCE = "ragged-lines", "outer-space", "drop-sentence"
-REPAIRS: Mapping[str, Repair] = MappingProxyType(
-    {
-        RAGGED_LINES: Repair("a line with other columns than most keeps its word and its tag only"),
-        OUTER_SPACE: Repair("a word or tag between tabs loses the spaces at its ends", _outer_space),
-        "underscore": Repair("B_PER becomes B-PER", _underscore),
-        "lost-prefix": Repair("-PER becomes I-PER right after a PER entity's word, else B-PER", _lost_prefix),
-        "bare-dash": Repair("- becomes O", _bare_dash),
-        "orphan-inside": Repair("I-PER (M-, E-) that continues nothing begins an entity", _orphan_inside),
-        "open-end": Repair("an entity without its E- or L- ends where it stands", _open_end_repair),
-        DROP_SENTENCE: Repair("a sentence that is still broken goes to the rejects, with its reason"),
-    }
-)
-"""Every repair by name, in the order in which they act."""
-
-
-def repair(tags: Sequence[str], scheme: str, names: Iterable[str]) -> tuple[list[str], Counter[str]]:
-    """Mend tags by the named repairs, in the order of `REPAIRS` whatever the order of the names.
-
-    Returns:
-        The tags, and how many of them each repair changed.
-
-    >>> repair(["O", "-LOC", "-LOC"], "IOB2", ["lost-prefix"])
-    (['O', 'B-LOC', 'I-LOC'], Counter({'lost-prefix': 2}))
-    """
-    mended, counts, wanted = list(tags), Counter[str](), set(names)
-    for name, known in REPAIRS.items():
-        if name in wanted and known.mend is not None:
-            before, mended = mended, known.mend(mended, SCHEMES[scheme])
-            counts[name] += sum(old != new for old, new in zip(before, mended, strict=True))
-    return mended, +counts

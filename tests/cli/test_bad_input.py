@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from rich.cells import cell_len
 
 from nersery import Entity, Sentence, io
 from nersery.loop import FileJob
@@ -262,3 +263,26 @@ def test_dev_without_entities_chooses_no_weights():
     result = call("train", "train.conll", "out", "--dev", "none.conll", "--set", "steps=1")
     assert result.code == 3
     assert "none.conll: no sentence of the dev file has an entity" in result.err
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_dev_file_that_cannot_tell_is_noted():
+    strange = Sentence(("Rex", "barks"), (Entity(0, 1, "DOG"),))
+    train = list(io.read("train.conll"))
+    io.write([*train[:2], strange], "odd.conll")
+    result = call("train", "train.conll", "out", "--dev", "odd.conll", "--method", "bilstm_crf", "--set", "steps=1")
+    assert result.code == 0
+    assert "note: dev has types that train lacks, so they count as missed: DOG (1 mentions)" in result.err
+    assert "note: 2 of 3 dev sentences also stand in train, word for word" in result.err
+
+
+def test_columns_stand_below_each_other_in_every_script(tmp_path: Path):
+    names = ("व्यक्ति", "人物", "🧬 gene", "PER")
+    io.write([Sentence(("a",), (Entity(0, 1, name),)) for name in names], tmp_path / "types.jsonl")
+    for lines in (
+        call("stats", str(tmp_path / "types.jsonl")).out.splitlines()[3:],
+        call("evaluate", str(tmp_path / "types.jsonl"), str(tmp_path / "types.jsonl")).out.splitlines()[1:5],
+    ):
+        shown = [line for line in lines if any(name in line for name in names)]
+        assert len(shown) == len(names)
+        assert len({cell_len(line) for line in shown}) == 1

@@ -127,7 +127,7 @@ def test_ids_that_cannot_be_shown_are_named_together():
     assert second.startswith('no sentence has the id "tran:7"; did you mean "train:7"? Known: train:7, ')
     assert second.endswith(" …")
     assert second.count("train:") == 9
-    with pytest.raises(SettingsError, match=r"Known: train:1, train:2, .*, train:8 …$"):
+    with pytest.raises(SettingsError, match=r"known: train:1, train:2, .*, train:8 …$"):
         choose(corpus, ["zzzz"], 1, "f")
 
 

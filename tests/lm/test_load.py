@@ -24,3 +24,9 @@ def test_a_mark_for_spaces_makes_no_tokenizer(name: str, tmp_path: Path) -> None
     getattr(transformers, name)().save_pretrained(tmp_path)
     with pytest.raises(MissingResourceError, match="has no tokenizer"):
         ModelSource(str(tmp_path)).tokenizer()
+
+
+def test_a_model_of_another_kind_is_named_in_a_line(tiny_seq2seq: str) -> None:
+    with pytest.raises(MissingResourceError, match="has a BartConfig, a kind that cannot be used") as raised:
+        ModelSource(tiny_seq2seq).model("AutoModelForTokenClassification")
+    assert len(str(raised.value)) < 300

@@ -57,7 +57,7 @@ class TestOverrides:
             ("=3", "expected key=value"),
             (" = 3", "expected key=value"),
             ("tagger..steps=3", "expected key=value"),
-            ("augment.nobody.copies=3", 'no entry "nobody"; Known: first, v1.5, mention_replacement, other'),
+            ("augment.nobody.copies=3", 'no entry "nobody"; known: first, v1.5, mention_replacement, other'),
             ("augment.copies=3", "say which entry, e.g. augment.NAME.copies"),
             ("augment.other 🚀=3", "say which entry"),
             ("name.x=3", "name is a single value, not a section"),

@@ -181,10 +181,10 @@ select = ["agrement", 5]
     @pytest.mark.parametrize(
         ("override", "message"),
         [
-            ("augment.c.on=d", "augment \"c\": on is 'd', expected an arm above it; Known: a, b"),
+            ("augment.c.on=d", "augment \"c\": on is 'd', expected an arm above it; known: a, b"),
             ("augment.c.on=bb", 'did you mean "b"?'),
             ("augment.c.on=c", "augment \"c\": on is 'c', expected an arm above it"),
-            ("augment.b.on=c", "augment \"b\": on is 'c', expected an arm above it; Known: a"),
+            ("augment.b.on=c", "augment \"b\": on is 'c', expected an arm above it; known: a"),
             ("augment.a.on=b", "augment \"a\": on is 'b', expected an arm above it; this is the first one"),
             ("augment.a.on=gold", "augment \"a\": on is 'gold', expected an arm above it; this is the first one"),
             ("augment.b.on=3", 'augment "b": on is 3, expected an arm above it'),

@@ -83,6 +83,14 @@ class TestInputs:
         io.write([*sentences(2), *sentences(6, 200)], "test.conll")
         assert execute()["notes"] == ["2 of 8 test sentences also stand in train, word for word"]
 
+    def test_sentences_of_dev_that_stand_in_test(self):
+        io.write([*sentences(2, 200), *sentences(6, 100)], "dev.conll")
+        expected = (
+            "2 of 8 dev sentences also stand in test, word for word: "
+            "weights are chosen by them, so F1 on test comes out too high"
+        )
+        assert execute()["notes"] == [expected]
+
     def test_without_dev(self):
         report = execute("data.dev=")
         assert set(report["data"]) == {"train", "test"}

@@ -93,7 +93,10 @@ class TestProcesses:
         process = server.start("run", "recipe.toml", "--out", "run", "-q", cwd=started)
         process.kill_when_there_is(started / "run" / "seed-0" / "gold" / "tagger", signal.SIGINT)
         assert process.wait() == 130
-        expected = "error: interrupted. What is finished is kept: the same command goes on from there\n"
+        expected = (
+            "error: interrupted. What is finished is kept: the same command goes on from there (a training from where "
+            "it was up to a minute before)\n"
+        )
         assert process.err.endswith(expected)
         assert "Traceback" not in process.err
         assert process.out == ""

@@ -64,7 +64,10 @@ class LabelWiseTokenReplacement(Augmenter):
             for word, tag in zip(sentence.words, _tags(sentence), strict=True):
                 counts.setdefault(tag, Counter())[word] += 1
         if not counts:
-            raise DataError("there are no training sentences: label_wise_token_replacement has no word to put in")
+            raise DataError(
+                "there are no training sentences, and label_wise_token_replacement has no word to put in",
+                fix="give it labelled sentences",
+            )
         self._words = {tag: _Distribution.of(self._but_stop_words(words)) for tag, words in counts.items()}
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:

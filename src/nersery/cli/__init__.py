@@ -41,7 +41,8 @@ class Commands(TyperGroup):
             _fail(str(error), error.exit_code)
         except KeyboardInterrupt:
             _fail(
-                "interrupted. What is finished is kept: the same command goes on from there",
+                "interrupted. What is finished is kept: the same command goes on from there "
+                "(a training from where it was up to a minute before)",
                 INTERRUPTED_EXIT_CODE,
             )
         except BrokenPipeError:

@@ -120,9 +120,8 @@ def _print_stats(rows: list[dict[str, Any]]) -> None:
             f"{row['sentences_without_entities']:,} sentences without entities"
         )
         types = {printable(type_): count for type_, count in row["types"].items()}
-        width = max(map(len, types), default=0)
-        for type_, count in types.items():
-            print(f"    {type_:<{width}}  {count:>7,}  {100 * count / row['entities']:5.1f} %")
+        for type_, count in zip(tables.padded(types), types.values(), strict=True):
+            print(f"    {type_}  {count:>7,}  {100 * count / row['entities']:5.1f} %")
         for title in ("generated_by", "repaired"):
             if row[title]:
                 counts = ", ".join(f"{key} {count:,}" for key, count in row[title].items())
@@ -300,7 +299,7 @@ def list_(
 
 
 def _listings() -> dict[str, Any]:
-    from nersery import definitions, places, recipe, sampling, tags
+    from nersery import definitions, places, recipe, repairs, sampling
 
     def methods(kind: str) -> dict[str, str]:
         return {name: registry.summary(kind, name) for name in registry.names(kind)}
@@ -320,7 +319,7 @@ def _listings() -> dict[str, Any]:
         "protocols": lambda: {
             name: (protocol.__doc__ or "").split("\n")[0] for name, protocol in sampling.PROTOCOLS.items()
         },
-        "repairs": lambda: {name: repair.summary for name, repair in tags.REPAIRS.items()},
+        "repairs": lambda: {name: repair.summary for name, repair in repairs.REPAIRS.items()},
         "types": definitions.known,
         "examples": examples,
     }

@@ -38,7 +38,7 @@ from nersery.cli.options import (
     resumed,
 )
 from nersery.cli.sharding import Sharding, StageJob, shares_work
-from nersery.data import Corpus
+from nersery.data import Corpus, Sentence
 from nersery.disk import check_replaceable, files_in, replaced_folder
 from nersery.errors import DataError, Problem, SettingsError, printable
 from nersery.loop import BATCH_SIZE
@@ -108,6 +108,8 @@ def train(
             Problem("no sentence of the dev file has an entity, so it cannot choose weights", dev),
             fix="name a labelled file, or leave out --dev: then the last weights are kept",
         )
+    if not quiet:
+        _note_oddities(gold, dev_sentences)
     with replaced_folder(folder) as unfinished:
         with Progress("train", quiet=quiet) as progress:
             fit = partial(tagger.fit, gold, dev_sentences, seed=seed, progress=progress, folder=training)
@@ -122,6 +124,17 @@ def train(
         return
     outcome = f", best dev F1 {100 * best:.1f} at step {history['best_step']}" if best is not None else ""
     print(f"{folder}: {len(gold)} sentences, {history['steps']} steps{outcome}")
+
+
+def _note_oddities(gold: Sequence[Sentence], dev: Sequence[Sentence]) -> None:
+    """Tell of types that nobody learns, and of sentences by which no weights can be chosen."""
+    from nersery.inputs import note_of_overlap, note_of_types
+
+    known = {entity.type for sentence in gold for entity in sentence.entities}
+    words = {sentence.words for sentence in gold}
+    for note in (note_of_types("dev", dev, known), note_of_overlap("dev", dev, "train", words)):
+        if note:
+            print(f"note: {printable(note)}", file=sys.stderr)
 
 
 @app.command(
@@ -242,10 +255,10 @@ def _with_some_missing(
 def _print_scores(result: dict[str, Any]) -> None:
     rows = {**result["per_type"], "micro": result["micro"]}
     rows = {printable(name): row for name, row in rows.items()}
-    width = max(map(len, rows))
-    print(f"{'':{width}}  precision  recall     F1   correct  predicted   gold")
-    for name, row in rows.items():
-        print(f"{name:{width}}  {_figures(row)}  {row['correct']:8,}  {row['predicted']:9,}  {row['gold']:5,}")
+    empty, *names = tables.padded(["", *rows])
+    print(f"{empty}  precision  recall     F1   correct  predicted   gold")
+    for name, row in zip(names, rows.values(), strict=True):
+        print(f"{name}  {_figures(row)}  {row['correct']:8,}  {row['predicted']:9,}  {row['gold']:5,}")
     if not result["per_type"]:
         print("note: neither side has an entity, so there is nothing to score", file=sys.stderr)
     if "against" in result:

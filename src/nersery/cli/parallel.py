@@ -39,7 +39,7 @@ from nersery.io.splitting import Splitting
 from nersery.links import Links
 from nersery.loop import BATCH_SIZE, Reject, rejects_of
 from nersery.project import Projection, Task, Translation, Voting, fault_of_links
-from nersery.tags import DROP_SENTENCE
+from nersery.repairs import DROP_SENTENCE
 
 ROWS_AT_ONCE = 64
 """That are projected: nothing is gained by more of them, and so many stay in the processor's cache."""

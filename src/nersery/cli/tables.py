@@ -6,7 +6,7 @@ Rich never reads a user's text as markup: it gets `Text` alone.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 from unicodedata import bidirectional
 
@@ -48,6 +48,14 @@ def sign(holds: bool) -> str:
     """Yes or no, as a character that the output can hold."""
     signs = "✗✓" if (sys.stdout.encoding or "").lower().startswith("utf") else "-+"
     return signs[holds]
+
+
+def padded(names: Collection[str]) -> list[str]:
+    """Names that are as wide as the widest of them, as a terminal shows them."""
+    from rich.cells import cell_len
+
+    width = max(map(cell_len, names), default=0)
+    return [name + " " * (width - cell_len(name)) for name in names]
 
 
 def table(*head: str, figures_from: int | None = None, gaps: bool = False) -> Table:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from unicodedata import east_asian_width
 
 from markupsafe import Markup
 
 from nersery.data import Entity, Sentence
 from nersery.errors import printable
-from nersery.evaluate.charts import shortened
+from nersery.evaluate.charts import shortened, width_of
 from nersery.links import Links
 
 CELL = 20
@@ -52,7 +51,7 @@ def alignment_map(source: Sentence, target: Sentence, links: Links) -> Markup:
     projected = _projected(source, target, links)
     lost = [entity for entity in source.entities if entity not in projected]
     rows, columns = _heads(source, lost), _heads(target, ())
-    left, top = (GAP + CHARACTER * max(_width(text) for text, _ in heads) for heads in (rows, columns))
+    left, top = (GAP + CHARACTER * max(width_of(text) for text, _ in heads) for heads in (rows, columns))
     width, height = CELL * len(columns), CELL * len(rows)
     page = max(NARROWEST, round(left + width + GAP)), round(top + height + FOOT)
     text = Markup('<text class="{}" text-anchor="end" x="{:.1f}" y="{:.1f}">{}</text>')
@@ -128,7 +127,3 @@ def _legend(top: int) -> Markup:
         '<text class="word" x="{0}" y="{2}"><tspan class="entity">an entity and its type</tspan>; framed: where it was '
         'projected to; <tspan class="lost">an entity that was not projected</tspan></text>'
     ).format(GAP, top + 28, top + 50)
-
-
-def _width(text: str) -> int:
-    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from unicodedata import east_asian_width
 
 import numpy as np
 from markupsafe import Markup
@@ -12,7 +11,7 @@ from markupsafe import Markup
 from nersery.augment.templates import Attention, merge_entities
 from nersery.data import Sentence
 from nersery.errors import printable
-from nersery.evaluate.charts import shortened
+from nersery.evaluate.charts import shortened, width_of
 
 CELL = 20
 """Width and height of a word's column and row, in pixels."""
@@ -73,7 +72,7 @@ def attention_map(sentence: Sentence, attention: Attention, keywords: Collection
 
 
 def _drawn(labels: Sequence[_Label], attention: Attention) -> Markup:
-    margin = GAP + CHARACTER * max(_width(label.shown) for label in labels)
+    margin = GAP + CHARACTER * max(width_of(label.shown) for label in labels)
     size = CELL * len(labels)
     width, height = max(NARROWEST, round(margin + size + GAP)), round(margin + size + FOOT)
     parts = [
@@ -136,7 +135,3 @@ def _legend(top: int) -> Markup:
         '<text class="word" x="{0}" y="{2}"><tspan class="entity">an entity and its type</tspan>, '
         '<tspan class="keyword">a keyword</tspan>; framed: an entity attends to a keyword</text>'
     ).format(GAP, top + 26, top + 46)
-
-
-def _width(text: str) -> int:
-    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)

@@ -139,9 +139,14 @@ def _jitter(number: int) -> int:
 
 def shortened(name: str, most: int = NAME_LENGTH) -> str:
     """The name, cut where it would run into its value on a narrow screen; wide characters count twice."""
-    widths = accumulate(2 if east_asian_width(character) in "WF" else 1 for character in name)
+    widths = accumulate(map(width_of, name))
     fitting = sum(width <= most for width in widths)
     return name if fitting == len(name) else name[: fitting - 1] + "…"
+
+
+def width_of(text: str) -> int:
+    """How many narrow characters a text is as wide as."""
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
 
 
 def difference_scale(arms: Sequence[Arm]) -> Scale:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from nersery import tags
+from nersery import repairs, tags
 from nersery.data import Entity, Sentence
 from nersery.errors import DataError, Problem, SettingsError, did_you_mean
 from nersery.io.files import TextFile
@@ -49,7 +49,7 @@ class ReadOptions:
         format: ``conll``, ``jsonl``, ``parquet``, ``text``, or ``auto``: by the file's extension, else by its content.
         encoding: As Python names it, e.g. ``utf-8``, ``latin-1``, ``utf-16``.
         language: A BCP 47 tag for the sentences that do not bring their own.
-        repair: Names of `nersery.tags.REPAIRS`; without them broken input is an error.
+        repair: Names of `nersery.repairs.REPAIRS`; without them broken input is an error.
         word_column: Where the word stands, from 1; None finds it.
         tag_column: Where the tag stands, from 1; None finds it.
         scheme: A name of `nersery.tags.SCHEMES`; None recognises it.
@@ -71,9 +71,9 @@ class ReadOptions:
     def __post_init__(self) -> None:
         object.__setattr__(self, "repair", (self.repair,) if isinstance(self.repair, str) else tuple(self.repair))
         problems = [
-            f'there is no repair "{name}"; {did_you_mean(name, tags.REPAIRS)}'
+            f'there is no repair "{name}"; {did_you_mean(name, repairs.REPAIRS)}'
             for name in self.repair
-            if name not in tags.REPAIRS
+            if name not in repairs.REPAIRS
         ]
         if self.format not in (AUTO, *FORMATS):
             problems.append(f'there is no input format "{self.format}"; {did_you_mean(self.format, (AUTO, *FORMATS))}')
@@ -165,7 +165,7 @@ class Decoded(NamedTuple):
 
 def repair_hint(name: str) -> str:
     """How a message offers a repair."""
-    return f"--repair {name} ({tags.REPAIRS[name].summary})"
+    return f"--repair {name} ({repairs.REPAIRS[name].summary})"
 
 
 class Pass:
@@ -189,7 +189,7 @@ class Pass:
         entities, faults = tags.decode(written, scheme)
         if not faults or not self.options.repair:
             return Decoded(entities, faults)
-        mended, counts = tags.repair(written, scheme, self.options.repair)
+        mended, counts = repairs.repair(written, scheme, self.options.repair)
         return Decoded(*tags.decode(mended, scheme), counts)
 
     def clash(self, id: str, line: int) -> Flaw | None:
@@ -214,11 +214,11 @@ class Pass:
         if not flaws:
             raise ValueError(f"sentence {sentence} is broken, but no flaw says why")
         problems = [Problem(flaw.message, self.file.name, flaw.line, sentence) for flaw in flaws]
-        if tags.DROP_SENTENCE in self.options.repair:
+        if repairs.DROP_SENTENCE in self.options.repair:
             comments = (f"# {problem}" for problem in problems)
             remains = replace(remains, id=storable(sentence), comments=(*remains.comments, *comments))
             self.rejects.append(Reject(flaws[0].kind, remains))
-            self.repaired[tags.DROP_SENTENCE] += 1
+            self.repaired[repairs.DROP_SENTENCE] += 1
             return
         self.problems += problems
         self._fixes.update(dict.fromkeys(fix for flaw in flaws for fix in flaw.fixes))
@@ -234,7 +234,7 @@ class Pass:
 
     def error(self) -> DataError:
         """All problems of the file, and what can be done about them."""
-        drop = f"--repair {tags.DROP_SENTENCE} moves each broken sentence to the rejects"
+        drop = f"--repair {repairs.DROP_SENTENCE} moves each broken sentence to the rejects"
         return DataError(self.problems, fix="; ".join(["mend the file", *self._fixes, drop]))
 
 

@@ -10,7 +10,8 @@ from nersery.data import UNKNOWN_COLUMN
 from nersery.errors import DataError, Problem
 from nersery.io.base import RETURN_HINT, ReadOptions, lone_return
 from nersery.io.files import TextFile
-from nersery.tags import OUTSIDE, RAGGED_LINES, looks_like_tag
+from nersery.repairs import RAGGED_LINES
+from nersery.tags import OUTSIDE, looks_like_tag
 
 SAMPLE_LINES = 1000
 NEARLY_ALL = 0.9
@@ -253,5 +254,6 @@ def _no_tags(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError:
     values = ", ".join(repr(column[0]) for column in columns)
     return DataError(
         Problem(f"no column looks like tags (O, B-PER, I-PER …); the first line has: {values:.100}", file.name),
-        fix="name the column by --tag-column, or the format by --format text or jsonl",
+        fix="name the column by --tag-column, with --repair bare-type if it holds types without letters (PER, O), or "
+        "the format by --format text or jsonl",
     )

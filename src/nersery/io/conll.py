@@ -31,6 +31,7 @@ from nersery.io.base import (
 )
 from nersery.io.columns import DOCUMENT_MARK, WORD_MARK, Layout, detect_layout, paragraphs, split_line
 from nersery.io.files import TextFile
+from nersery.repairs import OUTER_SPACE, RAGGED_LINES
 
 TAB = "\t"
 BYTE_ORDER_MARK = "\ufeff"
@@ -67,7 +68,7 @@ class ConllSource(Source):
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         super().__init__(file, options)
-        self._line_repairs = {tags.RAGGED_LINES, tags.OUTER_SPACE}.intersection(options.repair)
+        self._line_repairs = {RAGGED_LINES, OUTER_SPACE}.intersection(options.repair)
         self.layout = detect_layout(file, options)
         self.scheme = options.scheme or tags.detect(self._pairs())
 
@@ -168,11 +169,11 @@ def _mended(
     """The lines of a sentence after those repairs that are about lines, and how many lines each changed."""
     mended, counts = [], Counter[str]()
     for row in rows:
-        fitted = layout.fitted(row) if tags.RAGGED_LINES in names else row
-        counts[tags.RAGGED_LINES] += fitted is not row
-        if tags.OUTER_SPACE in names and len(fitted) == layout.width:
+        fitted = layout.fitted(row) if RAGGED_LINES in names else row
+        counts[RAGGED_LINES] += fitted is not row
+        if OUTER_SPACE in names and len(fitted) == layout.width:
             word = fitted[layout.word]
-            counts[tags.OUTER_SPACE] += word != word.strip(" ")
+            counts[OUTER_SPACE] += word != word.strip(" ")
             fitted[layout.word] = word.strip(" ")
         mended.append(fitted)
     return mended, +counts
@@ -187,13 +188,13 @@ def _row_flaws(paragraph: Paragraph, layout: Layout) -> Iterator[Flaw]:
         elif word is None:
             expected = f"expected {layout.width} (word {layout.word + 1}, tag {layout.tag + 1})"
             message = f"the number of columns is {len(row)}, {expected}: {', '.join(map(repr, row)):.100}"
-            fixes = () if layout.fitted(row) is row else (repair_hint(tags.RAGGED_LINES),)
+            fixes = () if layout.fitted(row) is row else (repair_hint(RAGGED_LINES),)
             yield Flaw(line, "wrong number of columns", message, fixes)
         elif not word.strip(" "):
             yield Flaw(line, "empty word", f"the word is {word!r}, expected at least one character")
         elif word != word.strip(" "):
             message = f"the word {word!r} has a space at an end, expected none"
-            yield Flaw(line, "space around word", message, (repair_hint(tags.OUTER_SPACE),))
+            yield Flaw(line, "space around word", message, (repair_hint(OUTER_SPACE),))
 
 
 def _remains(paragraph: Paragraph, layout: Layout) -> Sentence:

@@ -150,6 +150,11 @@ class ModelSource:
             with quiet_transformers():
                 return loader(location, trust_remote_code=self.trust_remote_code, **settings)
         except (OSError, ValueError, SafetensorError) as error:
+            if unfit := re.match(r"Unrecognized configuration class <class '[\w.]+\.(\w+)'>", str(error)):
+                raise MissingResourceError(
+                    f'the model "{self.name}" has a {unfit[1]}, a kind that cannot be used for this. '
+                    "Expected an encoder, e.g. bert-base-cased or xlm-roberta-base"
+                ) from error
             raise MissingResourceError(
                 f'cannot load the model "{self.name}": {str(error).strip()}\n'
                 'Expected "bundled", "bundled-qa", a folder with config.json, tokenizer and model.safetensors, or a '

@@ -111,7 +111,9 @@ class PieceEncoder:
         mean = sum(map(len, pieces)) / max(1, len(pieces))
         if unknown <= MOST_UNKNOWN and mean <= MOST_PIECES_A_WORD:
             return ""
-        return f"{100 * unknown:.0f} % of the words are unknown to it, the others come in {mean:.1f} pieces on average"
+        told = [f"{100 * unknown:.0f} % of the words are unknown to it"] * (unknown > 0)
+        told += [f"{'the others' if told else 'words'} come in {mean:.1f} pieces on average"] * (unknown < 1)
+        return ", ".join(told)
 
     def unmarked(self, words: Sequence[str]) -> float:
         """The share of words with accents or vowel signs that the tokenizer leaves out, as those for uncased text do.
