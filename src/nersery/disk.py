@@ -68,6 +68,18 @@ def naming_the_full_disk(path: Path) -> Iterator[None]:
         raise
 
 
+@contextlib.contextmanager
+def os_errors() -> Iterator[None]:
+    """Within it, a full disk is an `OSError`, as everywhere; safetensors and tokenizers have errors of their own."""
+    try:
+        yield
+    except Exception as error:
+        match = re.search(r"\(os error (\d+)\)", str(error))
+        if match is None or isinstance(error, OSError):
+            raise
+        raise OSError(int(match[1]), os.strerror(int(match[1]))) from error
+
+
 def write_atomic(path: Path, text: str) -> None:
     """Write a file so that a reader or a later run sees the old one or the new one, never a part."""
     temporary = path.with_name(path.name + ".tmp")

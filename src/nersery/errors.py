@@ -32,6 +32,12 @@ class MissingResourceError(NerseryError):
     exit_code = 4
 
 
+class DiskError(NerseryError):
+    """Something that could not be written, where more is to be said than the system does."""
+
+    exit_code = 5
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """One fault in one place of an input."""

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import errno
 import random
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from safetensors import SafetensorError
 
 from nersery.align.base import Pair, Pairs
 from nersery.align.external import External
-from nersery.align.kept import RECORD, digest_of
+from nersery.align.kept import PLACE, RECORD, digest_of
 from nersery.align.statistical import Statistical
+from nersery.errors import SettingsError
 from nersery.lm.checkpoint import BrokenStateError, OtherTrainingError, is_foreign
 from nersery.training import Training
 from tests.align.fakes import put_on_path
@@ -72,8 +75,29 @@ def test_it_is_of_these_pairs_and_settings(aligner: type[Statistical | External]
         aligner(prefix=3).fit(PAIRS, training)
 
 
+def test_a_call_that_failed_before_it_learnt_stands_in_nobodys_way(tmp_path: Path) -> None:
+    Statistical().fit(PAIRS, Training(folder=tmp_path / "first"))
+    training = Training(folder=tmp_path / "kept")
+    with pytest.raises(SettingsError, match="learnt otherwise"):
+        Statistical(prefix=3, priors=str(tmp_path / "first" / PLACE)).fit(PAIRS, training)
+    Statistical(priors=str(tmp_path / "first" / PLACE)).fit(PAIRS, training)
+    assert (tmp_path / "kept" / PLACE).is_dir()
+
+
+def test_a_full_disk_is_told_as_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(tensors: object, path: Path) -> None:
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr("nersery.align.lexicon.save_file", full)
+    with pytest.raises(OSError, match="No space left") as raised:
+        Statistical().fit(PAIRS, Training(folder=tmp_path))
+    assert raised.value.errno == errno.ENOSPC
+    assert str(raised.value.filename).startswith(str(tmp_path))
+
+
 def test_a_record_that_a_loss_of_power_has_emptied(tmp_path: Path) -> None:
     (tmp_path / RECORD).touch()
+    (tmp_path / PLACE).mkdir()
     with pytest.raises(BrokenStateError, match="cannot be read"):
         Statistical().fit(PAIRS, Training(folder=tmp_path))
 

@@ -117,6 +117,27 @@ def test_plain_text_is_cut_as_asked(tmp_path: Path, aligner: Same) -> None:
     assert aligner.learnt[1].target == ("(", "a", ")", "l'", "Oslo"), "more_target is in the language of the targets"
 
 
+@pytest.mark.parametrize(
+    ("target", "source", "fits"),
+    [
+        ("a\n\nb\nc\n", "A\nB\n\nC\n", False),
+        ("a\n\nb\nc\n", "A\n\nB\nC\n", True),
+        ("a\nb\nc\n", "A\nB\n\nC\n", True),
+    ],
+)
+def test_blank_lines_in_other_places(target: str, source: str, fits: bool, tmp_path: Path) -> None:
+    (tmp_path / "t.txt").write_text(target)
+    (tmp_path / "s.txt").write_text(source)
+    method = ProjectedLabels(str(tmp_path / "s.txt"), labels="predicted")
+    method.fit((), Training(tagger=Nothing))  # type: ignore[arg-type]
+    corpus = Corpus(io.open_corpus(tmp_path / "t.txt"))
+    if fits:
+        method.survey(corpus)
+        return
+    with pytest.raises(DataError, match="sentence 2 is in line 2 here, and in line 3 there"):
+        method.survey(corpus)
+
+
 def test_a_tagger_labels_the_translations(source: str) -> None:
     training = Training(tagger=Nothing)  # type: ignore[arg-type]
     result = annotate(RAW, ProjectedLabels(source, labels="predicted"), training=training)

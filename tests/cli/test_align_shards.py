@@ -158,7 +158,7 @@ def test_what_was_learnt_is_kept_and_given_again(folder: Path) -> None:
         (("--keep", "there"), "there exists already"),
         (("--keep", "notes", "--force"), "notes holds no priors, and is not overwritten even by --force"),
         (("--keep", "en.txt", "--force"), "en.txt is an input"),
-        (("--keep", "links", "--force"), "the links go there"),
+        (("--keep", "links", "--force"), "the links, or what belongs to them, go there"),
         (("--keep", "new", "--method", "external"), "external has no setting priors"),
         (("--keep", "new", "--set", "learn=false", "--set", "priors=there"), "nothing is learnt"),
     ],

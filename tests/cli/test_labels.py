@@ -112,7 +112,7 @@ class TestLabels:
             (2, ["tagger_labels", "raw.txt", "raw.txt", "--set", "tagger=teacher"], "would be overwritten"),
             (2, ["tagger_labels", "raw.txt", "x.jsonl", "--gold", "x.jsonl"], "x.jsonl"),
             (4, ["tagger_labels", "raw.txt", "x.jsonl", "--set", "tagger=./nowhere"], "nowhere"),
-            (3, ["tagger_labels", "rew.txt", "x.jsonl", "--set", "tagger=teacher"], "the folder has raw.txt"),
+            (3, ["tagger_labels", "rew.txt", "x.jsonl", "--set", "tagger=teacher"], "did you mean raw.txt?"),
         ],
         ids=lambda value: value if isinstance(value, str) else "",
     )

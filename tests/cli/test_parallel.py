@@ -108,6 +108,26 @@ def test_one_poisoned_pair_is_a_reject_and_the_job_goes_on():
     assert reject.sentence.text == "B"
 
 
+@pytest.mark.parametrize(
+    ("args", "links", "note"),
+    [
+        ((), "1-1 2-2 3-3\n1-1\n\n1-1 2-2\n", "do they count from 1 (--first 1)?"),
+        ((), "0-7\n0-7\n\n0-7\n", "are they of this text, in this direction (source-target)"),
+        (("--set", 'keep=["PRE"]'), "0-0\n0-0\n\n0-0\n", 'no source entity has the type "PRE"'),
+    ],
+)
+def test_what_was_hardly_meant_is_noted(args: tuple[str, ...], links: str, note: str):
+    Path("odd").write_text(links)
+    result = project(*args, links="odd")
+    assert result.code == 0
+    assert note in result.err
+
+
+def test_a_source_without_labels_is_noted():
+    io.write([sentence.with_entities(()) for sentence in io.read("en.jsonl")], "en.jsonl")
+    assert "note: no source sentence has an entity" in project().err
+
+
 def test_numbers_and_probabilities():
     assert align("--first", "1", "--plain", "--set", "probability=1").code == 0
     assert Path("out.links").read_text().splitlines()[0] == "1-1 2-2 3-3"

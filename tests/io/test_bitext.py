@@ -50,6 +50,15 @@ def write(name: str, *lines: str) -> None:
 # --- by order -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("order", "paired_by"), [("ab", "id"), ("ba", "id"), ("bc", "order")])
+def test_the_same_ids_in_any_order_pair_by_ids(order: str, paired_by: str):
+    io.write([Sentence((id,), id=id) for id in "ab"], "t.jsonl")
+    io.write([Sentence((id.upper(),), id=id) for id in order], "s.jsonl")
+    rows = bitext("t.jsonl", "s.jsonl")
+    assert rows.paired_by == paired_by
+    assert [texts(row) for row in rows] == ([["a", "A"], ["b", "B"]] if paired_by == "id" else [["a", "B"], ["b", "C"]])
+
+
 def test_line_by_line():
     write("text.de", "Ada schrieb .", "Bo kam")
     write("text.en", "Ada wrote .", "Bo came")

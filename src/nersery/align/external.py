@@ -18,6 +18,7 @@ from nersery.align.kept import place_for
 from nersery.align.programs import PROGRAMS, AnswerError
 from nersery.align.stems import Vocabulary
 from nersery.align.symmetrize import Heuristic, Point, symmetrize
+from nersery.disk import naming_the_full_disk, os_errors
 from nersery.errors import DataError, Problem, SettingsError
 from nersery.loop import Reject
 from nersery.training import NO_TRAINING, Training
@@ -88,7 +89,8 @@ class External(Aligner):
         self._answer = _Answer.of(self._asked({_digest(pair): pair for pair in pairs if not self._refused(pair)}))
         if place is not None:
             unfinished = place.with_name(f".tmp{place.name}")
-            save_file(vars(self._answer), unfinished)
+            with naming_the_full_disk(unfinished), os_errors():
+                save_file(vars(self._answer), unfinished)
             unfinished.replace(place)
 
     def _asked(self, found: Mapping[int, Pair]) -> dict[int, list[Point]]:

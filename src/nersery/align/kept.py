@@ -21,6 +21,8 @@ PLACE = "learnt"
 def place_for(aligner: Aligner, pairs: Pairs, folder: Path | None) -> Path | None:
     """The folder, there already or not, for what an aligner learns from some pairs; None where nothing is kept.
 
+    A folder with its record alone, as a call that failed before it learnt anything leaves it, is in nobody's way.
+
     Args:
         folder: That of the training. Whose it is stands in it before anything else.
 
@@ -33,7 +35,7 @@ def place_for(aligner: Aligner, pairs: Pairs, folder: Path | None) -> Path | Non
     folder.mkdir(parents=True, exist_ok=True)
     record = folder / RECORD
     wanted = _fingerprint(aligner, pairs)
-    if record.exists():
+    if record.exists() and any(path != record for path in folder.iterdir()):
         _refuse_other(record, wanted)
     else:
         write_atomic(record, json.dumps({"fingerprint": wanted}))

@@ -15,7 +15,7 @@ from safetensors.numpy import load_file, save_file
 
 from nersery.align import hmm
 from nersery.align.stems import Numbers
-from nersery.disk import differences, write_atomic
+from nersery.disk import differences, naming_the_full_disk, os_errors, write_atomic
 from nersery.errors import MissingResourceError, SettingsError
 
 Values = NDArray[np.float64]
@@ -108,7 +108,10 @@ class Lexicon:
         """
         folder.mkdir(parents=True, exist_ok=True)
         temporary = folder / f"{TENSORS}.tmp"
-        save_file({field.name: np.ascontiguousarray(getattr(self, field.name)) for field in fields(self)}, temporary)
+        with naming_the_full_disk(temporary), os_errors():
+            save_file(
+                {field.name: np.ascontiguousarray(getattr(self, field.name)) for field in fields(self)}, temporary
+            )
         (folder / RECORD).unlink(missing_ok=True)  # without it, what a kill leaves is no lexicon
         temporary.replace(folder / TENSORS)
         write_atomic(folder / RECORD, json.dumps({"format": FORMAT, **facts}))
@@ -162,7 +165,7 @@ def check_folder(folder: Path) -> None:
     missing = [name for name in (RECORD, TENSORS) if not (folder / name).is_file()]
     if missing:
         raise MissingResourceError(
-            f"there is no learnt lexicon in {folder}: {' and '.join(missing)} is not there. "
+            f"there is no learnt lexicon in {folder}, which lacks {' and '.join(missing)}. "
             "Name a folder that the statistical aligner has saved one to, or none to learn from the pairs alone"
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,6 +23,9 @@ from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:
     from nersery.align.base import Aligner
+
+
+_LINE = re.compile(r":\d+$", re.ASCII)
 
 
 @dataclass
@@ -138,6 +142,12 @@ class ProjectedLabels(Annotator):
                 fix="give one for each, in the same order and without empty lines; `nersery align` says where the "
                 "files run apart",
             )
+        if place := blank_lines_apart(found, others):
+            raise DataError(
+                Problem(place, name),
+                fix="give a sentence for each, in the same order and without empty lines; `nersery align` pairs the "
+                "files line by line",
+            )
         ids = [sentence.id for sentence in others]
         return Corpus(found.by_id[id] for id in ids) if {*ids} == {*found.by_id} else found
 
@@ -164,3 +174,26 @@ class ProjectedLabels(Annotator):
         targets = Corpus(io.open_corpus(self.more_target, ReadOptions(language=language, split=self.split)))
         sources = self._read(self.more_source, targets)
         return [Pair(s.words, t.words, f"more/{t.id}") for s, t in zip(sources, targets, strict=True)]
+
+
+def blank_lines_apart(here: Iterable[Sentence], there: Iterable[Sentence]) -> str:
+    """Where two texts that both have blank lines have them in different places; empty where they have not.
+
+    Then the sentences of one order are no translations of each other. Ids say the line: ``text:7``.
+    """
+    here_lines, there_lines = (_lines_of(side) for side in (here, there))
+    gapless = [*range(1, len(here_lines) + 1)]
+    if len(here_lines) != len(there_lines) or gapless in (here_lines, there_lines):
+        return ""
+    both = enumerate(zip(here_lines, there_lines, strict=True), start=1)
+    apart = ((number, *lines) for number, lines in both if lines[0] != lines[1])
+    for number, line, other in apart:
+        return (
+            f"its blank lines stand elsewhere than in the other file: sentence {number} is in line {line} here, "
+            f"and in line {other} there"
+        )
+    return ""
+
+
+def _lines_of(sentences: Iterable[Sentence]) -> list[int]:
+    return [int(sentence.id.rpartition(":")[2]) for sentence in sentences if _LINE.search(sentence.id)]

@@ -24,6 +24,12 @@ INTERRUPTED_EXIT_CODE = 130
 UNREAD_EXIT_CODE = 141
 
 
+INTERRUPTED = (
+    "interrupted. What is finished is kept: the same command goes on from there "
+    "(a training from where it was up to a minute before)"
+)
+
+
 class Commands(TyperGroup):
     """The commands in the order of the work, and one place where errors become messages and exit codes."""
 
@@ -40,11 +46,7 @@ class Commands(TyperGroup):
         except NerseryError as error:
             _fail(str(error), error.exit_code)
         except KeyboardInterrupt:
-            _fail(
-                "interrupted. What is finished is kept: the same command goes on from there "
-                "(a training from where it was up to a minute before)",
-                INTERRUPTED_EXIT_CODE,
-            )
+            _fail(INTERRUPTED, INTERRUPTED_EXIT_CODE)
         except BrokenPipeError:
             _drop_results()
             raise typer.Exit(UNREAD_EXIT_CODE) from None
@@ -127,4 +129,9 @@ def main() -> None:
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal and log holds every script
-    with_commands()()
+    try:
+        command = with_commands()  # it takes a while to import them
+    except KeyboardInterrupt:
+        print(f"error: {INTERRUPTED}", file=sys.stderr)
+        sys.exit(INTERRUPTED_EXIT_CODE)
+    command()

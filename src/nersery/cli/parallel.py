@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from json import dumps
 from pathlib import Path
@@ -32,13 +32,13 @@ from nersery.cli.options import (
 from nersery.cli.sharding import Sharding, StageJob, shares_work
 from nersery.data import Sentence
 from nersery.disk import check_replaceable, content_hash, files_in, write_atomic
-from nersery.errors import DataError, Problem, SettingsError
+from nersery.errors import DataError, Problem, SettingsError, did_you_mean, printable
 from nersery.io.bitext import Bitext, PairedBy, WholePairs, fault_of, open_side
 from nersery.io.pharaoh import LinksFile
 from nersery.io.splitting import Splitting
 from nersery.links import Links
-from nersery.loop import BATCH_SIZE, Reject, rejects_of
-from nersery.project import Projection, Task, Translation, Voting, fault_of_links
+from nersery.loop import BATCH_SIZE, Reject, Tally, rejects_of
+from nersery.project import OUT_OF_RANGE, Projection, Task, Translation, Voting, fault_of_links
 from nersery.repairs import DROP_SENTENCE
 
 ROWS_AT_ONCE = 64
@@ -171,7 +171,7 @@ def project(
     }  # fmt: skip
     if probabilities is not None:
         made_by["probabilities"] = content_hash(input_path(probabilities))
-    rows = _Tasks(bitext, files)
+    rows = _Tasks(bitext, files, _Seen())
     if picture is not None:  # first, for it is soon done and may name a pair that is not there
         rows.count()
         _draw(picture, picture_of, rows.outcomes(), projection)
@@ -179,6 +179,9 @@ def project(
     job = StageJob(stage, rows, output, "project", made_by, sharding, ROWS_AT_ONCE, force, quiet)
     tally = job.run()
     report_repairs(*bitext.sides, quiet=quiet)
+    if not quiet:
+        for note in rows.seen.notes(tally, projection, first):
+            print(f"note: {printable(note)}", file=sys.stderr)
     print_tally(output, tally, as_json=json)
 
 
@@ -194,8 +197,9 @@ def _check_kept(folder: Path, method: str, settings: Mapping[str, Any], output: 
         raise SettingsError(f"--keep {folder}: {method} has no setting priors, to which it could be given again")
     if settings.get("learn") is False:
         raise SettingsError(f"--keep {folder}: with learn = false nothing is learnt; leave it out")
-    if folder.absolute() in (output.absolute(), rejects_of(output).absolute()):
-        raise SettingsError(f"--keep {folder}: the links go there. Choose another folder")
+    taken = (output, rejects_of(output), output.with_name(f"{output.name}.training"))
+    if folder.absolute() in [path.absolute() for path in taken]:
+        raise SettingsError(f"--keep {folder}: the links, or what belongs to them, go there. Choose another folder")
     check_replaceable(folder, RECORD, "priors", force=force)
 
 
@@ -267,12 +271,43 @@ def _check_lengths(files: Sequence[LinksFile], rows: int) -> None:
         raise DataError(problems, fix="align the same files anew; an aligner must write an empty line for an empty one")
 
 
+@dataclass
+class _Seen:
+    """What came by while rows were read, to tell of what was hardly meant."""
+
+    types: set[str] = field(default_factory=set)
+    has_first_word: bool = False
+
+    def note(self, translation: Translation) -> None:
+        """Take note of the labels and links of a pair."""
+        self.types.update([entity.type for entity in translation.source.entities])
+        self.has_first_word = self.has_first_word or any(link[0] == 0 for link in translation.links[:1])
+
+    def notes(self, tally: Tally, projection: Projection, first: int) -> Iterator[str]:
+        """What is odd about all that was read."""
+        if tally.written and not self.types:
+            yield "no source sentence has an entity, so there was nothing to project; is the source the labelled file?"
+        named = {*(projection.keep or ()), *projection.drop, *projection.rename}
+        if self.types and (unknown := sorted(named - self.types)):
+            hint = did_you_mean(unknown[0], sorted(self.types))
+            yield f'no source entity has the type "{unknown[0]}", which keep, drop or rename names; {hint}'
+        outside = tally.reasons[OUT_OF_RANGE]
+        if outside and first == 0 and not self.has_first_word:
+            yield "links lead out of sentences, and none leads to a word 0: do they count from 1 (--first 1)?"
+        elif 2 * outside > tally.read:
+            yield (
+                "the links of most pairs lead out of their sentences: are they of this text, in this direction "
+                "(source-target), and was it split in the same way?"
+            )
+
+
 @dataclass(frozen=True)
 class _Tasks:
     """What is projected: each row with its links."""
 
     bitext: Bitext
     files: Sequence[LinksFile]
+    seen: _Seen
 
     def count(self) -> int:
         """The number of rows; links of other text are refused."""
@@ -287,7 +322,11 @@ class _Tasks:
             if (fault := fault_of(row)) or isinstance(target, Reject):
                 yield fault or target
             else:
-                yield Task(target, [_translation(*pair, target) for pair in zip(sources, aligned, strict=True)])
+                translations = [_translation(*pair, target) for pair in zip(sources, aligned, strict=True)]
+                for translation in translations:
+                    if not isinstance(translation, Reject):
+                        self.seen.note(translation)
+                yield Task(target, translations)
 
 
 def _translation(source: Sentence | Reject, links: Links | Reject, target: Sentence) -> Translation | Reject:

@@ -16,7 +16,7 @@ from nersery import __version__, io
 from nersery.align.kept import PLACE
 from nersery.cli.options import check_training, file_job, resumed, with_options
 from nersery.disk import replaced_folder
-from nersery.errors import SettingsError, did_you_mean
+from nersery.errors import DiskError, SettingsError, did_you_mean
 from nersery.loop import BATCH_SIZE, FileJob, Tally
 
 if TYPE_CHECKING:
@@ -138,9 +138,18 @@ class StageJob:
         else:
             with replaced_folder(self.keep) as folder:
                 tally = self._carried_out()
-                shutil.copytree(self.training / PLACE, folder, dirs_exist_ok=True)
+                self._keep_learnt(self.training / PLACE, folder)
         shutil.rmtree(self.training, ignore_errors=True)
         return tally
+
+    def _keep_learnt(self, learnt: Path, folder: Path) -> None:
+        try:
+            shutil.copytree(learnt, folder, dirs_exist_ok=True)
+        except (OSError, shutil.Error) as error:
+            raise DiskError(
+                f"{self.target} is written, but what was learnt could not be kept in {self.keep}: {_reason(error)}. "
+                f"It lies in {learnt}, from where you can copy it, or name that folder itself by priors"
+            ) from None
 
     def _carried_out(self) -> Tally:
         return self._into_file() if self.sharding.shards is None else self._into_shards(self.sharding.shards)
@@ -211,6 +220,13 @@ class StageJob:
     def _say(self, text: str) -> None:
         if not self.quiet:
             print(f"note: {text}", file=sys.stderr, flush=True)
+
+
+def _reason(error: OSError) -> str:
+    """Why a folder could not be copied; the standard library lists the files with the error of each."""
+    if isinstance(error, shutil.Error) and error.args and error.args[0]:
+        return str(error.args[0][0][-1])
+    return error.strerror or str(error)
 
 
 def _count(rows: Rows, stage: Stage[Any, Any] | None = None) -> int:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
+from hashlib import blake2b
 from itertools import islice, zip_longest
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -117,7 +118,7 @@ class Bitext:
 
     Args:
         by: ``order`` pairs the first with the first; ``id`` pairs equal ids, in the order of the target; ``auto`` takes
-            ids where all files bring their own and begin with the same one.
+            ids where all files bring their own, and begin with the same one or have the same ones in another order.
     """
 
     target: Source
@@ -129,7 +130,7 @@ class Bitext:
         """The target and the sources."""
         return (self.target, *self.sources)
 
-    @property
+    @cached_property
     def paired_by(self) -> Literal["order", "id"]:
         """How the sides are paired.
 
@@ -143,7 +144,10 @@ class Bitext:
         if self.by != "auto":
             return self.by
         first = [_first_own_id(side) for side in self.sides]
-        return "id" if first[0] and len({*first}) == 1 else "order"
+        if not all(first):
+            return "order"
+        same = len({*first}) == 1 or len({_ids_digest(side) for side in self.sides}) == 1
+        return "id" if same else "order"
 
     def __iter__(self) -> Iterator[Row]:
         """The rows; those of sources without a target come last.
@@ -298,6 +302,16 @@ def _first_own_id(source: Source) -> str:
     found = Pass(source.file, source.options)
     first = next(source.sentences(found), None)
     return "" if first is None or first.id.startswith(f"{found.file.stem}:") else first.id
+
+
+def _ids_digest(source: Source) -> tuple[int, int]:
+    """The same for the same ids in any order; in constant memory."""
+    count = total = 0
+    for side in in_order(source):
+        if isinstance(side, Sentence):
+            count += 1
+            total += int.from_bytes(blake2b(side.id.encode(), digest_size=16).digest(), "big")
+    return count, total
 
 
 class _Table:

@@ -21,6 +21,10 @@ _CONSUMED = WeakSet[TextIO]()
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
 
 
+_COMPRESSED = {b"\x1f\x8b": "gzip", b"PK": "zip", b"BZ": "bzip2", b"\xfd7": "xz", b"(\xb5": "zstandard"}
+"""What some compressed files begin with."""
+
+
 class TextFile:
     """A file of text that can be read again and again; standard input and pipes are copied for that.
 
@@ -89,7 +93,7 @@ class TextFile:
         if isinstance(error, FileNotFoundError):
             siblings = [path.name for path in self.path.parent.iterdir()] if self.path.parent.is_dir() else []
             close = difflib.get_close_matches(self.path.name, siblings, n=1)
-            fix = f"the folder has {close[0]}" if close else "check the name and the folder"
+            fix = f"did you mean {close[0]}?" if close else "check the name and the folder"
             return DataError(Problem("there is no such file", self.name), fix=fix)
         if self.path.is_dir():
             return DataError(Problem("this is a folder, expected a file", self.name), fix="name a file in it")
@@ -99,6 +103,8 @@ class TextFile:
         encoding = self.encoding.removesuffix("-sig")
         with self.path.open("rb") as stream:
             mark = stream.read(2)
+        if kind := _COMPRESSED.get(mark):
+            return DataError(Problem(f"this is compressed ({kind})", self.name), fix="unpack it first")
         likely = "utf-16" if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
         fix = f"name the encoding that the file was written in, e.g. --encoding {likely}"
         try:

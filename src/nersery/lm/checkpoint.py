@@ -26,9 +26,8 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from nersery.disk import differences, locked, write_atomic
+from nersery.disk import differences, locked, os_errors, write_atomic
 from nersery.errors import NerseryError, SettingsError
-from nersery.lm.load import os_errors
 
 CHECKPOINT_SECONDS = 60.0
 """How often the state is written, unless writing would take too much of the time."""

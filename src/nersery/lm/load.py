@@ -164,18 +164,6 @@ class ModelSource:
 
 
 @contextlib.contextmanager
-def os_errors() -> Iterator[None]:
-    """Within it, a full disk is an `OSError`, as everywhere; safetensors and tokenizers have errors of their own."""
-    try:
-        yield
-    except Exception as error:
-        match = re.search(r"\(os error (\d+)\)", str(error))
-        if match is None or isinstance(error, OSError):
-            raise
-        raise OSError(int(match[1]), os.strerror(int(match[1]))) from error
-
-
-@contextlib.contextmanager
 def quiet_transformers() -> Iterator[None]:
     """What it reports (new heads, unused poolers, each file that it writes) would drown our own messages."""
     from transformers.utils import logging

@@ -12,9 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from nersery.disk import os_errors
 from nersery.errors import SettingsError
 from nersery.lm.encoder import Text
-from nersery.lm.load import ModelSource, Precision, autocast, os_errors, pick_device, positions, quiet_transformers
+from nersery.lm.load import ModelSource, Precision, autocast, pick_device, positions, quiet_transformers
 from nersery.lm.pieces import PieceEncoder, Window, by_length, collate
 
 LENGTH_MULTIPLE = 8

@@ -17,9 +17,10 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from nersery.data import Sentence
+from nersery.disk import os_errors
 from nersery.errors import MissingResourceError, SettingsError
 from nersery.lm.dropout import thinned
-from nersery.lm.load import Precision, autocast, os_errors, pick_device, warn
+from nersery.lm.load import Precision, autocast, pick_device, warn
 from nersery.lm.pieces import Window, collate
 from nersery.lm.training import Optimizer, Schedule, seeded, train
 from nersery.lm.vectors import read_first, read_head

@@ -17,13 +17,13 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from nersery.data import Sentence
+from nersery.disk import os_errors
 from nersery.errors import MissingResourceError, SettingsError
 from nersery.lm.dropout import thinned
 from nersery.lm.load import (
     ModelSource,
     Precision,
     autocast,
-    os_errors,
     pick_device,
     positions,
     quiet_transformers,
