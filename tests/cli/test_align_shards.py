@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -150,6 +151,21 @@ def test_what_was_learnt_is_kept_and_given_again(folder: Path) -> None:
     assert again.code == 0, again.err
     assert (folder / "again").read_bytes() == (folder / "whole").read_bytes()
     assert not [path for path in folder.iterdir() if ".training" in path.name or ".part" in path.name]
+
+
+def test_what_cannot_be_kept_is_not_lost(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*paths: object, **options: object) -> None:
+        raise shutil.Error([("from", "to", "[Errno 28] No space left on device")])
+
+    with monkeypatch.context() as patch:
+        patch.setattr("nersery.cli.sharding.shutil.copytree", full)
+        result = call(*ALIGN, "links", "--keep", "known")
+    assert result.code == 5
+    assert "links is written, but what was learnt could not be kept in known: [Errno 28] No space left" in result.err
+    assert not (folder / "known").exists()
+    again = call(*ALIGN, "again", "--set", "priors=links.training/learnt", "--set", "learn=false")
+    assert again.code == 0, again.err
+    assert (folder / "again").read_bytes() == (folder / "links").read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from nersery.data import Corpus, Sentence
 from nersery.errors import DataError, MissingResourceError, NerseryError, Problem, SettingsError
 from nersery.io.base import ReadOptions
 from nersery.io.splitting import Splitting
+from nersery.io.text import TextSource
 from nersery.links import Pair
 from nersery.loop import Reject
 from nersery.project import Projection, Translation
@@ -133,7 +134,8 @@ class ProjectedLabels(Annotator):
 
     def _read(self, name: str, others: Sequence[Sentence]) -> Corpus:
         """A file of translations of other sentences, in the order of these."""
-        found = Corpus(io.open_corpus(name, ReadOptions(language=self.source_language, split=self.split)))
+        file = io.open_corpus(name, ReadOptions(language=self.source_language, split=self.split))
+        found = Corpus(file)
         if len(found) != len(others):
             raise DataError(
                 Problem(
@@ -142,14 +144,16 @@ class ProjectedLabels(Annotator):
                 fix="give one for each, in the same order and without empty lines; `nersery align` says where the "
                 "files run apart",
             )
-        if place := blank_lines_apart(found, others):
+        ids = [sentence.id for sentence in others]
+        if {*ids} == {*found.by_id}:
+            return Corpus(found.by_id[id] for id in ids)
+        if isinstance(file, TextSource) and (place := blank_lines_apart(found, others)):
             raise DataError(
                 Problem(place, name),
                 fix="give a sentence for each, in the same order and without empty lines; `nersery align` pairs the "
                 "files line by line",
             )
-        ids = [sentence.id for sentence in others]
-        return Corpus(found.by_id[id] for id in ids) if {*ids} == {*found.by_id} else found
+        return found
 
     def _labelled(self, sources: Corpus) -> Sequence[Sentence]:
         """The translations under labels.

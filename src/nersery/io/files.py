@@ -21,7 +21,13 @@ _CONSUMED = WeakSet[TextIO]()
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
 
 
-_COMPRESSED = {b"\x1f\x8b": "gzip", b"PK": "zip", b"BZ": "bzip2", b"\xfd7": "xz", b"(\xb5": "zstandard"}
+_COMPRESSED = {
+    b"\x1f\x8b\x08": "gzip",
+    b"PK\x03\x04": "zip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"(\xb5/\xfd": "zstandard",
+}
 """What some compressed files begin with."""
 
 
@@ -102,10 +108,10 @@ class TextFile:
     def _wrong_bytes(self) -> DataError:
         encoding = self.encoding.removesuffix("-sig")
         with self.path.open("rb") as stream:
-            mark = stream.read(2)
-        if kind := _COMPRESSED.get(mark):
+            beginning = stream.read(8)
+        if kind := next((_COMPRESSED[mark] for mark in _COMPRESSED if beginning.startswith(mark)), None):
             return DataError(Problem(f"this is compressed ({kind})", self.name), fix="unpack it first")
-        likely = "utf-16" if mark in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
+        likely = "utf-16" if beginning[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
         fix = f"name the encoding that the file was written in, e.g. --encoding {likely}"
         try:
             with self.path.open(encoding=self.encoding, newline="\n", errors="surrogateescape") as stream:
