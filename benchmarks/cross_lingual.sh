@@ -10,10 +10,11 @@ work=runs/cross-lingual
 mkdir -p "$work"
 [ $# -gt 0 ] || set -- de hi
 
-german() {  # the first 700 sentences of PUD are translated text without German labels, the last 300 the test
+german() {  # the first 600 sentences of PUD are translated text without German labels, 100 choose weights, 300 test
   for language in en de; do
     nersery convert "$data/parallel_ner/pud.$language.iob2" "$work/pud.$language.jsonl" --language "$language" --force
-    head -n 700 "$work/pud.$language.jsonl" > "$work/train.$language.jsonl"
+    head -n 600 "$work/pud.$language.jsonl" > "$work/train.$language.jsonl"
+    sed -n 601,700p "$work/pud.$language.jsonl" > "$work/dev.$language.jsonl"
     tail -n 300 "$work/pud.$language.jsonl" > "$work/test.$language.jsonl"
   done
   nersery convert "$work/train.de.jsonl" "$work/raw.de.txt" --force

@@ -14,7 +14,7 @@ import torch
 
 from nersery.errors import SettingsError
 from nersery.lm.cloze import GAP
-from nersery.lm.generation import ROWS, SOURCES, Draft, Request, Sampler
+from nersery.lm.generation import BLOCK, ROWS, SOURCES, Draft, Request, Sampler, largest
 from nersery.lm.load import ModelSource
 from nersery.lm.seq2seq import Seq2Seq
 from nersery.lm.texts import Generated, Sampling
@@ -233,3 +233,14 @@ class TestWork:
         calls = Calls(bart, monkeypatch)
         drafts(bart, 1, Sampling(max_pieces=2000), ("saw",) * 40)
         assert max(rows for rows, _ in calls.shapes[1:]) < ROWS
+
+
+@pytest.mark.parametrize("columns", [5, BLOCK * 12, BLOCK * 40 + 17])
+def test_largest(columns: int) -> None:
+    scores = torch.rand(7, columns, generator=torch.Generator().manual_seed(columns))
+    scores[3, : columns // 2] = -torch.inf
+    count = min(10, columns)
+    values, ids = largest(scores, count)
+    assert torch.equal(values, scores.topk(count).values)
+    assert torch.equal(scores.gather(1, ids), values)
+    assert all(len({*row}) == count for row in ids.tolist())

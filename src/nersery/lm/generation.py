@@ -7,6 +7,7 @@ passes; when enough of them have ended, the others move together into fewer.
 
 from __future__ import annotations
 
+import contextlib
 import random
 from collections import defaultdict
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ from transformers.cache_utils import EncoderDecoderCache
 from transformers.modeling_outputs import BaseModelOutput
 
 from nersery.errors import MissingResourceError
-from nersery.lm.load import ModelSource, refuse_nan
+from nersery.lm.load import ModelSource, eager_attention, refuse_nan
 from nersery.lm.texts import Sampling
 
 SOURCES = 16
@@ -33,6 +34,8 @@ PASSES = 4
 """Passes that are under way at the same time."""
 SHORTEST = 32
 """Sources are padded to this length, or twice, four times, … as much."""
+BLOCK = 64
+"""Pieces of the vocabulary of which the best is looked at first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +182,13 @@ class Sampler:
         self._extend(drafts, values[owners], ids[owners], noise[:, 0])
         texts = [text for text, draft in enumerate(drafts) if not draft.finished]
         passes = _packed(texts, [text // candidates for text in texts], tensors, rows)
-        for step in range(1, min(self._sampling.max_pieces, self._longest - len(requests[0].lead)) + 1):
-            for part in passes:
-                drafted = [drafts[text] for text in part.texts.tolist()]
-                values, ids = self._next(part, [draft.pieces[-1] for draft in drafted])
-                self._extend(drafted[: part.size], values, ids, noise[part.texts, step])
-            passes = _moved_together(passes, drafts, rows)
+        with eager_attention(self._network) if ids.device.type == "cpu" else contextlib.nullcontext():
+            for step in range(1, min(self._sampling.max_pieces, self._longest - len(requests[0].lead)) + 1):
+                for part in passes:
+                    drafted = [drafts[text] for text in part.texts.tolist()]
+                    values, ids = self._next(part, [draft.pieces[-1] for draft in drafted])
+                    self._extend(drafted[: part.size], values, ids, noise[part.texts, step])
+                passes = _moved_together(passes, drafts, rows)
         return drafts
 
     def _noise(self, requests: Sequence[Request]) -> Tensor:
@@ -233,8 +237,7 @@ class Sampler:
     def _choices(self, logits: Tensor) -> tuple[Tensor, Tensor]:
         """Log probabilities of the best next pieces, and their ids. Shape of each: (rows, top_k)."""
         scores = logits[:, -1].float().index_fill_(1, self._barred, -torch.inf).log_softmax(-1)
-        values, ids = scores.topk(min(self._sampling.top_k, scores.shape[-1] - len(self._barred)))
-        return values, ids
+        return largest(scores, min(self._sampling.top_k, scores.shape[-1] - len(self._barred)))
 
     def _extend(self, drafts: Sequence[Draft], values: Tensor, ids: Tensor, noise: Tensor) -> None:
         """Draw the next piece of each text, and add it to those that have not ended."""
@@ -244,6 +247,22 @@ class Sampler:
         for draft, (piece, log_probability) in zip(drafts, drawn.tolist(), strict=False):
             if not draft.finished:
                 draft.add(int(piece), log_probability)
+
+
+def largest(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """As `torch.topk` of each row, several times as fast where rows are long.
+
+    The largest of a row are in the blocks whose own largest are the largest.
+    """
+    blocks = scores.shape[1] // BLOCK
+    if count >= blocks:
+        return scores.topk(count)
+    whole, rest = scores[:, : blocks * BLOCK], scores[:, blocks * BLOCK :]
+    best = whole.view(-1, blocks, BLOCK).amax(2).topk(count).indices
+    places = (best[:, :, None] * BLOCK + torch.arange(BLOCK, device=best.device)).flatten(1)
+    values, where = torch.cat((whole.gather(1, places), rest), 1).topk(count)
+    behind = torch.arange(blocks * BLOCK, scores.shape[1], device=best.device).expand(len(scores), -1)
+    return values, torch.cat((places, behind), 1).gather(1, where)
 
 
 def _layers(cache: EncoderDecoderCache) -> list[Tensor]:

@@ -178,6 +178,19 @@ def quiet_transformers() -> Iterator[None]:
         logging.enable_progress_bar()
 
 
+@contextlib.contextmanager
+def eager_attention(network: Any) -> Iterator[None]:
+    """Within it attention is computed step by step: that hands out its weights, and a CPU may be faster so."""
+    before = network.config._attn_implementation
+    with quiet_transformers():
+        network.set_attn_implementation("eager")
+    try:
+        yield
+    finally:
+        with quiet_transformers():
+            network.set_attn_implementation(before)
+
+
 def pick_device(name: str) -> torch.device:
     """The device to use; ``auto`` takes a GPU where there is one.
 

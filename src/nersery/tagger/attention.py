@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,7 +13,7 @@ from torch import Tensor
 
 from nersery.data import Sentence
 from nersery.errors import SettingsError
-from nersery.lm.load import ModelSource, autocast, quiet_transformers, refuse_nan, warn
+from nersery.lm.load import ModelSource, autocast, eager_attention, refuse_nan, warn
 from nersery.lm.pieces import Window, collate
 from nersery.progress import Progress
 from nersery.registry import name_of
@@ -59,7 +58,7 @@ def word_attention(
     found = [np.zeros((len(sentence), len(sentence)), np.float32) for sentence in sentences]
     windows = [(number, w) for number, sentence in enumerate(sentences) for w in encoder.windows(sentence.words)]
     network.eval()
-    with torch.no_grad(), _eager(network), autocast(network.device, asked.precision):
+    with torch.no_grad(), eager_attention(network), autocast(network.device, asked.precision):
         for part in _passes(windows):
             attentions = _attentions(asked, [window for _, window in part], layers)
             for (number, window), pieces in zip(part, attentions, strict=False):
@@ -154,16 +153,3 @@ def _sum(attentions: Sequence[Tensor]) -> Tensor:
     for layer in attentions[1:]:
         total += layer.float().sum(1)
     return total
-
-
-@contextlib.contextmanager
-def _eager(network: Any) -> Iterator[None]:
-    """Within it attention is computed in the one way that hands out its weights."""
-    before = network.config._attn_implementation
-    with quiet_transformers():
-        network.set_attn_implementation("eager")
-    try:
-        yield
-    finally:
-        with quiet_transformers():
-            network.set_attn_implementation(before)
