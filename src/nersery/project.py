@@ -219,12 +219,12 @@ def fault_of_links(links: Links, source: int, target: int) -> str:
 
     >>> from nersery.links import Link
     >>> fault_of_links((Link(0, 7),), 2, 3)
-    'link 0-7: the target has 3 words, expected 0 to 2'
+    'link 0-7, counted from 0: the target has 3 words, expected 0 to 2'
     """
     for places, length, name in zip(zip(*links, strict=True), (source, target), ("source", "target"), strict=False):
         if not 0 <= min(places) <= max(places) < length:
             start, end, _ = next(link for link, place in zip(links, places, strict=True) if not 0 <= place < length)
-            return f"link {start}-{end}: the {name} has {length} words, expected 0 to {length - 1}"
+            return f"link {start}-{end}, counted from 0: the {name} has {length} words, expected 0 to {length - 1}"
     return ""
 
 

@@ -239,6 +239,8 @@ def test_malformed_links_are_errors_or_rejects():
     assert result.code == 3
     assert "links:2: '0_0' is no link" in result.err
     assert "(empty line in the target: 1, malformed links: 1)" in project("--repair", "drop-sentence", "--force").out
+    comments = [r.sentence.comments for r in io.read_rejects(Path("out.jsonl.rejects.jsonl")) if r.sentence]
+    assert any("links:2: '0_0' is no link" in comment for own in comments for comment in own)
 
 
 def test_a_link_out_of_range_is_a_reject():
@@ -247,7 +249,7 @@ def test_a_link_out_of_range_is_a_reject():
     reasons = {r.reason: r.sentence for r in io.read_rejects(Path("out.jsonl.rejects.jsonl"))}
     sentence = reasons["a link leads out of the sentence"]
     assert sentence is not None
-    assert sentence.comments == ("# link 0-9: the target has 1 words, expected 0 to 0",)
+    assert sentence.comments == ("# link 0-9, counted from 0: the target has 1 words, expected 0 to 0",)
 
 
 def test_counting_from_one():

@@ -91,7 +91,13 @@ def test_a_file_names_all_its_malformed_lines(tmp_path: Path):
 def test_malformed_lines_as_rejects(tmp_path: Path):
     path = tmp_path / "x.links"
     path.write_text("0-0\n0_0\n\n")
-    assert list(LinksFile(path, reject=True)) == [(Link(0, 0),), Reject(MALFORMED), ()]
+    first, reject, last = LinksFile(path, reject=True)
+    assert (first, last) == ((Link(0, 0),), ())
+    assert isinstance(reject, Reject)
+    assert reject.reason == MALFORMED
+    assert reject.sentence is not None
+    assert reject.sentence.words == ("0_0",)
+    assert "x.links:2: '0_0' is no link" in reject.sentence.comments[0]
 
 
 def test_a_file_of_probabilities(tmp_path: Path):

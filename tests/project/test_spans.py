@@ -254,8 +254,8 @@ def test_incomplete_sentences_that_are_kept_say_so():
 @pytest.mark.parametrize(
     ("aligned", "fault"),
     [
-        ("0-0 4-1", "link 4-1: the source has 4 words, expected 0 to 3"),
-        ("0-0 1-2 3-1", "link 1-2: the target has 2 words, expected 0 to 1"),
+        ("0-0 4-1", "link 4-1, counted from 0: the source has 4 words, expected 0 to 3"),
+        ("0-0 1-2 3-1", "link 1-2, counted from 0: the target has 2 words, expected 0 to 1"),
     ],
 )
 def test_links_out_of_range(aligned: str, fault: str):

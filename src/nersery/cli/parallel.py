@@ -332,7 +332,10 @@ class _Tasks:
 def _translation(source: Sentence | Reject, links: Links | Reject, target: Sentence) -> Translation | Reject:
     if isinstance(source, Reject):
         return Reject(source.reason, target)
-    return Reject(links.reason, target) if isinstance(links, Reject) else Translation(source, links)
+    if isinstance(links, Reject):
+        comments = links.sentence.comments if links.sentence is not None else ()
+        return Reject(links.reason, replace(target, comments=(*target.comments, *comments)))
+    return Translation(source, links)
 
 
 def _check_picture(picture: Path, output: Path, inputs: Sequence[str], *, force: bool) -> None:

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
+from nersery.data import Sentence
 from nersery.errors import DataError, Problem, SettingsError
 from nersery.io.files import TextFile
 from nersery.links import Link, Links
@@ -125,10 +126,11 @@ class LinksFile:
             try:
                 links = parse_links(text, first=self.first, probabilities=beside)
             except ValueError as fault:
+                problem = Problem(str(fault), self.file.name, line)
                 if self.reject:
-                    yield Reject(MALFORMED)
+                    yield Reject(MALFORMED, Sentence(tuple(text.split()) or ("_",), comments=(f"# {problem}",)))
                     continue
-                problems.append(Problem(str(fault), self.file.name, line))
+                problems.append(problem)
                 if len(problems) >= MOST_PROBLEMS:
                     break
             else:
