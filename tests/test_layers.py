@@ -27,6 +27,7 @@ LAYERS = [
     {"places"},
     {"splits"},
     {"arms"},
+    {"grid"},
     {"recipe"},
     {"inputs", "identity", "prerequisites"},
     {"results"},

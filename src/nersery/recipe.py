@@ -13,6 +13,7 @@ from typing import Any
 from nersery import registry
 from nersery.arms import Arm, MethodSettings, method_settings, name_fault, parse_arms
 from nersery.errors import SettingsError, did_you_mean
+from nersery.grid import grid_problems
 from nersery.overrides import apply
 from nersery.places import located, presets, shipped, with_places
 from nersery.sampling import PROTOCOLS
@@ -54,7 +55,10 @@ class EvaluateSettings:
 
 @dataclass
 class Recipe:
-    """A checked recipe. Its arms begin with the baseline, gold only."""
+    """A checked recipe. Its arms begin with the baseline, gold only.
+
+    The grid is that of the tagger's settings, see `nersery.grid`; empty: none.
+    """
 
     name: str
     data: DataSettings
@@ -67,10 +71,12 @@ class Recipe:
     keep_taggers: bool = True
     source: str = ""
     overrides: tuple[str, ...] = ()
+    grid: dict[str, list[Any]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """All settings as JSON values, without the file and the command line that they come from."""
-        return {key: value for key, value in asdict(self).items() if key not in ("source", "overrides")}
+        left_out = ("source", "overrides", *(() if self.grid else ("grid",)))
+        return {key: value for key, value in asdict(self).items() if key not in left_out}
 
     def arm(self, name: str) -> Arm:
         """The arm of that name, which there must be."""
@@ -147,8 +153,11 @@ def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
         "evaluate": _section(EvaluateSettings, table.get("evaluate", {}), "evaluate", problems),
         "tagger": _tagger(table.get("tagger", {}), problems),
         "arms": arms,
+        "grid": table["tagger"].get("grid", {}) if isinstance(table.get("tagger"), dict) else {},
     }
     problems += _value_problems(values)
+    found = grid_problems(values["tagger"].method, values["tagger"].settings, values["grid"])
+    problems += [f"tagger.grid: {problem}" for problem in found]
     problems += [
         f"augment {json.dumps(arm.name, ensure_ascii=False)}: finish: {problem}"
         for arm in arms
@@ -221,7 +230,7 @@ def with_preset(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]
     base = {key: value for key, value in known.get(str(name), {}).items() if key != "description"}
     if "steps" in table:
         base.pop("epochs", None)
-    return {**base, **{key: value for key, value in table.items() if key != "preset"}}
+    return {**base, **{key: value for key, value in table.items() if key not in ("preset", "grid")}}
 
 
 def _tagger(table: Any, problems: list[str]) -> MethodSettings:

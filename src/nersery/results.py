@@ -21,6 +21,7 @@ from nersery.evaluate.errors import find_errors, spread
 from nersery.evaluate.novelty import novelty
 from nersery.evaluate.scores import Counts, sentence_counts, summarise
 from nersery.evaluate.significance import paired_bootstrap, sign_flip
+from nersery.grid import grid_record
 from nersery.loop import Tally, rejects_of
 from nersery.recipe import Recipe
 
@@ -121,6 +122,7 @@ def _arm(run: Run, arm: Arm) -> dict[str, Any]:
         "new_entities": [_new_entities(run, seed, arm) for seed in seeds],
         "diversity": _diversity(run, arm),
         "errors": _errors(run, arm),
+        "grid": json.loads(grid_record(run.folder, arm).read_text("utf-8")) if run.recipe.grid else None,
         "training": [_both_trainings(result["training"]) for result in results],
         "self_training": _self_training(run, arm),
         "against_gold": None,

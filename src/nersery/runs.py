@@ -4,6 +4,7 @@ Every stage leaves a file that appears whole or not at all, so the same command 
 
     run.json                            the recipe, hashes of the inputs, versions
     seed-0/sample/{train,dev}.jsonl     what was drawn, and ids.txt
+    grid/ARM.json                       settings of the tagger that were tried on dev, where there is a grid
     seed-0/gold/…                       the baseline: the tagger on gold sentences alone
     seed-0/ARM/generated.jsonl          what the method made; what it rejected lies beside it
     seed-0/ARM/1-agreement.jsonl        what each selector kept, with scores; rejects beside it
@@ -48,7 +49,8 @@ from nersery.disk import (
 )
 from nersery.errors import SettingsError
 from nersery.evaluate.report import write_report
-from nersery.evaluate.scores import score, score_languages
+from nersery.evaluate.scores import all_scores, score
+from nersery.grid import Settings, choose, combinations, described, grid_record
 from nersery.identity import comparable, hashes, without_additions
 from nersery.inputs import read_inputs
 from nersery.loop import FileJob, Step, rejects_of
@@ -61,7 +63,7 @@ from nersery.sampling import id_list, sample, sample_languages
 from nersery.select.base import Selector
 from nersery.select.base import step as select_step
 from nersery.tagger.base import Tagger, load_tagger
-from nersery.tagger.finishing import check_types, finish
+from nersery.tagger.finishing import changed, check_types, finish
 from nersery.training import Training
 
 BEGINNINGS = ("lock", "run.json.tmp")
@@ -190,22 +192,13 @@ class Run:
         io.write([*(gold if arm.gold_copies else ()), *kept], self.path(seed, arm, "train.jsonl"))
         tagger, history = self.tagger(seed, arm, train)
         result: dict[str, Any] = {
-            "scores": self._scores(self._predict(seed, arm, tagger)),
+            "scores": all_scores(self.corpora["test"], self._predict(seed, arm, tagger)),
             "train_sentences": len(train),
             "kept_sentences": own,
             "training": {"seed": seed, **history},
         }
         write_json(self.path(seed, arm, "result.json"), result)
         self._say(f"{self._label(seed, arm, 'test')}: F1 {100 * result['scores']['micro']['f1']:.1f}")
-
-    def _scores(self, predicted: Corpus) -> dict[str, Any]:
-        """The scores on test, and those of each language where there are several."""
-        test = self.corpora["test"]
-        scores = score(test, predicted).as_dict()
-        languages = score_languages(test, predicted)
-        if len(languages) > 1:
-            scores["per_language"] = {language: own.micro.as_dict() for language, own in languages.items()}
-        return scores
 
     def sampled(self, seed: int) -> tuple[Corpus, Corpus]:
         """The gold and dev sentences of a seed, drawn once and written down."""
@@ -316,9 +309,10 @@ class Run:
             candidates = io.read(path)
         return candidates
 
-    def _new_tagger(self) -> Tagger:
-        """A tagger of the recipe that is not trained yet."""
-        tagger: Tagger = registry.create("tagger", self.recipe.tagger.method, self.recipe.tagger.settings)
+    def _new_tagger(self, **own: Any) -> Tagger:
+        """A tagger of the recipe that is not trained yet, with some settings of its own."""
+        method, settings = self.recipe.tagger.method, self.recipe.tagger.settings
+        tagger: Tagger = registry.create("tagger", method, {**settings, **changed(settings, own)})
         return tagger
 
     def _tagger_before(self, seed: int, arm: Arm) -> Tagger:
@@ -330,15 +324,7 @@ class Run:
         """An arm's tagger and the course of its training; trained when it is not there."""
         folder, training = self.path(seed, arm, "tagger"), self.path(seed, arm, "tagger.training")
         if not folder.exists():
-            tagger = self._new_tagger()
-            with self._progress(seed, arm, "train") as progress:
-                gold, dev = self.sampled(seed)
-                goes_on = arm.finish and any(sentence.id not in gold.by_id for sentence in train)
-                if goes_on:
-                    check_types(gold, {entity.type for sentence in train for entity in sentence.entities})
-                tagger.fit(train, dev, seed=seed, progress=progress, folder=training)
-                if goes_on:
-                    finish(tagger, gold.sentences, arm.finish, Training(dev, seed, progress, training / "finish"))
+            tagger = self._fitted(seed, arm, train, self._chosen(seed, arm, train), "train", training)
             unfinished = unfinished_path(folder)
             shutil.rmtree(unfinished, ignore_errors=True)
             tagger.save(unfinished)
@@ -347,6 +333,35 @@ class Run:
         trusted = self.recipe.tagger.settings.get("trust_remote_code", False)
         tagger = load_tagger(folder, trust_remote_code=trusted)
         return tagger, tagger.history
+
+    def _fitted(
+        self, seed: int, arm: Arm, train: Sequence[Sentence], own: Settings, stage: str, folder: Path
+    ) -> Tagger:
+        """A tagger of an arm, trained with some settings of its own, and a second time if the arm says so."""
+        gold, dev = self.sampled(seed)
+        tagger = self._new_tagger(**own)
+        goes_on = arm.finish and any(sentence.id not in gold.by_id for sentence in train)
+        if goes_on:
+            check_types(gold, {entity.type for sentence in train for entity in sentence.entities})
+        with self._progress(seed, arm, stage) as progress:
+            tagger.fit(train, dev, seed=seed, progress=progress, folder=folder)
+            if goes_on:
+                finish(tagger, gold.sentences, arm.finish, Training(dev, seed, progress, folder / "finish"))
+        return tagger
+
+    def _chosen(self, seed: int, arm: Arm, train: Sequence[Sentence]) -> Settings:
+        """What the grid gives an arm, for all seeds: what was best on dev with the seed that came first."""
+        tried, dev = combinations(self.recipe.grid), self.sampled(seed)[1]
+
+        def f1(number: int, own: Settings) -> float:
+            stage, folder = f"grid {number + 1}/{len(tried)}", self.path(seed, arm, f"grid-{number}.training")
+            tagger = self._fitted(seed, arm, train, own, stage, folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            found = score(dev, Corpus(tagger.predict(dev))).micro.f1
+            self._say(f"{self._label(seed, arm, stage)} · {described(own)}: F1 on dev {100 * found:.1f}")
+            return found
+
+        return choose(grid_record(self.folder, arm), tried, f1) if self.recipe.grid else {}
 
     def _predict(self, seed: int, arm: Arm, tagger: Tagger) -> Corpus:
         path = self.path(seed, arm, "predicted.jsonl")

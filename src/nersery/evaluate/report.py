@@ -28,8 +28,8 @@ _REPORT: Mapping[str, Any] = {
 _ARM: Mapping[str, Any] = {
     "name": "", "method": None, "select": (), "settings": {}, "precision": None, "recall": None, "f1": None,
     "per_type": {}, "per_language": {}, "train_sentences": (), "new_entities": (), "diversity": {},
-    "errors": {}, "training": (), "self_training": (), "generation": None, "selection": (), "against_gold": None,
-    "examples": (), "reject_examples": (),
+    "errors": {}, "grid": None, "training": (), "self_training": (), "generation": None, "selection": (),
+    "against_gold": None, "examples": (), "reject_examples": (),
 }  # fmt: skip
 _STAGE: Mapping[str, Any] = {"method": "", "read": 0, "written": 0, "rejected": 0, "reasons": {}}
 _MISTAKE: Mapping[str, Any] = {
@@ -83,6 +83,7 @@ def _context(report: Mapping[str, Any]) -> dict[str, Any]:
         "mistake_kinds": (CORRECT, *KINDS),
         "mistake_meanings": KINDS,
         "self_trained": [{**arm, "training": arm["self_training"]} for arm in arms if arm["self_training"]],
+        "tuned": [arm for arm in arms if arm["grid"]],
         "diverse": [arm for arm in arms if any(arm["diversity"].values())],
         "verdict": verdict(arms, len(full["seeds"])),
         "types": types,

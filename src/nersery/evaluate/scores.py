@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nersery.data import Sentence
+from nersery.data import Corpus, Sentence
 from nersery.errors import DataError, Problem
 
 if TYPE_CHECKING:
@@ -139,6 +139,19 @@ def score_languages(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> 
     for truth, guess in paired(gold, predicted):
         parts.setdefault(truth.language, []).append((truth, guess))
     return {language: score(*zip(*parts[language], strict=True)) for language in sorted(parts)}
+
+
+def all_scores(gold: Corpus, predicted: Corpus) -> dict[str, Any]:
+    """The scores as JSON values, with those of each language where there are several.
+
+    Raises:
+        DataError: As `score`.
+    """
+    found = score(gold, predicted).as_dict()
+    languages = score_languages(gold, predicted)
+    if len(languages) > 1:
+        found["per_language"] = {language: own.micro.as_dict() for language, own in languages.items()}
+    return found
 
 
 def sentence_counts(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ OWN = (
     "steps", "epochs", "evaluate_every", "patience", "batch_size", "learning_rate", "head_learning_rate", "warmup",
     "schedule", "optimizer", "weight_decay", "clip",
 )  # fmt: skip
-"""Settings that the second training may have of its own, where a tagger has them: those of its course."""
+"""Settings of the course of a training, of those that a tagger has; a second training may have its own."""
 RIVALS = {"steps": "epochs", "epochs": "steps"}
 """Who names one of them does without the other."""
 
@@ -33,7 +33,7 @@ def finish(tagger: Tagger, gold: Sequence[Sentence], settings: Mapping[str, Any]
         SettingsError: When gold has types that the tagger has not met.
     """
     check_types(gold, tagger.types)
-    settings = _second(vars(tagger), settings)
+    settings = changed(vars(tagger), settings)
     before, first = {key: getattr(tagger, key) for key in settings}, tagger.history
     try:
         vars(tagger).update(settings)
@@ -68,11 +68,15 @@ def finish_problems(name: str, settings: Mapping[str, Any], own: Any) -> list[st
     """
     if not isinstance(own, Mapping):
         return [f"{own!r:.60} is no table of settings, expected e.g. {{ steps = 100, learning_rate = 5e-5 }}"]
-    fixed = [key for key in own if key not in OWN]
-    problems = [f'"{key}" cannot differ in a second training; {did_you_mean(key, OWN)}' for key in fixed]
-    return problems or check("tagger", name, {**settings, **_second(settings, own)})
+    problems = foreign_settings(own, "differ in a second training")
+    return problems or check("tagger", name, {**settings, **changed(settings, own)})
 
 
-def _second(settings: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """All settings that the second training changes."""
+def foreign_settings(own: Iterable[str], wish: str) -> list[str]:
+    """Complaints of settings that are not of the course of a training."""
+    return [f'"{key}" cannot {wish}; {did_you_mean(key, OWN)}' for key in own if key not in OWN]
+
+
+def changed(settings: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """All of a tagger's settings that others of its course change."""
     return {**{RIVALS[key]: None for key in own if RIVALS.get(key) in settings}, **own}
