@@ -168,7 +168,7 @@ class Memory(Tagger):
         (folder / DESCRIPTION).write_text(describe(self, settings, self.history), "utf-8")
 
     @classmethod
-    def load(cls, folder: str | Path, *, trust_remote_code: bool = False) -> Memory:
+    def load(cls, folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto") -> Memory:
         saved = json.loads((Path(folder) / DESCRIPTION).read_text("utf-8"))
         tagger = cls(**saved["settings"])
         tagger.history = saved["history"]

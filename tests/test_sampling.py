@@ -173,7 +173,7 @@ def test_every_type_finds_dense_sentences_when_the_sample_is_small():
 
 
 def test_every_type_says_how_many_sentences_it_takes():
-    with pytest.raises(SettingsError, match=r"each of 3 types \(A, B, C\): that takes 3 sentences"):
+    with pytest.raises(SettingsError, match=r"each of 3 types \(A, B, C\) was found: 3 sentences"):
         sample(corpus_of([["A"], ["B"], ["C"], ["A"]]), 2, "every_type")
 
 

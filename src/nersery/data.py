@@ -106,6 +106,17 @@ class Sentence:
         """The entities as plain ``(start, end, type)``, for comparing two readings of the same words."""
         return tuple((entity.start, entity.end, entity.type) for entity in self.entities)
 
+    @property
+    def inside(self) -> frozenset[int]:
+        """The places of the words in entities."""
+        return frozenset(place for entity in self.entities for place in range(entity.start, entity.end))
+
+    @property
+    def outside(self) -> list[int]:
+        """The places of the words in no entity, in order."""
+        inside = self.inside
+        return [place for place in range(len(self)) if place not in inside]
+
     def mention(self, entity: Entity) -> tuple[str, ...]:
         """The words of an entity."""
         return self.words[entity.start : entity.end]

@@ -49,7 +49,20 @@ def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, C
     corpora = {
         split: Corpus(s for file, part in parts.items() if file.split == split for s in part) for split in SPLITS
     }
-    return corpora, [*notes, *_type_notes(parts), *_overlap_notes(parts)]
+    return corpora, [*notes, *_size_notes(recipe, parts), *_type_notes(parts), *_overlap_notes(parts)]
+
+
+def _size_notes(recipe: Recipe, parts: Parts) -> list[str]:
+    """A small sample whose dev stays large: more is known then than where there is little."""
+    size = recipe.sample.size
+    if size is None or recipe.sample.dev_size is not None:
+        return []
+    return [
+        f"{file.label} keeps all its {len(part)} sentences beside a sample of {size}; "
+        f"the papers cut it to the same size (sample.dev_size = {size})"
+        for file, part in parts.items()
+        if file.split == "dev" and len(part) > 2 * size
+    ]
 
 
 def _read(recipe: Recipe, file: DataFile, say: Callable[[str], None], notes: list[str]) -> Corpus:

@@ -62,7 +62,7 @@ from nersery.results import build_report, versions
 from nersery.sampling import id_list, sample, sample_languages
 from nersery.select.base import Selector
 from nersery.select.base import step as select_step
-from nersery.tagger.base import Tagger, load_tagger
+from nersery.tagger.base import LOADING, Tagger, load_tagger
 from nersery.tagger.finishing import changed, check_types, finish
 from nersery.training import Training
 
@@ -330,8 +330,8 @@ class Run:
             tagger.save(unfinished)
             os.replace(unfinished, folder)
         shutil.rmtree(training, ignore_errors=True)  # here, for a kill may have left it behind a finished tagger
-        trusted = self.recipe.tagger.settings.get("trust_remote_code", False)
-        tagger = load_tagger(folder, trust_remote_code=trusted)
+        wanted = {key: self.recipe.tagger.settings[key] for key in LOADING if key in self.recipe.tagger.settings}
+        tagger = load_tagger(folder, **wanted)
         return tagger, tagger.history
 
     def _fitted(

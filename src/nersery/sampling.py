@@ -118,8 +118,8 @@ def every_type(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
     if len(cover) > size:
         types = {type_ for sentence in cover for type_ in _types(sentence)}
         raise SettingsError(
-            f"a sample of {size} cannot hold a mention of each of {len(types)} types "
-            f"({', '.join(sorted(types))}): that takes {len(cover)} sentences. "
+            f"no sample of {size} with a mention of each of {len(types)} types ({', '.join(sorted(types))}) was found: "
+            f"{len(cover)} sentences are enough. "
             "Raise the size, or use the protocol stratified or random"
         )
     chosen = {sentence.id for sentence in cover}

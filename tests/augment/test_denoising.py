@@ -10,7 +10,7 @@ import pytest
 from nersery import Entity, Sentence
 from nersery.augment.denoising import TOO_LONG, UNFINISHED, denoise, pair, that_fit
 from nersery.augment.linearization import tag_token
-from nersery.augment.parsing import LEFT_OVER, LOST, UNBALANCED
+from nersery.augment.parsing import LEFT_OVER, LOST, UNBALANCED, UNKNOWN_TYPE
 from nersery.augment.templates import Template
 from nersery.errors import DataError
 from nersery.lm.cloze import GAP
@@ -100,6 +100,8 @@ def test_rejects_name_their_reasons() -> None:
     assert reason(read(Writer("poet", B, "Jo", "sang"))) == UNBALANCED
     assert reason(read(Writer("poet", GAP, *NAME))) == LEFT_OVER
     assert reason(read(Writer("poet", B, "Jo", B, "sang"))) == LOST
+    poem = Template(SENTENCE.with_entities([Entity(2, 4, "POEM")]), (1, 5))
+    assert reason(read(Writer("poet", *NAME), poem)) == UNKNOWN_TYPE
     other = tag_token("LOC", begins=True)
     assert reason(read(Writer("poet", other, "Jo", other, "sang"))) == LOST
 

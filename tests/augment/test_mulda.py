@@ -10,7 +10,7 @@ from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import step, tasks
 from nersery.augment.linearization import tag_token
 from nersery.augment.mulda import NO_ENTITIES, TOO_LONG, UNFINISHED, MulDA
-from nersery.augment.parsing import NEAR_COPY, UNBALANCED
+from nersery.augment.parsing import NEAR_COPY, UNBALANCED, UNKNOWN_TYPE
 from nersery.errors import DataError, MissingResourceError, SettingsError
 from nersery.lm.cloze import GAP
 from nersery.lm.texts import Generated, Pair, Sampling
@@ -104,12 +104,11 @@ def test_beginnings_are_shown_up_to_the_largest_share_and_never_end_behind_a_tag
         assert model.languages == ["en"] * 60
 
 
-def test_types_that_gold_does_not_have_get_tokens() -> None:
+def test_types_that_gold_does_not_have_are_rejected_and_teach_the_model_nothing() -> None:
     model = Wrote(B_LOC, "Oslo")
     parent = replace(PARENT, entities=(Entity(2, 4, "LOC"),))
-    sentence = outcome(model, parent)
-    assert isinstance(sentence, Sentence)
-    assert B_LOC in model.tokens
+    assert outcome(model, parent) == Reject(UNKNOWN_TYPE)
+    assert B_LOC not in model.tokens
 
 
 def test_in_fine_tuning_every_beginning_is_shown_and_the_whole_is_written(monkeypatch) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from nersery import Entity, Sentence
 from nersery.augment.stop_words import bare, stop_words
+from nersery.augment.thesaurus import FUNCTION_WORDS
 from nersery.errors import DataError, MissingResourceError
 from nersery.lm import load
 
@@ -34,20 +35,34 @@ def test_listed_words_that_are_common(language: str, capsys: pytest.CaptureFixtu
     rare = "system " + "xylophone " * 1200
     gold = text("The cat and THE system .", language, 20) + text(rare, language)
     (found,) = stop_words(gold).values()
-    assert found == {"the", "and", "system"}
+    assert found == {"the", "and", "system"} | FUNCTION_WORDS
     (found,) = stop_words(gold + text("mouse " * 30_000, language)).values()
-    assert found == {"the"}
+    assert found == {"the"} | FUNCTION_WORDS
     assert capsys.readouterr().err == ""
 
 
 def test_each_language_has_its_own() -> None:
     found = stop_words([*text("the und"), *text("the und", "de"), *text("वह the है।", "hi")])
-    assert found == {"en": {"the"}, "de": {"und"}, "hi": {"वह", "है"}}
+    assert found == {"en": FUNCTION_WORDS, "de": {"und"}, "hi": {"वह", "है"}}
+
+
+def test_rare_pronouns_and_prepositions_count_too() -> None:
+    found = stop_words(text("xylophone " * 5000 + "he", "en"))
+    assert "he" in found["en"]
+    assert "system" not in found["en"]
+
+
+def test_a_language_that_gold_does_not_have(tmp_path: Path) -> None:
+    found = stop_words(text("the", "en"))
+    assert {"und", "der"} <= found["de"]
+    path = tmp_path / "words.txt"
+    path.write_text("foo\n")
+    assert stop_words(text("the", "en"), path)["de"] == {"foo"}
 
 
 def test_words_of_entities_do_not_count() -> None:
-    the_who = [Sentence(("The", "Who", "played"), (Entity(0, 2, "GRP"),), language="en")]
-    assert stop_words(the_who) == {"en": frozenset()}
+    group = [Sentence(("Der", "Plan", "spielte"), (Entity(0, 2, "GRP"),), language="de")]
+    assert stop_words(group) == {"de": frozenset()}
 
 
 @pytest.mark.parametrize(("language", "told"), [("xx", 'the language "xx"'), ("", "do not say their language")])

@@ -12,7 +12,6 @@ from nersery.augment.templates import (
     Template,
     attention_keywords,
     merge_entities,
-    outside,
     random_keywords,
 )
 from nersery.errors import DataError
@@ -182,4 +181,4 @@ class TestRandomKeywords:
 
 
 def test_all_that_may_be_a_keyword_is_found_under_bare_words() -> None:
-    assert [bare(FILM.words[place]) for place in outside(FILM)] == ["the", "film", "won", "", "in", ""]
+    assert [bare(FILM.words[place]) for place in FILM.outside] == ["the", "film", "won", "", "in", ""]

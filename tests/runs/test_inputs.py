@@ -109,3 +109,12 @@ class TestInputs:
         assert not memory
         io.write(Corpus(io.read("made.jsonl")), "made.conll")
         execute("data.train=made.conll", out="second")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_dev_that_is_large_beside_the_sample_is_noted() -> None:
+    assert any(
+        "dev keeps all its 6 sentences beside a sample of 2" in note for note in execute("sample.size=2")["notes"]
+    )
+    report = execute("sample.size=2", "sample.dev_size=6", out="wanted")
+    assert not any("keeps all" in note for note in report["notes"])

@@ -62,7 +62,7 @@ class Scripted(Tagger):
         (folder / "done").write_text(str(self.done))
 
     @classmethod
-    def load(cls, folder: str | Path, *, trust_remote_code: bool = False) -> Self:
+    def load(cls, folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto") -> Self:
         raise NotImplementedError
 
 

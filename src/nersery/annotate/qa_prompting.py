@@ -56,7 +56,7 @@ class QaPrompting(Annotator):
           measured against "no answer"; the paper does not say how a sentence without a mention is told.
         - The paper does not say which of two types gets a mention that both questions find: here the higher score, and
           of equal ones the mention that begins first, then the longer one, then the type that stands first.
-        - The paper shows questions for two types; those for the others are our own.
+        - The paper shows questions for two types; the others, and that for places, are our own.
         - An answer without a letter or digit is no mention. One that begins or ends within a word is taken as the
           whole word.
     """

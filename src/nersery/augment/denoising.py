@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from nersery.augment.linearization import apart, linearize
-from nersery.augment.parsing import check_kept, child_of, parse
+from nersery.augment.parsing import UNKNOWN_TYPE, check_kept, child_of, parse
 from nersery.augment.templates import Template
 from nersery.data import Sentence
 from nersery.errors import DataError
@@ -83,17 +83,18 @@ def denoise(
     """A new sentence for each template, or why the model wrote none.
 
     Args:
-        types: Those whose tag tokens the model knows.
+        types: Those whose tag tokens the model has learnt.
     """
     pairs = [pair(template) for template in templates]
-    due = [number for number, each in enumerate(pairs) if model.fits(each)]
+    known = [{entity.type for entity in template.sentence.entities} <= {*types} for template in templates]
+    due = [number for number, each in enumerate(pairs) if known[number] and model.fits(each)]
     generated = model.generate(
         [pairs[number].source for number in due],
         [rngs[number] for number in due],
         sampling,
         [pairs[number].language for number in due],
     )
-    made: list[Sentence | Reject] = [Reject(TOO_LONG)] * len(templates)
+    made: list[Sentence | Reject] = [Reject(TOO_LONG if is_known else UNKNOWN_TYPE) for is_known in known]
     for number, text in zip(due, generated, strict=True):
         made[number] = _read(model, templates[number], text.words, types) if text.finished else Reject(UNFINISHED)
     return made

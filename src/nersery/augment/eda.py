@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.segments import outside, reordered, segments, shuffled
+from nersery.augment.segments import reordered, segments, shuffled
 from nersery.augment.thesaurus import Thesaurus, check_wordnet, tell_of_foreign
 from nersery.augment.wordlists import check_file
 from nersery.data import Edit, Sentence
@@ -150,7 +150,7 @@ def _with_synonyms(sentence: Sentence, count: int, thesaurus: Thesaurus, rng: ra
 
 
 def _with_insertions(sentence: Sentence, count: int, thesaurus: Thesaurus, rng: random.Random) -> Sentence | None:
-    known = [word for place in outside(sentence) if thesaurus.of(word := sentence.words[place])]
+    known = [word for place in sentence.outside if thesaurus.of(word := sentence.words[place])]
     if not known:
         return None
     within = {place for entity in sentence.entities for place in range(entity.start + 1, entity.end)}
@@ -167,7 +167,7 @@ def _with_shuffles(sentence: Sentence, rate: float, rng: random.Random) -> Sente
 
 
 def _with_swaps(sentence: Sentence, count: int, rng: random.Random) -> Sentence | None:
-    free = outside(sentence)
+    free = sentence.outside
     if len(free) < 2:
         return None
     order = list(range(len(sentence)))
@@ -178,6 +178,6 @@ def _with_swaps(sentence: Sentence, count: int, rng: random.Random) -> Sentence 
 
 
 def _with_deletions(sentence: Sentence, count: int, rng: random.Random) -> Sentence | None:
-    free = outside(sentence)
+    free = sentence.outside
     chosen = rng.sample(free, min(count, len(free), len(sentence) - 1))
     return sentence.replace_spans([(place, place + 1, ()) for place in chosen]) if chosen else None

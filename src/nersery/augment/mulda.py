@@ -10,7 +10,7 @@ from typing import Any, Literal
 from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.augment.linearization import apart, linearize, token_descriptions
 from nersery.augment.masking import check_fine_tuning, fine_tuning, source_of, tell_of_unused
-from nersery.augment.parsing import check_new, check_similarity, child_of, parse
+from nersery.augment.parsing import UNKNOWN_TYPE, check_new, check_similarity, child_of, parse
 from nersery.data import Sentence
 from nersery.definitions import check_texts
 from nersery.errors import DataError
@@ -114,8 +114,8 @@ class MulDA(Augmenter):
         tell_of_unused(self.descriptions, "descriptions", gold)
         examples, plan, keeping = fine_tuning(self, gold, training)
         model = Seq2Seq(source_of(self), self.device, self.precision, self.language)
-        self._types = frozenset()
-        self._add_types(model, [*gold, *training.dev])
+        self._types = frozenset(entity.type for sentence in (*gold, *training.dev) for entity in sentence.entities)
+        model.add_tokens(token_descriptions(self._types, (), self.descriptions))
         model.fine_tune(examples, lambda s, rng: _pair(s, rng.randrange(len(s))), plan, **keeping)
         self._lm = model
 
@@ -123,26 +123,20 @@ class MulDA(Augmenter):
         """For each sentence a new one that begins like it."""
         if self._lm is None:
             raise unfitted(self)
-        self._add_types(self._lm, sentences)
         pairs = [_pair(s, self._shown(s, rng)) for s, rng in zip(sentences, rngs, strict=True)]
-        due = [number for number, pair in enumerate(pairs) if self._lm.fits(Pair(pair.source, (), pair.language))]
+        known = [self._types.issuperset(entity.type for entity in sentence.entities) for sentence in sentences]
+        fits = (self._lm.fits(Pair(pair.source, (), pair.language)) for pair in pairs)
+        due = [number for number, both in enumerate(zip(known, fits, strict=True)) if all(both)]
         texts = self._lm.generate(
             [pairs[number].source for number in due],
             [rngs[number] for number in due],
             Sampling(self.top_k, self.candidates, self.max_pieces),
             [pairs[number].language for number in due],
         )
-        made: list[Sentence | Reject] = [Reject(TOO_LONG)] * len(sentences)
+        made: list[Sentence | Reject] = [Reject(TOO_LONG if is_known else UNKNOWN_TYPE) for is_known in known]
         for number, text in zip(due, texts, strict=True):
             made[number] = self._read(text, sentences[number])
         return made
-
-    def _add_types(self, model: Any, sentences: Sequence[Sentence]) -> None:
-        """Tokens for types; those that gold does not have are still told by their descriptions."""
-        types = {entity.type for sentence in sentences for entity in sentence.entities}
-        if new := types - self._types:
-            model.add_tokens(token_descriptions(new, (), self.descriptions))
-            self._types |= new
 
     def _shown(self, sentence: Sentence, rng: random.Random) -> int:
         """A number of words, from none to the largest share."""

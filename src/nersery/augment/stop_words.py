@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
+from nersery.augment.thesaurus import FUNCTION_WORDS
 from nersery.augment.wordlists import read_words
 from nersery.data import Sentence
 
@@ -24,8 +25,9 @@ def stop_words(gold: Sequence[Sentence], file: str | Path = "") -> Mapping[str, 
 
     A language's list is that of the package stopwordsiso. Such lists gather whatever anybody ever left out, so of a
     list only those words count that are common in gold: the English one has 1,298 words, among them *system*, *group*,
-    *states* and *test*, and would leave so few words that nearly all of them became keywords. In a language without a
-    list the most frequent words are taken, which is said.
+    *states* and *test*, and would leave so few words that nearly all of them became keywords. English pronouns,
+    prepositions and the like count however rare they are. In a language without a list the most frequent words are
+    taken, which is said. A language that gold does not have has its whole list.
 
     Args:
         gold: Sentences that know their languages; what is common is counted outside entities.
@@ -37,8 +39,21 @@ def stop_words(gold: Sequence[Sentence], file: str | Path = "") -> Mapping[str, 
     """
     languages = sorted({sentence.language for sentence in gold})
     if file:
-        return dict.fromkeys(languages, frozenset(map(bare, read_words(file))))
-    return {language: _common(gold, language) for language in languages}
+        words = frozenset(map(bare, read_words(file)))
+        return _StopWords(lambda language: words, dict.fromkeys(languages, words))
+    return _StopWords(_listed, {language: _common(gold, language) for language in languages})
+
+
+class _StopWords(dict[str, frozenset[str]]):
+    """The words of each language; those of a language that is not there yet are looked up."""
+
+    def __init__(self, look_up: Callable[[str], frozenset[str]], known: Mapping[str, frozenset[str]]) -> None:
+        super().__init__(known)
+        self._look_up = look_up
+
+    def __missing__(self, language: str) -> frozenset[str]:
+        self[language] = self._look_up(language)
+        return self[language]
 
 
 @cache
@@ -64,27 +79,26 @@ def _is_sign(character: str) -> bool:
 
 def _common(gold: Iterable[Sentence], language: str) -> frozenset[str]:
     spoken = (sentence for sentence in gold if sentence.language == language)
-    counts = Counter(bare(word) for sentence in spoken for word in _words_outside(sentence))
+    counts = Counter(bare(sentence.words[place]) for sentence in spoken for place in sentence.outside)
     total = counts.total()
     del counts[""]
     listed = _listed(language)
     if listed:
-        return frozenset(word for word in listed & counts.keys() if counts[word] >= COMMON * total)
+        always = FUNCTION_WORDS if _code(language) == "en" else frozenset()
+        return always | {word for word in listed & counts.keys() if counts[word] >= COMMON * total}
     _tell_of_missing(language)
     return frozenset(word for word, count in counts.items() if count >= max(LEAST_COUNT, FREQUENT * total))
-
-
-def _words_outside(sentence: Sentence) -> Iterator[str]:
-    inside = {place for entity in sentence.entities for place in range(entity.start, entity.end)}
-    return (word for place, word in enumerate(sentence.words) if place not in inside)
 
 
 def _listed(language: str) -> frozenset[str]:
     """The list of a language such as ``en`` or ``en-GB``; empty when there is none."""
     from stopwordsiso import stopwords
 
-    code = language.replace("_", "-").split("-")[0]
-    return frozenset(bare(word) for word in stopwords(code)) - {""}
+    return frozenset(bare(word) for word in stopwords(_code(language))) - {""}
+
+
+def _code(language: str) -> str:
+    return language.replace("_", "-").split("-")[0].lower()
 
 
 def _tell_of_missing(language: str) -> None:

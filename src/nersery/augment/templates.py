@@ -53,7 +53,7 @@ class Template:
 
     def __post_init__(self) -> None:
         known = set(self.keywords)
-        if list(self.keywords) != [place for place in outside(self.sentence) if place in known]:
+        if list(self.keywords) != [place for place in self.sentence.outside if place in known]:
             fault = f"keywords are positions of words outside entities, in order, not {self.keywords}"
             raise DataError(Problem(fault, sentence=self.sentence.id or None))
 
@@ -164,24 +164,18 @@ def merge_entities(sentence: Sentence, attention: Attention) -> tuple[tuple[Span
     if attention.shape != (length, length):
         raise ValueError(f"the attention between {length} words has the shape {attention.shape}")
     entities = [(entity.start, entity.end) for entity in sentence.entities]
-    units = sorted([*entities, *((place, place + 1) for place in outside(sentence))])
+    units = sorted([*entities, *((place, place + 1) for place in sentence.outside)])
     starts = [start for start, _ in units]
     to_units = np.add.reduceat(attention, starts, axis=1)
     sizes = np.array([end - start for start, end in units], attention.dtype)
     return tuple(units), np.add.reduceat(to_units, starts, axis=0) / sizes[:, None]
 
 
-def outside(sentence: Sentence) -> list[int]:
-    """The positions of words in no entity."""
-    inside = {place for entity in sentence.entities for place in range(entity.start, entity.end)}
-    return [place for place in range(len(sentence)) if place not in inside]
-
-
 def _eligible(sentence: Sentence, stop_words: Set[str]) -> Sequence[int]:
     """The positions of words that may be keywords."""
-    words = ((place, bare(sentence.words[place])) for place in outside(sentence))
+    words = ((place, bare(sentence.words[place])) for place in sentence.outside)
     return [place for place, word in words if word and word not in stop_words]
 
 
 def _share_of_outside(sentence: Sentence, rate: float) -> int:
-    return math.ceil(rate * len(outside(sentence)) - ROUNDING)
+    return math.ceil(rate * len(sentence.outside) - ROUNDING)

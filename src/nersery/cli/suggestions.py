@@ -191,7 +191,7 @@ def _print_comparison(comparison: Comparison, *, quiet: bool) -> None:
 
 def _marked(sentence: Sentence) -> Text:
     """The sentence, its mentions in bold."""
-    inside = {place for entity in sentence.entities for place in range(entity.start, entity.end)}
+    inside = sentence.inside
     words = [(printable(word), "bold" if place in inside else "") for place, word in enumerate(sentence.words)]
     return tables.joined(part for word in words for part in (word, " "))
 

@@ -182,7 +182,7 @@ def _as_json(shown: Sequence[Sentence], made: Mapping[str, Template]) -> list[di
 
 
 def _print(shown: Sequence[Sentence], made: Mapping[str, Template], *, quiet: bool) -> None:
-    from nersery.augment.templates import NO_TEMPLATE, outside
+    from nersery.augment.templates import NO_TEMPLATE
 
     parts: list[Any] = []
     for sentence in shown:
@@ -192,7 +192,7 @@ def _print(shown: Sequence[Sentence], made: Mapping[str, Template], *, quiet: bo
     tables.show(*parts)
     if not quiet:
         kept = sum(len(template.keywords) for template in made.values())
-        words = sum(len(outside(template.sentence)) for template in made.values())
+        words = sum(len(template.sentence.outside) for template in made.values())
         print(
             f"{len(made):,} templates keep {kept:,} of {words:,} words outside entities; "
             f"{len(shown) - len(made):,} sentences have none",

@@ -107,7 +107,7 @@ class _Roles:
     @classmethod
     def of(cls, sentence: Sentence) -> _Roles:
         words = [_folded(word) for word in sentence.words]
-        inside = {place for entity in sentence.entities for place in range(entity.start, entity.end)}
+        inside = sentence.inside
         return cls(
             tuple(word for place, word in enumerate(words) if place in inside),
             tuple(word for place, word in enumerate(words) if place not in inside),

@@ -19,7 +19,7 @@ from nersery.progress import NO_NOTES
 from nersery.registry import create
 from nersery.rng import item_rng
 from nersery.select.base import Selector
-from nersery.tagger.base import Tagger, labels_hash, load_tagger, require_labels, strict_f1, training_record
+from nersery.tagger.base import LOADING, Tagger, labels_hash, load_tagger, require_labels, strict_f1, training_record
 from nersery.tagger.finishing import finish, finish_problems
 from nersery.tagger.gold import gold_tagger
 from nersery.training import NO_TRAINING, Training, copies_for_share
@@ -84,7 +84,7 @@ class SelfTraining(Selector):
         tagger: Settings of the tagger to train, its ``method`` among them; empty takes the run's, or the default.
 
     Reference:
-        Liu et al. 2022, PromptDA, section 3.4 (uncertainty-guided self-training) and Figure 3 (the other strategies).
+        Liu et al. 2022, PromptDA, section 3.3 (uncertainty-guided self-training) and Figure 3 (the other strategies).
 
     Departures:
         - The paper does not say when the loop ends but "stop by dev F1": ours goes on for ``patience`` steps after the
@@ -164,7 +164,7 @@ class SelfTraining(Selector):
         folder = self._training.folder
         self._fingerprint = self._depends_on(pool)
         self._course = _read_course(folder, self._fingerprint)
-        tagger = load_tagger(_tagger_folder(folder, len(self._course))) if folder and self._course else None
+        tagger = self._last_tagger(folder) if folder and self._course else None
         if tagger is None:
             tagger = self._first_tagger()
             self._write_down(Step(sentences=len(self._gold), dev_f1=self._dev_f1(tagger)), tagger)
@@ -269,6 +269,12 @@ class SelfTraining(Selector):
         settings = dict(self.tagger)
         tagger: Tagger = create("tagger", settings.pop("method", "transformer"), settings)
         return tagger
+
+    def _last_tagger(self, folder: Path) -> Tagger:
+        """The tagger of the last step that was written down."""
+        wanted = vars(self._new_tagger())
+        known = {key: wanted[key] for key in LOADING if key in wanted}
+        return load_tagger(_tagger_folder(folder, len(self._course)), **known)
 
     def _first_tagger(self) -> Tagger:
         """The tagger on gold alone."""

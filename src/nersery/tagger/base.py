@@ -85,7 +85,7 @@ class Tagger(ABC):
 
     @classmethod
     @abstractmethod
-    def load(cls, folder: str | Path, *, trust_remote_code: bool = False) -> Self:
+    def load(cls, folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto") -> Self:
         """Read a tagger that `save` wrote."""
 
     def check(self) -> None:  # noqa: B027 - only taggers on pretrained models need it
@@ -96,11 +96,16 @@ class Tagger(ABC):
         """
 
 
-def load_tagger(folder: str | Path, *, trust_remote_code: bool = False) -> Tagger:
+LOADING = ("trust_remote_code", "device")
+"""Settings that a saved tagger does not bring along: they are for whoever loads it to say."""
+
+
+def load_tagger(folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto") -> Tagger:
     """Open any saved tagger, or any Hugging Face token-classification model by folder or name.
 
     Args:
         trust_remote_code: Run code that comes with the model.
+        device: Where it is to predict; the one that it was trained on may not be here.
 
     Raises:
         MissingResourceError: When there is no such thing.
@@ -114,7 +119,7 @@ def load_tagger(folder: str | Path, *, trust_remote_code: bool = False) -> Tagge
             raise MissingResourceError(f"{description} is damaged: expected what `nersery train` wrote") from None
     elif not Path(folder).is_dir() and (Path(folder).exists() or str(folder).startswith((".", "/", "~"))):
         raise MissingResourceError(f"{folder} is no tagger: expected a folder that `nersery train` wrote")
-    tagger: Tagger = get("tagger", name).load(folder, trust_remote_code=trust_remote_code)
+    tagger: Tagger = get("tagger", name).load(folder, trust_remote_code=trust_remote_code, device=device)
     return tagger
 
 

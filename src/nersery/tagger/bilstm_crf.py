@@ -296,12 +296,12 @@ class BiLSTMCRF(Tagger):
             weights.chmod(description.stat().st_mode & 0o777)
 
     @classmethod
-    def load(cls, folder: str | Path, *, trust_remote_code: bool = False) -> Self:
+    def load(cls, folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto") -> Self:
         """Read a tagger that `save` wrote; it has no code to trust."""
         folder = Path(folder)
         try:
             saved: Mapping[str, Any] = json.loads((folder / DESCRIPTION).read_text("utf-8"))
-            tagger: Self = from_settings(cls, saved["settings"], folder / DESCRIPTION)
+            tagger: Self = from_settings(cls, saved["settings"], device, folder / DESCRIPTION)
             lexicon = json.loads((folder / LEXICON_FILE).read_text("utf-8"))
             words, characters, tags = (tuple(lexicon[key]) for key in ("words", "characters", "tags"))
             given = None

@@ -68,13 +68,13 @@ def course(history: History, seed: int, sentences: int) -> dict[str, Any]:
     }
 
 
-def from_settings(cls: type[Any], settings: Mapping[str, Any], place: object) -> Any:
+def from_settings(cls: type[Any], settings: Mapping[str, Any], device: str, place: object) -> Any:
     """A tagger of saved settings; the device is for whoever loads it to say.
 
     Raises:
         MissingResourceError: When they are of another version.
     """
     try:
-        return cls(**{**settings, "device": "auto"})
+        return cls(**{**settings, "device": device})
     except (TypeError, SettingsError) as error:
         raise MissingResourceError(f"{place} holds settings of another version: {error}") from error

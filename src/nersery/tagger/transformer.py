@@ -297,7 +297,7 @@ class TransformerTagger(Tagger):
             weights.chmod(description.stat().st_mode & 0o777)
 
     @classmethod
-    def load(cls, folder: str | Path, *, trust_remote_code: bool = False) -> Self:
+    def load(cls, folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto") -> Self:
         """Read a tagger that `save` wrote, or any Hugging Face token-classification model by folder or name.
 
         Whether code that comes along is trusted, and which device is used, is for whoever loads it to say: the
@@ -306,7 +306,7 @@ class TransformerTagger(Tagger):
         description = Path(folder) / DESCRIPTION
         saved = json.loads(description.read_text("utf-8")) if description.exists() else {}
         settings = saved.get("settings", {"model": str(folder)})
-        tagger: Self = from_settings(cls, {**settings, "trust_remote_code": trust_remote_code}, description)
+        tagger: Self = from_settings(cls, {**settings, "trust_remote_code": trust_remote_code}, device, description)
         source = ModelSource(str(folder), trust_remote_code=trust_remote_code)
         config = source.config()
         if not any("TokenClassification" in name for name in config.architectures or ()):
