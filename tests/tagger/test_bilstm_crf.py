@@ -172,6 +172,7 @@ def test_a_tagger_without_vectors_saved_over_one_with_them_has_none(vectors: Pat
         tagger.save(tmp_path / "tagger")
     assert not (tmp_path / "tagger" / "vectors.safetensors").exists()
     assert load_tagger(tmp_path / "tagger").predict(GOLD) == tagger.predict(GOLD)
+    assert load_tagger(tmp_path / "tagger", device="cpu").device == "cpu"
 
 
 def test_vectors_are_added_to_known_words_and_stand_alone_for_others() -> None:
