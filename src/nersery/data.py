@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import index, itemgetter
 from typing import overload
+from unicodedata import normalize
 
 from nersery.errors import DataError, Problem
 
@@ -306,6 +307,15 @@ def _is_storable(text: str) -> bool:
 
 def _name(entity: Entity) -> str:
     return f"entity [{entity.start}, {entity.end}) {entity.type}"
+
+
+def folded(text: str) -> str:
+    """A text as all its spellings have it that are equal without case, by Unicode's canonical caseless matching.
+
+    >>> folded("CAF\u00c9") == folded("cafe\u0301")
+    True
+    """
+    return normalize("NFD", normalize("NFD", text).casefold())
 
 
 class Corpus(Sequence[Sentence]):

@@ -29,6 +29,8 @@ def settings_of(pairs: Sequence[str]) -> dict[str, Any]:
 
     >>> settings_of(["rate=0.3", "vectors.en=wiki.en.vec"])
     {'rate': 0.3, 'vectors': {'en': 'wiki.en.vec'}}
+    >>> settings_of(['definitions."Big City"=a city'])
+    {'definitions': {'Big City': 'a city'}}
     """
     settings: dict[str, Any] = {}
     problems = []
@@ -42,12 +44,17 @@ def settings_of(pairs: Sequence[str]) -> dict[str, Any]:
         if table is None:
             settings[key] = toml_value(text)
         elif isinstance(table, dict):
-            table[name] = toml_value(text)
+            table[_unquoted(name)] = toml_value(text)
         else:
             problems.append(f'--set "{pair}": {key} is a single value, not a table')
     if problems:
         raise SettingsError("\n".join(problems))
     return settings
+
+
+def _unquoted(name: str) -> str:
+    """A key without the quotes that TOML wants around one of more than letters and digits."""
+    return name[1:-1] if len(name) > 2 and name[0] == name[-1] and name[0] in "\"'" else name
 
 
 def apply(table: dict[str, Any], override: str) -> str:

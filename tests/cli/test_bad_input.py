@@ -130,13 +130,13 @@ class TestBadInput:
         for args, part in (
             (["augment", "empty.conll", "y.jsonl", *AUGMENT], "hold no entity"),
             (["train", "empty.conll", "y"], "there is no training sentence"),
+            (["sample", "empty.conll", "y.jsonl", "--size", "1"], "empty.conll: there is no sentence to draw"),
             (["run", "demo", "--out", "y", "--set", "data.train=empty.conll"], "the train file has no sentence"),
             (["run", "demo", "--out", "y", "--set", "data.test=empty.conll"], "the test file has no sentence"),
         ):
             result = call(*args)
             assert result.code == 3
             assert part in result.err
-        assert call("sample", "empty.conll", "y.jsonl", "--size", "1").code == 2
         assert call("evaluate", "test.conll", "empty.conll").code == 3
 
     def test_a_file_without_entities(self, folder: Path):

@@ -76,10 +76,12 @@ class TestOutputs:
         result = call(*sample, "dev.conll")
         assert result.code == 2
         assert "dev.conll exists already" in result.err
-        for same in ("x.jsonl", "x.jsonl.rejects.jsonl"):
+        Path("sub").mkdir()
+        for same in ("x.jsonl", "x.jsonl.rejects.jsonl", "sub/../x.jsonl"):
             result = call(*sample, same)
             assert result.code == 2
             assert "--ids names an output" in result.err
+        assert "--ids -" in call(*sample, "-").err
         assert call(*sample, "new/ids.txt").code == 0
         assert Path("new/ids.txt").read_text().splitlines() == [s.id for s in io.read("x.jsonl")]
 

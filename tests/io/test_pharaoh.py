@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery.errors import DataError, SettingsError
-from nersery.io.pharaoh import MALFORMED, LinksFile, format_links, parse_links, write_links
+from nersery.io.pharaoh import MALFORMED, LinksFile, format_links, parse_links
 from nersery.links import Link, Links
 from nersery.loop import Reject
 
@@ -109,10 +109,3 @@ def test_a_file_of_probabilities(tmp_path: Path):
     beside.write_text("0.5 0.25\n")
     with pytest.raises(DataError, match="the file ends before line 2"):
         list(LinksFile(links, probabilities=beside))
-
-
-def test_write_links(tmp_path: Path):
-    alignments = [(Link(0, 1, 0.5),), (), (Link(2, 2),)]
-    write_links(tmp_path / "x", alignments, first=1)
-    assert (tmp_path / "x").read_text() == "1-2:0.5\n\n3-3\n"
-    assert list(LinksFile(tmp_path / "x", first=1)) == alignments

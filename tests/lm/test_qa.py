@@ -24,7 +24,7 @@ from nersery.lm import bundled, qa
 from nersery.lm.load import ModelSource, warn
 from nersery.lm.pairs import PairEncoder, Template
 from nersery.lm.pieces import PieceEncoder
-from nersery.lm.qa import Answer, QuestionAnswerer, best_spans
+from nersery.lm.qa import ROWS, Answer, QuestionAnswerer, best_spans
 from nersery.progress import Progress
 
 QUESTIONS = ["Who wrote it ?", "Which place is named in the text ?"]
@@ -132,6 +132,14 @@ def test_what_stands_beside_a_pair_does_not_change_a_bit(bert: str, precision: A
     together = ask(answerer, many)
     assert [ask(answerer, [pair])[0] for pair in many] == together
     assert ask(answerer, many[::-1])[::-1] == together
+
+
+def test_each_row_of_a_batch_gives_the_same_score(bert: str) -> None:
+    pair = ("Which place is mentioned?", ["Ada", "saw", "Oslo", "there"])
+    for top in range(1, 5):
+        answerer = QuestionAnswerer(ModelSource(bert), device="cpu", precision="fp32")
+        found = ask(answerer, [pair] * ROWS, top=top, longest=4)
+        assert found == found[:1] * ROWS
 
 
 def test_chunks_do_not_matter(bert: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,6 +96,10 @@ class TestOverrides:
         assert toml_value(text) == value
 
     def test_settings_of_a_method(self):
+        assert settings_of(["definitions.'नया शहर'=city", 't."a.b"=1']) == {
+            "definitions": {"नया शहर": "city"},
+            "t": {"a.b": 1},
+        }
         assert settings_of(["rate=0.3", " table = a=b.tsv"]) == {"rate": 0.3, "table": " a=b.tsv"}
         with pytest.raises(SettingsError) as caught:
             settings_of(["rate", "rate=0.3", "=x"])

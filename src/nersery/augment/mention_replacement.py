@@ -7,12 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
+from nersery.augment.pools import EntityPool, Mention
 from nersery.data import Edit, Sentence
 from nersery.errors import DataError
 from nersery.loop import Reject
 from nersery.training import NO_TRAINING, Training
-
-Mention = tuple[str, ...]
 
 
 @dataclass
@@ -38,8 +37,7 @@ class MentionReplacement(Augmenter):
     """
 
     rate: float = 0.3
-    _places: dict[str, dict[Mention, int]] = field(default_factory=dict, init=False, repr=False)
-    _mentions: dict[str, list[Mention]] = field(default_factory=dict, init=False, repr=False)
+    _pools: dict[str, EntityPool] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         check_rate(self.rate)
@@ -59,32 +57,18 @@ class MentionReplacement(Augmenter):
                 "the training sentences hold no entity, and mention_replacement has nothing to put in",
                 fix="give it labelled sentences, or use another method",
             )
-        self._mentions = {type_: sorted(mentions) for type_, mentions in seen.items()}
-        self._places = {
-            type_: {mention: place for place, mention in enumerate(mentions)}
-            for type_, mentions in self._mentions.items()
-        }
+        self._pools = {type_: EntityPool.of(sorted(mentions), None) for type_, mentions in seen.items()}
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some mentions replaced."""
-        if not self._mentions:
+        if not self._pools:
             raise unfitted(self)
         if not sentence.entities:
             return Reject("no entities")
         edits: list[Edit] = []
         for entity in sentence.entities:
             if rng.random() < self.rate:
-                other = self._other(entity.type, sentence.mention(entity), rng)
-                if other is not None:
-                    edits.append((entity.start, entity.end, other))
+                pool, mention = self._pools.get(entity.type), sentence.mention(entity)
+                if pool is not None and pool.has_other(mention):
+                    edits.append((entity.start, entity.end, pool.draw_other(mention, rng)))
         return sentence.replace_spans(edits)
-
-    def _other(self, type_: str, mention: Mention, rng: random.Random) -> Mention | None:
-        """Any mention of the type but this one; each is as likely as the next."""
-        mentions = self._mentions.get(type_, [])
-        place = self._places.get(type_, {}).get(mention, len(mentions))
-        choices = len(mentions) - (place < len(mentions))
-        if choices == 0:
-            return None
-        drawn = int(rng.random() * choices)
-        return mentions[drawn if drawn < place else drawn + 1]

@@ -6,13 +6,12 @@ well formed is rejected with a reason rather than repaired.
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from nersery.augment.linearization import tag_token
-from nersery.data import UNKNOWN_COLUMN, Entity, Sentence
+from nersery.data import UNKNOWN_COLUMN, Entity, Sentence, folded
 from nersery.errors import DataError, SettingsError
 from nersery.lm.cloze import OWN
 from nersery.loop import Reject
@@ -153,4 +152,4 @@ def _entities(tags: Sequence[Tag | None]) -> tuple[Entity, ...] | None:
 
 def _folded(sentence: Sentence) -> list[str]:
     """The words without regard to case, to how accents are encoded, and to spaces in words."""
-    return [unicodedata.normalize("NFC", word.casefold()) for word in " ".join(sentence.words).split()]
+    return folded(" ".join(sentence.words)).split()

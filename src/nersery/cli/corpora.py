@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import shutil
 import sys
 from collections import Counter
 from collections.abc import Mapping
@@ -236,13 +235,17 @@ def sample(
     from nersery import sampling
 
     output_format(target)
+    if str(ids) == io.STANDARD_INPUT:
+        raise SettingsError("--ids -: ids are not written to standard output, name a file")
     for path in filter(None, (target, rejects_of(target), ids)):
         refuse_same_file(path, source)
         refuse_existing(path, force=force)
-    if ids is not None and ids.absolute() in (target.absolute(), rejects_of(target).absolute()):
+    if ids is not None and ids.resolve() in (target.resolve(), rejects_of(target).resolve()):
         raise SettingsError(f"--ids names an output, {ids}, itself. Choose another file")
     everything = open_corpus(source, reading, quiet=quiet)
     whole = Corpus(everything)
+    if not whole:
+        raise DataError(Problem("there is no sentence to draw", everything.file.name), fix="give sentences")
     draw = sampling.sample_languages if each_language else sampling.sample
     corpus = draw(whole, size, protocol, seed)
     reasons = Counter(reject.reason for reject in everything.rejects)
@@ -356,7 +359,7 @@ def copy(
     refuse_same_file(target, str(path))
     refuse_existing(target, force=force)
     target.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(path, target)
+    write_atomic(target, path.read_text("utf-8"))
     print(target)
     if target.suffix == ".toml":
         command = shlex.join(["nersery", "run", str(target), "--out", f"runs/{target.stem}"])

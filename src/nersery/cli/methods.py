@@ -32,6 +32,7 @@ from nersery.cli.options import (
 )
 from nersery.cli.sharding import Sharding, StageJob, shares_work
 from nersery.disk import files_in
+from nersery.errors import SettingsError
 from nersery.loop import BATCH_SIZE
 
 if TYPE_CHECKING:
@@ -126,6 +127,8 @@ def select(
     refuse_same_file(target, source, *parents, *others)
     chosen = settings_of(settings or [])
     if threshold is not None:
+        if "threshold" in chosen:
+            raise SettingsError("--threshold and --set threshold= say the same setting. Name one of them")
         chosen["threshold"] = threshold
     selector = registry.create("select", method, chosen)
     candidates = open_corpus(source, reading, quiet=quiet)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
@@ -209,6 +209,8 @@ def evaluate(
         labelled = [read_relabelled(truth, name, reading) for name in names]
     else:
         truth, labelled = _with_some_missing(truth, names, missing, reading)
+    for name, other in zip(names, labelled, strict=True):
+        _check_pairs(truth, other, name)
     guesses = labelled[0]
     result: dict[str, Any] = score(truth, guesses).as_dict()
     if against is not None:
@@ -226,6 +228,22 @@ def evaluate(
     _print_scores(result)
     if mistakes is not None:
         _print_errors(mistakes)
+
+
+def _check_pairs(truth: Corpus, other: Corpus, name: str) -> None:
+    """Refuse a file of other sentences.
+
+    Raises:
+        DataError: Naming it.
+    """
+    from nersery.evaluate.scores import paired
+
+    try:
+        paired(truth, other)
+    except DataError as error:
+        problems = [replace(problem, file=name) for problem in error.problems]
+        fix = f"{error.fix}. For sentences that a file has not: --missing leave-out, or missed"
+        raise DataError(problems, fix=fix) from None
 
 
 def _with_some_missing(

@@ -198,7 +198,7 @@ def _check_kept(folder: Path, method: str, settings: Mapping[str, Any], output: 
     if settings.get("learn") is False:
         raise SettingsError(f"--keep {folder}: with learn = false nothing is learnt; leave it out")
     taken = (output, rejects_of(output), output.with_name(f"{output.name}.training"))
-    if folder.absolute() in [path.absolute() for path in taken]:
+    if folder.resolve() in [path.resolve() for path in taken]:
         raise SettingsError(f"--keep {folder}: the links, or what belongs to them, go there. Choose another folder")
     check_replaceable(folder, RECORD, "priors", force=force)
 
@@ -345,7 +345,7 @@ def _check_picture(picture: Path, output: Path, inputs: Sequence[str], *, force:
         SettingsError: Naming the file.
     """
     refuse_same_file(picture, *inputs)
-    if picture.absolute() in (output.absolute(), rejects_of(output).absolute()):
+    if picture.resolve() in (output.resolve(), rejects_of(output).resolve()):
         raise SettingsError(f"--picture {picture}: the results go there. Choose another name for the picture")
     check_picture(picture, force=force)
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from nersery.data import Sentence
+from nersery.data import Sentence, folded
 
 NOTHING = Fraction(0)
 
@@ -106,7 +105,7 @@ class _Roles:
 
     @classmethod
     def of(cls, sentence: Sentence) -> _Roles:
-        words = [_folded(word) for word in sentence.words]
+        words = [folded(word) for word in sentence.words]
         inside = sentence.inside
         return cls(
             tuple(word for place, word in enumerate(words) if place in inside),
@@ -133,8 +132,3 @@ def _compared(sentence: Sentence, known: Mapping[str, _Roles]) -> Diversity:
 def _new(words: Sequence[str], known: set[str]) -> Mean:
     """The share of new words, of one sentence; of no words none."""
     return Mean(Fraction(sum(word not in known for word in words), len(words)), 1) if words else Mean()
-
-
-def _folded(word: str) -> str:
-    """The word as all its spellings have it that are equal without case."""
-    return unicodedata.normalize("NFD", unicodedata.normalize("NFD", word).casefold())

@@ -193,7 +193,7 @@ def paired(
             problems.append(Problem(f"no {other} sentence has this id", sentence=truth.id))
         elif guess.words != truth.words:
             problems.append(Problem(_first_difference(truth.words, guess.words, names), sentence=truth.id))
-    if gold and predicted and len(problems) >= len(gold) and not guesses.keys() & {truth.id for truth in gold}:
+    if gold and len(problems) >= len(gold) and not guesses.keys() & {truth.id for truth in gold}:
         problems = [Problem(f"none of the {len(gold)} {one} ids is among the {len(predicted)} {other} ones")]
         raise DataError(problems, fix="are these two files of the same sentences? Pairs are found by sentence id")
     known = {sentence.id for sentence in gold}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
@@ -151,9 +151,3 @@ class LinksFile:
                     fix="give the links and the probabilities of one and the same alignment",
                 )
             yield text, beside
-
-
-def write_links(path: Path, alignments: Iterable[Links], *, first: int = 0) -> None:
-    """Write a file of links, a pair a line."""
-    with path.open("w", encoding="utf-8", newline="\n") as stream:
-        stream.writelines(f"{format_links(links, first=first)}\n" for links in alignments)

@@ -140,7 +140,8 @@ class PairEncoder:
     def _question(self, question: str) -> Ids:
         if not question.strip():
             raise SettingsError("a question is empty: expected a few words")
-        ids = self.encoder.tokenizer(question, add_special_tokens=False, split_special_tokens=True)["input_ids"]
+        tokenizer = self.encoder.tokenizer
+        ids = tokenizer(question, add_special_tokens=False, split_special_tokens=True, verbose=False)["input_ids"]
         most = (self.encoder.max_pieces - self.template.length) // 2
         if len(ids) > most:
             raise SettingsError(

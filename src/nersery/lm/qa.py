@@ -23,6 +23,8 @@ LENGTH_MULTIPLE = 4
 last bit whatever stands beside it."""
 CHUNK = 8192
 """Pairs that are sorted by length together."""
+LARGEST_EXPONENT = 700
+"""Of e, in a float."""
 STRETCH = 50
 """In words. A longer sentence may have as many answers again for each further stretch that it begins."""
 
@@ -154,12 +156,20 @@ class QuestionAnswerer:
             starts, ends, none = word_scores(self.network, batch)
         refuse_nan(none, self.source)
         spans, scores = best_spans(starts, ends, top, longest)
-        rows = zip(spans.tolist(), (scores - none.unsqueeze(1)).sigmoid().tolist(), strict=True)
-        offsets = [reading.start for reading in readings]
+        leads = (scores - none.unsqueeze(1)).tolist()
         return [
-            [Answer(start + offset, end + offset, score) for (start, end), score in zip(*row, strict=True) if end]
-            for offset, row in zip(offsets, rows, strict=False)
+            [
+                Answer(start + reading.start, end + reading.start, _sigmoid(lead))
+                for (start, end), lead in zip(*row, strict=True)
+                if end
+            ]
+            for reading, row in zip(readings, zip(spans.tolist(), leads, strict=True), strict=False)
         ]
+
+
+def _sigmoid(value: float) -> float:
+    """One by one, for PyTorch's own rounds otherwise in some places of a tensor than in others."""
+    return 1 / (1 + math.exp(-value)) if value > -LARGEST_EXPONENT else 0.0
 
 
 def token_types(network: Any) -> int:

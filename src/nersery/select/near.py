@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from bisect import bisect_left
 from collections import Counter, defaultdict
+from unicodedata import normalize
 
-from nersery.data import Sentence
+from nersery.data import Sentence, folded
 
 Text = tuple[str, ...]
 Found = tuple[float, int]
@@ -20,9 +20,8 @@ ROUNDING = 1e-6
 
 def text_of(sentence: Sentence, *, ignore_case: bool = True) -> Text:
     """The words, equal where Unicode calls them canonically equivalent."""
-    joined = unicodedata.normalize("NFD", "\n".join(sentence.words))
-    if ignore_case:
-        joined = unicodedata.normalize("NFD", joined.casefold())
+    text = "\n".join(sentence.words)
+    joined = folded(text) if ignore_case else normalize("NFD", text)
     return tuple(joined.split("\n"))
 
 
