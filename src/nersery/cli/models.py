@@ -42,7 +42,7 @@ from nersery.data import Corpus, Sentence
 from nersery.disk import check_replaceable, files_in, replaced_folder
 from nersery.errors import DataError, Problem, SettingsError, printable
 from nersery.loop import BATCH_SIZE
-from nersery.tagger.base import DESCRIPTION
+from nersery.tagger.base import DESCRIPTION, Tagger
 
 if TYPE_CHECKING:
     from nersery.evaluate.errors import Errors
@@ -76,9 +76,7 @@ def train(
     reading: io.ReadOptions,
 ) -> None:
     """Train a tagger on one or several files, e.g. gold and generated sentences. The same command resumes."""
-    from nersery.overrides import settings_of
     from nersery.progress import Progress
-    from nersery.recipe import with_preset
 
     if len(files) < 2:
         raise SettingsError(
@@ -90,14 +88,7 @@ def train(
     check_replaceable(folder, DESCRIPTION, "tagger", force=force)
     training = folder.with_name(folder.name + ".training")
     check_training(training)
-    problems: list[str] = []
-    chosen = with_preset(settings_of(settings or []) | ({"preset": preset} if preset else {}), problems)
-    if problems:
-        raise SettingsError("\n".join(problems))
-    named = chosen.pop("method", None)
-    if method and named and method != named:
-        raise SettingsError(f"--method is {method}, and the preset or a setting says {named}: name one of them")
-    tagger = registry.create("tagger", method or named or "transformer", chosen)
+    tagger = _untrained(method, preset, settings or [])
     sources = [open_corpus(name, reading, quiet=quiet) for name in names]
     gold = [sentence for source in sources for sentence in source]
     dev_source = [open_corpus(dev, reading, quiet=quiet)] if dev else []
@@ -124,6 +115,26 @@ def train(
         return
     outcome = f", best dev F1 {100 * best:.1f} at step {history['best_step']}" if best is not None else ""
     print(f"{folder}: {len(gold)} sentences, {history['steps']} steps{outcome}")
+
+
+def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) -> Tagger:
+    """The tagger that the options name.
+
+    Raises:
+        SettingsError: When they name two.
+    """
+    from nersery.overrides import settings_of
+    from nersery.recipe import with_preset
+
+    problems: list[str] = []
+    chosen = with_preset(settings_of(settings) | ({"preset": preset} if preset else {}), problems)
+    if problems:
+        raise SettingsError("\n".join(problems))
+    named = chosen.pop("method", None)
+    if method and named and method != named:
+        raise SettingsError(f"--method is {method}, and the preset or a setting says {named}: name one of them")
+    tagger: Tagger = registry.create("tagger", method or named or "transformer", chosen)
+    return tagger
 
 
 def _note_oddities(gold: Sequence[Sentence], dev: Sequence[Sentence]) -> None:

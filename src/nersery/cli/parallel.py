@@ -45,6 +45,10 @@ ROWS_AT_ONCE = 64
 """That are projected: nothing is gained by more of them, and so many stay in the processor's cache."""
 
 SourceText = Annotated[str, typer.Argument(help="Text, a sentence a line, or a corpus.", metavar="SOURCE")]
+Picture = Annotated[
+    Optional[Path],  # noqa: UP045
+    typer.Option(help="Draw the links and labels of a pair into this SVG."),
+]
 TargetText = Annotated[str, typer.Argument(help="Its translation, line by line or by ids.", metavar="TARGET")]
 PairBy = Annotated[PairedBy, typer.Option(help="auto pairs by ids where both files bring the same, else by order.")]
 TargetSplit = Annotated[Splitting, typer.Option(help="How lines of the target are cut; --split is for the source.")]
@@ -134,10 +138,7 @@ def project(
         Optional[str],  # noqa: UP045
         typer.Option(help="A file with the probabilities of the links, where those do not say them."),
     ] = None,
-    picture: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(help="Draw the links and labels of a pair into this SVG."),
-    ] = None,
+    picture: Picture = None,
     picture_of: Annotated[str, typer.Option(help="The id of its target; else the first with an entity.")] = "",
     target_split: TargetSplit = "spaces",
     target_format: TargetFormat = "auto",
@@ -165,12 +166,8 @@ def project(
         [(name, reading, "spaces") for name in sources], (target, target_reading, target_split), pair_by, quiet=quiet
     )
     files = _links_files(links, sources, probabilities, first, reject=DROP_SENTENCE in reading.repair)
-    made_by = {
-        "project": chosen, "voting": voting, "first": first, "links": [content_hash(file.file.path) for file in files],
-        **_identity(bitext, target_split),
-    }  # fmt: skip
-    if probabilities is not None:
-        made_by["probabilities"] = content_hash(input_path(probabilities))
+    made_by = {"project": chosen, "voting": voting, "first": first, **_identity(bitext, target_split)}
+    made_by |= _content_of_links(files, probabilities)
     rows = _Tasks(bitext, files, _Seen())
     if picture is not None:  # first, for it is soon done and may name a pair that is not there
         rows.count()
@@ -179,10 +176,14 @@ def project(
     job = StageJob(stage, rows, output, "project", made_by, sharding, ROWS_AT_ONCE, force, quiet)
     tally = job.run()
     report_repairs(*bitext.sides, quiet=quiet)
-    if not quiet:
-        for note in rows.seen.notes(tally, projection, first):
-            print(f"note: {printable(note)}", file=sys.stderr)
+    for note in () if quiet else rows.seen.notes(tally, projection, first):
+        print(f"note: {printable(note)}", file=sys.stderr)
     print_tally(output, tally, as_json=json)
+
+
+def _content_of_links(files: Sequence[LinksFile], probabilities: str | None) -> dict[str, Any]:
+    content: dict[str, Any] = {"links": [content_hash(file.file.path) for file in files]}
+    return content if probabilities is None else {**content, "probabilities": content_hash(input_path(probabilities))}
 
 
 def _check_kept(folder: Path, method: str, settings: Mapping[str, Any], output: Path, *, force: bool) -> None:

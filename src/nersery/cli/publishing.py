@@ -73,7 +73,6 @@ def publish(
     reading: io.ReadOptions,
 ) -> None:
     """Make a dataset for others: splits without leakage, Parquet and JSONL, and a card that says how it was made."""
-    from nersery.evaluate.formats import plural
     from nersery.io.folder import RECORD
     from nersery.publish import dataset
     from nersery.publish.about import About, gather, read_about, read_evaluation
@@ -94,9 +93,6 @@ def publish(
     full = dataset.publish(divided, folder, described, record, parquet=parquet)
     for note in () if quiet else _notes(divided, given, division):
         print(f"note: {note}", file=sys.stderr)
-    for (own, last), count in () if quiet else sorted(divided.leaks.items()):
-        done = "left out of" if divided.dropped else "kept in"
-        print(f"note: {plural(count, 'sentence')} {done} {own} with its like in {last}", file=sys.stderr)
     if json:
         print_json({"folder": str(folder), "splits": full["splits"], "dropped": len(divided.dropped)})
     else:
@@ -105,6 +101,8 @@ def publish(
 
 def _notes(divided: Divided, given: Mapping[str, str], division: Division) -> Iterator[str]:
     """What of a dataset its user may not have meant."""
+    from nersery.evaluate.formats import plural
+
     sentences = [sentence for corpus in divided.splits.values() for sentence in corpus]
     if not any(sentence.entities for sentence in sentences):
         yield "no sentence has an entity, expected labelled corpora"
@@ -112,6 +110,9 @@ def _notes(divided: Divided, given: Mapping[str, str], division: Division) -> It
     without = [split for split, share in shares.items() if share and split not in divided.splits]
     if without and any(sentence.id not in given for sentence in sentences):
         yield f"no sentence for {' and '.join(without)}: there are too few, or too many that must not be parted"
+    for (own, last), count in sorted(divided.leaks.items()):
+        done = "left out of" if divided.dropped else "kept in"
+        yield f"{plural(count, 'sentence')} {done} {own} with its like in {last}"
 
 
 def _inputs_and_folder(files: Sequence[str]) -> list[Any]:
