@@ -104,9 +104,16 @@ def test_beginnings_are_shown_up_to_the_largest_share_and_never_end_behind_a_tag
         assert model.languages == ["en"] * 60
 
 
-def test_types_that_gold_does_not_have_are_rejected_and_teach_the_model_nothing() -> None:
+def test_types_that_gold_does_not_have_are_rejected_and_teach_the_model_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     model = Wrote(B_LOC, "Oslo")
     parent = replace(PARENT, entities=(Entity(2, 4, "LOC"),))
+
+    def fits(pair: Pair) -> bool:
+        raise KeyError(B_LOC)  # as of a tag that has no token
+
+    monkeypatch.setattr(model, "fits", fits)
     assert outcome(model, parent) == Reject(UNKNOWN_TYPE)
     assert B_LOC not in model.tokens
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -326,3 +328,12 @@ def test_whoever_may_read_the_description_may_read_the_weights(tiny_model: str, 
     tagger.fit([Sentence(("Ada", "won"), (Entity(0, 1, "PER"),))])
     tagger.save(tmp_path / "tagger")
     assert len({path.stat().st_mode for path in (tmp_path / "tagger").iterdir()}) == 1
+
+
+def test_weights_of_other_shapes_are_refused(tmp_path: Path, tiny_model: str) -> None:
+    shutil.copytree(tiny_model, tmp_path / "other")
+    path = tmp_path / "other" / "config.json"
+    config = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps({**config, "hidden_size": 2 * config["hidden_size"]}), "utf-8")
+    with pytest.raises(MissingResourceError, match="have other shapes"):
+        TransformerTagger(model=str(tmp_path / "other"), steps=1).fit(GOLD)

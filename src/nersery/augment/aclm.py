@@ -175,7 +175,7 @@ class ACLM(Augmenter):
                 fix="name a file with entities; nersery stats shows what is read from one",
             )
         tell_of_unused(self.descriptions, "descriptions", gold)
-        self._stop_words = stop_words(gold, self.stop_words)
+        self._stop_words = {} if self.keywords == "none" else stop_words(gold, self.stop_words)
         self._tagger = gold_tagger(self.tagger, everything, training) if self.keywords == "attention" else None
         dev = [sentence for sentence in training.dev if sentence.entities]
         rngs = [item_rng(training.seed, "aclm templates", sentence.id) for sentence in (*gold, *dev)]
@@ -205,7 +205,9 @@ class ACLM(Augmenter):
     def _templates(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Template]:
         """Each sentence with its keywords; one without entities has none."""
         chosen: Iterable[tuple[int, ...]] = [()] * len(sentences)
-        stopped = [self._stop_words[sentence.language] for sentence in sentences]
+        stopped: Iterable[frozenset[str]] = ()
+        if self.keywords != "none":
+            stopped = [self._stop_words[sentence.language] for sentence in sentences]
         if self.keywords == "attention":
             from nersery.tagger.attention import word_attention
 

@@ -125,8 +125,11 @@ class MulDA(Augmenter):
             raise unfitted(self)
         pairs = [_pair(s, self._shown(s, rng)) for s, rng in zip(sentences, rngs, strict=True)]
         known = [self._types.issuperset(entity.type for entity in sentence.entities) for sentence in sentences]
-        fits = (self._lm.fits(Pair(pair.source, (), pair.language)) for pair in pairs)
-        due = [number for number, both in enumerate(zip(known, fits, strict=True)) if all(both)]
+        due = [
+            number
+            for number, pair in enumerate(pairs)
+            if known[number] and self._lm.fits(Pair(pair.source, (), pair.language))
+        ]
         texts = self._lm.generate(
             [pairs[number].source for number in due],
             [rngs[number] for number in due],

@@ -50,7 +50,7 @@ def publish(
     about: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
-            help="TOML with name, description, license, citation and [[sources]] of name, url, license, note."
+            help="TOML with name, description, license, citation and a list of sources of name, url, license, note."
         ),
     ] = None,
     errors: Annotated[

@@ -95,6 +95,11 @@ class ModelSource:
         names = {name for name, _ in model.named_parameters()}
         base = {name for name in names if name.startswith(f"{model.base_model_prefix}.")} or names  # names: no head
         missing = set(report["missing_keys"])
+        if others := base & {key if isinstance(key, str) else key[0] for key in report["mismatched_keys"]}:
+            raise MissingResourceError(
+                f'the weights of "{self.name}" are not those of its configuration: {len(others)} have other shapes, '
+                f"e.g. {min(others)}. They would be random; expected a complete model"
+            )
         if missing and (len(missing & base) > len(base) / 2 or (whole and missing & base)):
             raise MissingResourceError(
                 f'the weights of "{self.name}" are not those of its configuration: {len(missing)} are missing, e.g. '
@@ -149,7 +154,7 @@ class ModelSource:
         try:
             with quiet_transformers():
                 return loader(location, trust_remote_code=self.trust_remote_code, **settings)
-        except (OSError, ValueError, SafetensorError) as error:
+        except (OSError, ValueError, LookupError, TypeError, RuntimeError, SafetensorError) as error:
             if unfit := re.match(r"Unrecognized configuration class <class '[\w.]+\.(\w+)'>", str(error)):
                 raise MissingResourceError(
                     f'the model "{self.name}" has a {unfit[1]}, a kind that cannot be used for this. '
