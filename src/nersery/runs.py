@@ -49,7 +49,7 @@ from nersery.disk import (
 )
 from nersery.errors import SettingsError
 from nersery.evaluate.report import write_report
-from nersery.evaluate.scores import all_scores, score
+from nersery.evaluate.scores import all_scores
 from nersery.grid import Settings, choose, combinations, described, grid_record
 from nersery.identity import comparable, hashes, without_additions
 from nersery.inputs import read_inputs
@@ -62,7 +62,7 @@ from nersery.results import build_report, versions
 from nersery.sampling import id_list, sample, sample_languages
 from nersery.select.base import Selector
 from nersery.select.base import step as select_step
-from nersery.tagger.base import LOADING, Tagger, load_tagger
+from nersery.tagger.base import LOADING, Tagger, load_tagger, strict_f1
 from nersery.tagger.finishing import changed, check_types, finish
 from nersery.training import Training
 
@@ -357,7 +357,7 @@ class Run:
             stage, folder = f"grid {number + 1}/{len(tried)}", self.path(seed, arm, f"grid-{number}.training")
             tagger = self._fitted(seed, arm, train, own, stage, folder)
             shutil.rmtree(folder, ignore_errors=True)
-            found = score(dev, Corpus(tagger.predict(dev))).micro.f1
+            found = strict_f1(dev, tagger.predict(dev))
             self._say(f"{self._label(seed, arm, stage)} · {described(own)}: F1 on dev {100 * found:.1f}")
             return found
 

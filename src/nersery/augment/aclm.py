@@ -87,8 +87,8 @@ class ACLM(Augmenter):
         - The code keeps the entities alone when anything goes wrong with the attention; here that is an error. It has
           one list of stop words for ten languages; here each language has its own, of which only words count that are
           common in gold, and in English all pronouns, prepositions and the like.
-        - The paper's models are mBART-50-large and, for attention, XLM-R large at 1e-5 and 1e-2; the bundled one, a
-          masked language model, learns at 1e-4.
+        - The paper's models are mBART-50-large, at 1e-5, and for the attention XLM-R large, at 1e-2. The bundled one is
+          a masked language model and learns at 1e-4.
         - An encoder-decoder has no tag tokens for types that gold does not have: such sentences are rejected.
     """
 

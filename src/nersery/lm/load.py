@@ -89,13 +89,13 @@ class ModelSource:
         import transformers
 
         loader = getattr(transformers, auto_class).from_pretrained
-        model, report = self._load(
-            loader, use_safetensors=True, dtype=torch.float32, output_loading_info=True, **settings
-        )
+        # Weights of other shapes are refused below, with words of our own.
+        known = {"use_safetensors": True, "output_loading_info": True, "ignore_mismatched_sizes": True}
+        model, report = self._load(loader, dtype=torch.float32, **known, **settings)
         names = {name for name, _ in model.named_parameters()}
         base = {name for name in names if name.startswith(f"{model.base_model_prefix}.")} or names  # names: no head
         missing = set(report["missing_keys"])
-        if others := base & {key if isinstance(key, str) else key[0] for key in report["mismatched_keys"]}:
+        if others := (names if whole else base) & {key for key, *_ in report["mismatched_keys"]}:
             raise MissingResourceError(
                 f'the weights of "{self.name}" are not those of its configuration: {len(others)} have other shapes, '
                 f"e.g. {min(others)}. They would be random; expected a complete model"

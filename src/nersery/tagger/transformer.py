@@ -209,7 +209,7 @@ class TransformerTagger(Tagger):
             "id2label": dict(enumerate(tags.names)),
             "label2id": {name: index for index, name in enumerate(tags.names)},
         }
-        network = source.model("AutoModelForTokenClassification", ignore_mismatched_sizes=True, **labels)
+        network = source.model("AutoModelForTokenClassification", **labels)
         if any("TokenClassification" in name for name in source.config().architectures or ()):
             _renew_head(network)
         if self.dropout is not None:
