@@ -230,11 +230,12 @@ def with_preset(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]
     base = {key: value for key, value in known.get(str(name), {}).items() if key != "description"}
     if "steps" in table:
         base.pop("epochs", None)
-    return {**base, **{key: value for key, value in table.items() if key not in ("preset", "grid")}}
+    return {**base, **{key: value for key, value in table.items() if key != "preset"}}
 
 
 def _tagger(table: Any, problems: list[str]) -> MethodSettings:
     if not isinstance(table, dict):
         problems.append("tagger is not a section [tagger]")
         return MethodSettings("transformer")
-    return method_settings("tagger", with_preset(table, problems), "tagger", "transformer", problems)
+    settings = {key: value for key, value in table.items() if key != "grid"}
+    return method_settings("tagger", with_preset(settings, problems), "tagger", "transformer", problems)

@@ -90,3 +90,11 @@ def test_two_methods_at_once_are_refused(tmp_path: Path, monkeypatch: pytest.Mon
     result = call("train", "train.conll", "t", "--method", "transformer", "--preset", "promptda_bilstm")
     assert result.code == 2
     assert "--method is transformer, and the preset or a setting says bilstm_crf: name one of them" in result.err
+
+
+def test_a_grid_belongs_to_recipes_alone(tmp_path: Path) -> None:
+    path = tmp_path / "gold.conll"
+    path.write_text("Ada B-PER\n")
+    result = call("train", str(path), str(tmp_path / "tagger"), "--set", "grid.steps=[1]")
+    assert result.code == 2
+    assert 'no setting "grid"' in result.err
