@@ -5,14 +5,11 @@ from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
-import pytest
-
 from nersery import Entity, Sentence
-from nersery.augment.denoising import TOO_LONG, UNFINISHED, denoise, pair, that_fit
+from nersery.augment.denoising import TOO_LONG, UNFINISHED, denoise, pair
 from nersery.augment.linearization import tag_token
 from nersery.augment.parsing import LEFT_OVER, LOST, UNBALANCED, UNKNOWN_TYPE
 from nersery.augment.templates import Template
-from nersery.errors import DataError
 from nersery.lm.cloze import GAP
 from nersery.lm.texts import Generated, Pair, Sampling
 from nersery.loop import Reject
@@ -115,12 +112,3 @@ def test_what_fits_is_written_beside_what_does_not() -> None:
     assert isinstance(third, Sentence)
     assert isinstance(second, Reject)
     assert second.reason == TOO_LONG
-
-
-def test_what_is_too_long_to_learn_from_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
-    long = SENTENCE.replace_span(0, 1, ("very",) * 9)
-    templates = {SENTENCE: TEMPLATE, long: Template(long, tuple(range(9)))}
-    assert that_fit(cast(Any, Writer(longest=12)), [SENTENCE, long], templates) == [SENTENCE]
-    assert "1 of 2 sentences" in capsys.readouterr().err
-    with pytest.raises(DataError, match="all 2 sentences are longer"):
-        that_fit(cast(Any, Writer(longest=1)), [SENTENCE, long], templates)

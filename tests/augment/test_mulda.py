@@ -137,6 +137,13 @@ def test_in_fine_tuning_every_beginning_is_shown_and_the_whole_is_written(monkey
     assert {pair.language for pair in pairs} == {"en"}
 
 
+def test_a_sentence_too_long_to_learn_from_is_left_out(tiny_seq2seq: str, capsys: pytest.CaptureFixture[str]) -> None:
+    long = Sentence(("Ada", *["saw"] * 99), (Entity(0, 1, "PER"),), id="gold:3")
+    MulDA(model=tiny_seq2seq, epochs=1, device="cpu").fit([*GOLD, long])
+    assert "1 of 3 sentences are longer" in (told := capsys.readouterr().err)
+    assert "gold:3" in told
+
+
 def test_a_tiny_model_learns_gold_and_writes_it_back_with_its_labels(tiny_seq2seq: str) -> None:
     """From no word at all it writes one of the two, of which that of its parent is a near-copy."""
     method = MulDA(model=tiny_seq2seq, shown_rate=0.0, top_k=3, epochs=40, learning_rate=1e-2, device="cpu")

@@ -26,7 +26,25 @@ def test_a_mark_for_spaces_makes_no_tokenizer(name: str, tmp_path: Path) -> None
         ModelSource(str(tmp_path)).tokenizer()
 
 
+def test_a_folder_without_weights_is_refused_before_they_are_needed(tiny_model: str, tmp_path: Path) -> None:
+    folder = shutil.copytree(tiny_model, tmp_path / "model")
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(MissingResourceError, match=r"has no weights as safetensors\. .* Pickled weights"):
+        ModelSource(str(folder)).tokenizer()
+
+
 def test_a_model_of_another_kind_is_named_in_a_line(tiny_seq2seq: str) -> None:
     with pytest.raises(MissingResourceError, match="has a BartConfig, a kind that cannot be used") as raised:
         ModelSource(tiny_seq2seq).model("AutoModelForTokenClassification")
     assert len(str(raised.value)) < 300
+
+
+def test_a_tokenizer_of_a_larger_model_is_refused(tiny_model: str, tmp_path: Path) -> None:
+    from transformers import AutoTokenizer
+
+    folder = shutil.copytree(tiny_model, tmp_path / "model")
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.add_tokens([f"new{number}" for number in range(500)])
+    tokenizer.save_pretrained(folder)
+    with pytest.raises(MissingResourceError, match=r"has \d+ entries and its configuration vectors for \d+"):
+        ModelSource(str(folder)).tokenizer()

@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 from tests.conftest import TINY, build_tokenizer
 from tokenizers import processors
 from transformers import (
+    AutoTokenizer,
     BertConfig,
     BertForMaskedLM,
     BertForQuestionAnswering,
@@ -47,7 +48,7 @@ TEMPLATES = {"bert": "[CLS] $A [SEP] $B:1 [SEP]:1", "roberta": "[CLS] $A [SEP] [
 def build(folder: Path, kind: str) -> str:
     """A folder with a tiny question-answering model, its scores far enough apart to tell."""
     build_tokenizer("bytes" if kind == "roberta" else "wordpiece", folder)
-    tokenizer = ModelSource(str(folder)).tokenizer()
+    tokenizer: Any = AutoTokenizer.from_pretrained(folder)
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", pair=TEMPLATES[kind], special_tokens=[("[CLS]", CLS), ("[SEP]", SEP)]
     )

@@ -16,7 +16,7 @@ from nersery.lm import checkpoint
 from nersery.lm.cloze import GAP, OWN
 from nersery.lm.load import ModelSource
 from nersery.lm.masked import fine_tuning_plan
-from nersery.lm.seq2seq import Seq2Seq, check
+from nersery.lm.seq2seq import Seq2Seq, check, that_fit
 from nersery.lm.texts import BROKEN, UNKNOWN, Pair, Sampling
 from nersery.progress import Progress
 
@@ -122,6 +122,20 @@ class TestGaps:
         assert not model.fits(Pair((GAP, "saw") * 5, ("saw",)))
         with pytest.raises(DataError, match="more gaps than the model has sentinels"):
             model.generate([(GAP, "saw") * 5], [random.Random(0)], Sampling())
+
+
+def test_what_is_too_long_to_learn_from_is_counted(tiny_seq2seq: str, capsys: pytest.CaptureFixture[str]) -> None:
+    model = opened(tiny_seq2seq)
+    short, long = (Sentence(("saw",) * count, id=f"text:{count}") for count in (3, 100))
+
+    def pair(sentence: Sentence) -> Pair:
+        return Pair((GAP,), sentence.words)
+
+    assert that_fit(model, [short, long], pair) == [short]
+    assert "1 of 2 sentences are longer" in (told := capsys.readouterr().err)
+    assert "text:100" in told
+    with pytest.raises(DataError, match="all 1 sentences are longer"):
+        that_fit(model, [long], pair)
 
 
 class TestLanguages:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.denoising import denoise, pair, that_fit
+from nersery.augment.denoising import denoise, pair
 from nersery.augment.infilling import GapLengths, infill, partly_hidden
 from nersery.augment.linearization import token_descriptions
 from nersery.augment.masking import check_fine_tuning, check_model, fine_tuning, open_model, source_of, tell_of_unused
@@ -261,12 +261,13 @@ class ACLM(Augmenter):
         self._types = frozenset(entity.type for sentence in templates for entity in sentence.entities)
         tokens = token_descriptions(self._types, (), self.descriptions)
         if self._denoises():
-            from nersery.lm.seq2seq import Seq2Seq
+            from nersery.lm.seq2seq import Seq2Seq, that_fit
 
             denoiser = Seq2Seq(source_of(self), self.device, self.precision, self.language)
             denoiser.add_tokens(tokens)
-            keeping["dev"] = that_fit(denoiser, keeping["dev"], templates)
-            fit = that_fit(denoiser, examples, templates)
+            keeping["dev"], fit = (
+                that_fit(denoiser, those, lambda s: pair(templates[s])) for those in (keeping["dev"], examples)
+            )
             denoiser.fine_tune(fit, lambda s, rng: pair(templates[s].thinned(rng)), plan, **keeping)
             return denoiser
         model = open_model(self, gold, training)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -11,7 +11,6 @@ from nersery.augment.linearization import apart, linearize
 from nersery.augment.parsing import UNKNOWN_TYPE, check_kept, child_of, parse
 from nersery.augment.templates import Template
 from nersery.data import Sentence
-from nersery.errors import DataError
 from nersery.lm.cloze import GAP
 from nersery.lm.texts import Pair, Sampling
 from nersery.loop import Reject
@@ -49,28 +48,6 @@ def _apart(template: Template) -> Template:
         return template
     ends = [0, *accumulate(max(1, len(word.split())) for word in template.sentence.words)]
     return Template(sentence, tuple(place for k in template.keywords for place in range(ends[k], ends[k + 1])))
-
-
-def that_fit(model: Seq2Seq, gold: Sequence[Sentence], templates: Mapping[Sentence, Template]) -> list[Sentence]:
-    """The sentences that the model can learn from; says how many it cannot, as they are longer than it reads.
-
-    Raises:
-        DataError: When it can learn from none.
-    """
-    from nersery.lm.load import warn
-
-    fit = [sentence for sentence in gold if model.fits(pair(templates[sentence]))]
-    if gold and not fit:
-        raise DataError(
-            f'all {len(gold)} sentences are longer than the model "{model.source.name}" reads',
-            fix="cut the text into sentences, or name a model that reads longer texts",
-        )
-    if len(fit) < len(gold):
-        warn(
-            f'{len(gold) - len(fit)} of {len(gold)} sentences are longer than "{model.source.name}" reads. It does '
-            "not learn from them, and they are rejected when it is to write"
-        )
-    return fit
 
 
 def denoise(

@@ -101,9 +101,9 @@ class MulDA(Augmenter):
         """Fine-tune the model on gold sentences with their tags.
 
         Raises:
-            DataError: When no sentence has an entity, or one does not fit the model.
+            DataError: When no sentence has an entity, or none fits the model.
         """
-        from nersery.lm.seq2seq import Seq2Seq
+        from nersery.lm.seq2seq import Seq2Seq, that_fit
 
         gold = list(sentences)
         if not any(sentence.entities for sentence in gold):
@@ -116,7 +116,10 @@ class MulDA(Augmenter):
         model = Seq2Seq(source_of(self), self.device, self.precision, self.language)
         self._types = frozenset(entity.type for sentence in (*gold, *training.dev) for entity in sentence.entities)
         model.add_tokens(token_descriptions(self._types, (), self.descriptions))
-        model.fine_tune(examples, lambda s, rng: _pair(s, rng.randrange(len(s))), plan, **keeping)
+        keeping["dev"], fit = (
+            that_fit(model, those, lambda s: _pair(s, len(s) - 1)) for those in (keeping["dev"], examples)
+        )
+        model.fine_tune(fit, lambda s, rng: _pair(s, rng.randrange(len(s))), plan, **keeping)
         self._lm = model
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:

@@ -62,8 +62,8 @@ class ModelSource:
         """The model's tokenizer.
 
         Raises:
-            MissingResourceError: When it cannot be found. Where no file is there at all, transformers makes an empty
-                one, which knows no word.
+            MissingResourceError: When it cannot be found, or there are no weights for its pieces. Where no file is
+                there at all, transformers makes an empty one, which knows no word.
         """
         from transformers import AutoTokenizer
 
@@ -74,7 +74,25 @@ class ModelSource:
                 "beside the weights, e.g. tokenizer.json and tokenizer_config.json; copy them from where the "
                 "model comes from"
             )
+        self._check_weights(len(tokenizer))
         return tokenizer
+
+    def _check_weights(self, pieces: int) -> None:
+        """Refuse a folder without them, and a tokenizer with more pieces than they have rows."""
+        folder = Path(self.location)
+        if folder.is_dir() and not any(folder.glob("*.safetensors")):
+            raise MissingResourceError(
+                f'the model folder "{self.name}" has no weights as safetensors. Expected model.safetensors, or its '
+                "parts and model.safetensors.index.json. Pickled weights (pytorch_model.bin) are refused: convert them "
+                "by model.save_pretrained(folder) where the model comes from"
+            )
+        rows = getattr(self.config().get_text_config(), "vocab_size", None)
+        if rows is not None and pieces > rows:
+            raise MissingResourceError(
+                f'the tokenizer of "{self.name}" has {pieces} entries and its configuration vectors for {rows}: the '
+                "others would have none. Copy the tokenizer that the model was trained with; or, where entries were "
+                "added on purpose, call model.resize_token_embeddings(len(tokenizer)) and save the model"
+            )
 
     def model(self, auto_class: str, *, whole: bool = False, **settings: Any) -> Any:
         """The model with the head that a transformers Auto class puts on it, in fp32.

@@ -10,11 +10,12 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
+from nersery.data import Sentence
 from nersery.errors import DataError, MissingResourceError
 from nersery.lm.dialect import WITH_GAPS, Dialect
 from nersery.lm.embeddings import add_rows, output_at
 from nersery.lm.generation import Request, Sampler
-from nersery.lm.load import ModelSource, Precision, autocast, pick_device, positions
+from nersery.lm.load import ModelSource, Precision, autocast, pick_device, positions, warn
 from nersery.lm.texts import Generated, Pair, Sampling
 from nersery.lm.training import History, TrainingPlan, seeded, train
 from nersery.progress import Progress
@@ -233,6 +234,29 @@ def check(source: ModelSource, languages: Iterable[str] = ()) -> Dialect:
     for language in languages:
         dialect.frame(language)
     return dialect
+
+
+def that_fit(model: Seq2Seq, gold: Sequence[Sentence], pair: Callable[[Sentence], Pair]) -> list[Sentence]:
+    """The sentences that the model can learn from; says how many it cannot, as they are longer than it reads.
+
+    Args:
+        pair: The longest that it would learn of a sentence.
+
+    Raises:
+        DataError: When it can learn from none.
+    """
+    fit = [model.fits(pair(sentence)) for sentence in gold]
+    if gold and not any(fit):
+        raise DataError(
+            f'all {len(gold)} sentences are longer than the model "{model.source.name}" reads',
+            fix="cut the text into sentences, or name a model that reads longer texts",
+        )
+    if left_out := fit.count(False):
+        warn(
+            f'{left_out} of {len(gold)} sentences are longer than "{model.source.name}" reads, e.g. '
+            f"{gold[fit.index(False)].id}. It does not learn from them"
+        )
+    return [sentence for sentence, fits in zip(gold, fit, strict=True) if fits]
 
 
 def _padded(rows: Sequence[tuple[int, ...]], pad: int, device: torch.device) -> Tensor:

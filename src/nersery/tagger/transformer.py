@@ -136,7 +136,7 @@ class TransformerTagger(Tagger):
 
     def check(self) -> None:
         """Look for the pretrained model and the device; see `Tagger.check`."""
-        self._source.config()
+        self._source.tokenizer()
         pick_device(self.device)
 
     def fit(
