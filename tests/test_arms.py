@@ -126,6 +126,27 @@ class TestRuns:
         assert arms["student"]["train_sentences"] == [16 + 30]
         assert [s.id for s in kept("student")] == [s.id for s in kept("teacher")]
 
+    def test_arms_vote_on_raw_text(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What two of three say stands; new sentences that one arm alone has stay as they are."""
+        recipe = Path("recipe.toml")
+        there = registry.entry_points
+        point = EntryPoint("capitals", f"{__name__}:Capitals", "nersery.annotate")
+        monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == point.group else there(group))
+        registry._entry_points.cache_clear()
+        again = (
+            '[[augment]]\nname = "capitals"\nmethod = "capitals"\n'
+            '[[augment]]\nname = "capitals too"\nmethod = "capitals"\n'
+            '[[augment]]\nname = "vote"\njoin = ["capitals", "capitals too", "teacher", "one"]\nvote = true\n'
+        )
+        recipe.write_text(recipe.read_text("utf-8") + again, "utf-8")
+        arms = execute()
+        assert arms["vote"]["settings"]["vote"] is True
+        pool = {s.id: s for s in kept("vote", "generated.jsonl")}
+        raw, new = kept("capitals", "generated.jsonl"), [s for s in kept("one") if s.origin]
+        assert {s.id: s.labels for s in raw} == {s.id: pool[s.id].labels for s in raw}
+        assert all(s.origin and s.origin.method == "vote" for s in (pool[s.id] for s in raw))
+        assert [pool[s.id] for s in new] == new != []
+
     def test_labels_that_depend_on_no_seed_are_made_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         calls: list[int] = []
 
@@ -221,6 +242,8 @@ class TestWrongRecipes:
             (['augment.all.join=["one", "one"]'], "join is ['one', 'one'], expected each name once"),
             (["augment.all.on=one"], "join takes what other arms kept, so it goes without on"),
             (["augment.all.rate=0.3"], "join takes what other arms kept, so it goes without rate"),
+            (["augment.all.vote=1"], "vote is 1, expected true or false"),
+            (["augment.teacher.vote=true"], "vote is of arms that have labelled the same raw text: name them by join"),
             (["augment.balanced.gold_share=1"], "gold_share is 1, expected a number in [0, 1)"),
             (["augment.balanced.gold_copies=0"], "gold_share is above 0 and gold_copies is 0"),
             (["augment.finished.finish=3"], "finish: 3 is no table of settings, expected e.g. { steps = 100"),

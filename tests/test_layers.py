@@ -16,7 +16,7 @@ LAYERS = [
     {"disk"},
     {"data", "links"},
     {"progress", "tags", "repairs", "registry", "definitions"},
-    {"loop", "sampling", "training"},
+    {"loop", "sampling", "training", "voting"},
     {"io"},
     {"lm"},
     {"align"},

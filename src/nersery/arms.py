@@ -29,7 +29,7 @@ LABELS_RAW_TEXT = "annotate"
 MOST_COPIES = 1_000_000
 """Of a sentence; more are a slip of the pen that no memory or life is long enough for."""
 
-OWN_KEYS = ("name", "method", "on", "join", "copies", "select", "gold_copies", "gold_share", "finish")
+OWN_KEYS = ("name", "method", "on", "join", "vote", "copies", "select", "gold_copies", "gold_share", "finish")
 """What an entry says of the arm; the other keys are settings of the method."""
 
 
@@ -57,6 +57,7 @@ class Arm:
             and the tagger is trained on it too. Empty: gold sentences alone.
         join: Arms above this one; what they kept is what this arm selects from, in place of a method's work. Raw text
             that several have labelled bears the labels of the last.
+        vote: It bears the entities that most of them have, in place of the last's; see `nersery.voting`.
         copies: New sentences to try for each sentence that the method starts from.
         select: Which of them to keep, one selector after another.
         gold_copies: How often each gold sentence stands in the training data; 0 trains on the others alone.
@@ -68,6 +69,7 @@ class Arm:
     method: MethodSettings | None = None
     on: str = ""
     join: list[str] = field(default_factory=list)
+    vote: bool = False
     copies: int = 1
     select: list[MethodSettings] = field(default_factory=list)
     gold_copies: int = 1
@@ -91,7 +93,7 @@ class Arm:
 
     def makes_the_same_as(self, other: Arm) -> bool:
         """Whether both generate the same sentences, so that one of them need not."""
-        ours, theirs = ((arm.method, arm.on, arm.join, arm.copies) for arm in (self, other))
+        ours, theirs = ((arm.method, arm.on, arm.join, arm.vote, arm.copies) for arm in (self, other))
         return ours == theirs
 
 
@@ -227,7 +229,7 @@ def _arm(number: int, entry: Any, select: list[MethodSettings], problems: list[s
             problems.append(f"{place}: every run has folders {' and '.join(RESERVED)}; give it another name")
     if "select" in entry:
         select = _selectors(entry, place, problems)
-    arm = Arm(str(name), made, entry.get("on", ""), entry.get("join", []), select=select, **_training(entry))
+    arm = Arm(str(name), made, entry.get("on", ""), entry.get("join", []), select=select, **_values(entry))
     problems += [f"{place}: {problem}" for problem in _arm_problems(arm)]
     return arm
 
@@ -248,8 +250,8 @@ def _source(entry: Mapping[str, Any], place: str, problems: list[str]) -> Method
     return None
 
 
-def _training(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: entry[key] for key in ("copies", "gold_copies", "gold_share", "finish") if key in entry}
+def _values(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: entry[key] for key in ("vote", "copies", "gold_copies", "gold_share", "finish") if key in entry}
 
 
 def _arm_problems(arm: Arm) -> list[str]:
@@ -271,6 +273,10 @@ def _arm_problems(arm: Arm) -> list[str]:
         arm.join = []
     if len({*arm.join}) < len(arm.join):
         problems.append(f"join is {arm.join!r:.60}, expected each name once")
+    if type(arm.vote) is not bool:
+        problems.append(f"vote is {arm.vote!r:.60}, expected true or false")
+    elif arm.vote and not arm.join:
+        problems.append("vote is of arms that have labelled the same raw text: name them by join")
     if (arm.labels_raw_text or arm.join) and arm.copies != 1:
         problems.append("copies is for methods that make sentences of gold ones; leave it out")
     return problems

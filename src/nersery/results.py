@@ -154,7 +154,7 @@ def _made_by(arm: Arm) -> str | None:
 
 def _settings(arm: Arm) -> dict[str, Any]:
     """What the report shows of an arm's settings: its method's, and those of its own that matter."""
-    own = {key: value for key in ("on", "join", "gold_share", "finish") if (value := getattr(arm, key))}
+    own = {key: value for key in ("on", "join", "vote", "gold_share", "finish") if (value := getattr(arm, key))}
     if arm.method is not None and not arm.labels_raw_text:
         own["copies"] = arm.copies
     return {**(arm.method.settings if arm.method else {}), **own, "gold_copies": arm.gold_copies}

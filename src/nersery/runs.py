@@ -65,6 +65,7 @@ from nersery.select.base import step as select_step
 from nersery.tagger.base import LOADING, Tagger, load_tagger, strict_f1
 from nersery.tagger.finishing import changed, check_types, finish
 from nersery.training import Training
+from nersery.voting import voted
 
 BEGINNINGS = ("lock", "run.json.tmp")
 """What a run that was killed at once leaves in its folder."""
@@ -284,7 +285,7 @@ class Run:
         """What the arms that this one joins have kept, each sentence once."""
         gold = self.sampled(seed)[0]
         kept = (sentence for name in arm.join for sentence in self._kept(seed, self.recipe.arm(name), gold))
-        return list({sentence.id: sentence for sentence in kept}.values())
+        return voted(kept) if arm.vote else list({sentence.id: sentence for sentence in kept}.values())
 
     def _training(self, seed: int, arm: Arm, progress: Progress, folder: Path) -> Training:
         """What a method or selector is given that trains a model."""

@@ -3,6 +3,7 @@ from __future__ import annotations
 import dataclasses
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from nersery.augment.base import augment
 from nersery.augment.parsing import NEAR_COPY
 from nersery.augment.templates import NO_TEMPLATE, Template
 from nersery.errors import DataError, MissingResourceError, SettingsError
+from nersery.lm.encoder import TextEncoder
+from nersery.lm.load import ModelSource
 from nersery.loop import Reject
 from nersery.tagger.bilstm_crf import BiLSTMCRF
 from nersery.tagger.transformer import TransformerTagger
@@ -127,6 +130,15 @@ def test_mixner_joins_two_sentences_and_names_both(
         assert [sentence.mention(entity) for entity in sentence.entities] == mentions
     assert all(first != second for first, second in partners)
     assert len(partners) > 4
+
+
+def test_mixner_joins_no_sentence_with_its_copy(tiny_model: str) -> None:
+    gold = [replace(GOLD[0], id=f"gold:{number}") for number in range(3)] + [GOLD[1]]
+    partners = mixner.Partners(TextEncoder(ModelSource(tiny_model)), gold, 4)
+    assert [[other.id for other in others] for others in partners.of(gold)] == [
+        *[[GOLD[1].id]] * 3,
+        ["gold:0", "gold:1", "gold:2"],
+    ]
 
 
 def test_two_rounds_in_five_are_mixed() -> None:

@@ -37,7 +37,7 @@ class Partners:
         self._vectors = encoder.sentences([sentence.words for sentence in self._gold])
 
     def of(self, sentences: Sequence[Sentence]) -> list[list[Sentence]]:
-        """For each sentence the gold sentences to draw a partner from, the most similar first; never itself."""
+        """For each sentence the gold sentences to draw a partner from, the most similar first; never its own words."""
         import numpy as np
 
         from nersery.lm.neighbours import nearest
@@ -46,6 +46,6 @@ class Partners:
         vectors = self._encoder.sentences([sentence.words for sentence in sentences])
         found = nearest(vectors, self._vectors, self._neighbours, own)
         return [
-            [self._gold[number] for number in row if number != itself]
-            for row, itself in zip(found.tolist(), own.tolist(), strict=True)
+            [self._gold[number] for number in row if self._gold[number].words != sentence.words]
+            for row, sentence in zip(found.tolist(), sentences, strict=True)
         ]
