@@ -51,6 +51,10 @@ class Progress:
             self._shown = time.monotonic()
             self._show(end="" if sys.stderr.isatty() else "\n")
 
+    def within(self, what: str, total: int) -> Progress:
+        """Another one, for a part of the job that counts something else."""
+        return Progress(f"{self.label}, {what}", total, quiet=self.quiet)
+
     def _show(self, end: str) -> None:
         seconds = time.monotonic() - self._started
         speed = (self.done - self.resumed) / seconds if seconds > 0 else 0.0

@@ -12,6 +12,8 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.errors import DataError, NerseryError, SettingsError
+from nersery.progress import Progress
+from nersery.select import self_training
 from nersery.select.base import select
 from nersery.select.self_training import SelfTraining
 from nersery.tagger.base import Tagger
@@ -123,6 +125,20 @@ class TestStrategies:
         tagger = Scripted([1, 2])
         chosen(tagger, POOL, steps=1, passes=3)
         assert tagger.passes == [3]
+
+    def test_judging_is_shown_and_done_in_parts(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        script = [1, 2, 3]
+        whole = chosen(Scripted(script), POOL, per_step=2, steps=2)
+        monkeypatch.setattr(self_training, "CHUNK", 2)
+        tagger = Scripted(script)
+        training = Training(DEV, 0, Progress("learn"), None, lambda: tagger, lambda: tagger)
+        parts = select(POOL, SelfTraining(per_step=2, steps=2), GOLD, training=training)
+        assert steps_of(parts) == steps_of(whole)
+        shown = capsys.readouterr().err
+        assert "learn, judge: 5/5" in shown
+        assert "learn, judge: 3/3" in shown
 
 
 class TestTheEnd:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 from nersery.data import Corpus, Entity, Sentence
 from nersery.disk import write_atomic
 from nersery.errors import DataError, NerseryError, SettingsError
-from nersery.progress import NO_NOTES
+from nersery.progress import NO_NOTES, Progress
 from nersery.registry import create
 from nersery.rng import item_rng
 from nersery.select.base import Selector
@@ -27,6 +27,8 @@ from nersery.training import NO_TRAINING, Training, copies_for_share
 Strategy = Literal["uncertainty", "easy_first", "hard_first", "all"]
 STEPS_FILE = "state.json"
 LEAST_SCORE = 1e-6
+CHUNK = 512
+"""Candidates that are judged between two signs of life."""
 
 
 @dataclass
@@ -232,17 +234,23 @@ class SelfTraining(Selector):
             chance = {s.id: rngs[s.id].random() for s in rest}
             examined = {*sorted(chance, key=chance.__getitem__)[: max(self.examined, count)]}
             rest = [s for s in rest if s.id in examined]
-        if self.relabel:
-            rest = tagger.predict(rest)
-        if self.with_entities:
-            rest = [s for s in rest if s.entities]
-        judged = [
-            s.with_scores(certainty=sum(shares) / len(shares))
-            for s, shares in zip(rest, tagger.certainty(rest, passes=self.passes, seed=seed), strict=True)
-        ]
+        judged = self._judged(rest, tagger)
         urgency = {s.id: self._urgency(s.scores["certainty"], rngs[s.id].random()) for s in judged}
         first = {*sorted(urgency, key=urgency.__getitem__, reverse=True)[:count]}
         return [s for s in judged if s.id in first]
+
+    def _judged(self, sentences: Sequence[Sentence], tagger: Tagger) -> list[Sentence]:
+        """The sentences that may join, each with its certainty."""
+        judged = []
+        with (self._training.progress or Progress("", quiet=True)).within("judge", len(sentences)) as progress:
+            for start in range(0, len(sentences), CHUNK):
+                chunk = sentences[start : start + CHUNK]
+                rest = tagger.predict(chunk) if self.relabel else chunk
+                rest = [s for s in rest if s.entities] if self.with_entities else rest
+                shares = tagger.certainty(rest, passes=self.passes, seed=self._training.seed)
+                judged += [s.with_scores(certainty=sum(own) / len(own)) for s, own in zip(rest, shares, strict=True)]
+                progress.advance(len(chunk))
+        return judged
 
     def _urgency(self, certainty: float, chance: float) -> tuple[float, float]:
         """By what the candidates are sorted, the highest first; chance in [0, 1) parts equals."""
