@@ -144,7 +144,7 @@ class TestFullDisk:
         assert (code, out) == (5, "")
         told, _, advice = err.partition(". ")
         assert told.startswith(f"error: no space left to write {args[2]}")
-        assert advice == "Free some and repeat the command: it goes on where it stopped\n"
+        assert advice == "Free some and repeat the command: a long job goes on where it stopped\n"
         assert not Path(args[2]).exists()
         assert server.run(*args, cwd=folder)[0] == 0
         made = {name: content for name, content in files(folder).items() if name.startswith("x")}

@@ -66,7 +66,7 @@ def _drop_results() -> None:
 def _os_message(error: OSError) -> str:
     name = f" {error.filename}" if error.filename else ""
     if error.errno in NO_SPACE:
-        return f"no space left to write{name}. Free some and repeat the command: it goes on where it stopped"
+        return f"no space left to write{name}. Free some and repeat the command: a long job goes on where it stopped"
     reason = f"cannot read or write{name}: {error.strerror or error}"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"{reason}. Choose another place, or allow to write there"
