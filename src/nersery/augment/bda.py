@@ -50,6 +50,7 @@ class BDA(Augmenter):
         - The tail of the distribution is cut: see ``top_k``.
         - A new word is one whole word of the vocabulary; ``by_piece`` draws as many pieces as the old one had. Words
           of signs alone stay.
+        - The paper's model is BERT base, cased, five times as large as the bundled one.
     """
 
     model: ModelName = "bundled"

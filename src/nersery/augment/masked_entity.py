@@ -46,6 +46,7 @@ class MaskedEntity(Augmenter):
     Departures:
         - A new word is one whole word of the vocabulary; ``by_piece`` draws as many pieces as the old one had.
         - Where no word of a sentence would be replaced, one is; words of signs alone stay.
+        - The paper's model is XLM-R base, twelve times as large as the bundled one.
     """
 
     model: ModelName = "bundled"

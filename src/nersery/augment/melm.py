@@ -72,6 +72,7 @@ class MELM(Augmenter):
         - The three rounds of the paper are the number of copies, which belongs to the loop: ``copies = 3``.
         - With several languages the marker stands once before each entity. A mention's language is that of the
           sentences that have it, so mentions that `code_mixing` put in are known by their own language.
+        - The paper's model is XLM-R base, at 1e-5; the bundled one, English and a twelfth of its size, learns at 1e-4.
     """
 
     model: ModelName = "bundled"
