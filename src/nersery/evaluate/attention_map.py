@@ -17,6 +17,8 @@ CELL = 20
 """Width and height of a word's column and row, in pixels."""
 CHARACTER = 7.5
 """Width of a character of a label, in pixels, as fonts have it at most on average."""
+CAPITAL = 3
+"""By how much a capital is wider, in pixels, in bold as entities are."""
 LONGEST = 28
 """Characters of the words of a label; wide ones count twice."""
 GAP = 8
@@ -72,7 +74,7 @@ def attention_map(sentence: Sentence, attention: Attention, keywords: Collection
 
 
 def _drawn(labels: Sequence[_Label], attention: Attention) -> Markup:
-    margin = GAP + CHARACTER * max(width_of(label.shown) for label in labels)
+    margin = GAP + max(_pixels(label.shown) for label in labels)
     size = CELL * len(labels)
     width, height = max(NARROWEST, round(margin + size + GAP)), round(margin + size + FOOT)
     parts = [
@@ -86,6 +88,10 @@ def _drawn(labels: Sequence[_Label], attention: Attention) -> Markup:
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img"'
         ' aria-labelledby="title"><title id="title">Attention between words: {2}</title><style>{3}</style>{4}</svg>\n'
     ).format(width, height, " ".join(label.text for label in labels), Markup(STYLE), Markup("").join(parts))
+
+
+def _pixels(text: str) -> float:
+    return CHARACTER * width_of(text) + CAPITAL * sum(map(str.isupper, text))
 
 
 def _row_head(label: _Label, margin: float, place: int) -> Markup:
