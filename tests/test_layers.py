@@ -20,7 +20,7 @@ LAYERS = [
     {"io"},
     {"lm"},
     {"align"},
-    {"augment", "annotate", "select", "project", "tagger", "evaluate"},
+    {"augment", "annotate", "select", "project", "tagger", "evaluate", "review"},
     {"engine"},
     {"publish"},
     {"overrides"},

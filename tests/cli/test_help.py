@@ -14,6 +14,7 @@ import pytest
 from nersery import Sentence, io
 from nersery.io.pharaoh import format_links
 from nersery.links import Link, Links
+from nersery.review.server import ReviewServer
 from tests.cli.calls import AUGMENT, COMMANDS, FILELESS, call
 from tests.standins import environment, files, sentences, tiny, write_recipe
 
@@ -36,8 +37,16 @@ class TestHelp:
 
     @pytest.mark.parametrize("example", [e for name in COMMANDS for e in examples(name)], ids=" ".join)
     def test_the_examples_work(
-        self, example: list[str], folder: Path, tiny_model: str, tiny_masked_lm: str, tagger: Path
+        self,
+        example: list[str],
+        folder: Path,
+        tiny_model: str,
+        tiny_masked_lm: str,
+        tagger: Path,
+        monkeypatch: pytest.MonkeyPatch,
     ):
+        monkeypatch.setattr("nersery.review.server.ReviewServer.until_over", ReviewServer.server_close)
+        monkeypatch.setattr("webbrowser.open", bool)
         prepare(folder, example, tiny_model, tagger)
         if example[0] == "train":
             example = [*example, "--set", "epochs=1", "--set", f"model={tiny_model}"]
@@ -96,7 +105,7 @@ def prepare(folder: Path, example: list[str], tiny_model: str, tagger: Path) -> 
     for name in ("anna", "bela"):
         io.write(test, f"{name}.conll")
     Path("about.toml").write_text('license = "cc0-1.0"\n[[sources]]\nname = "here"\n')
-    if example[0] in ("select", "novelty", "quality"):
+    if example[0] in ("select", "novelty", "quality", "review"):
         assert call("augment", "train.conll", "more.jsonl", *AUGMENT).code == 0
     if example[0] in ("align", "project"):
         for name in ("text.en", "text.de"):

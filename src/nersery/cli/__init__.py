@@ -113,6 +113,7 @@ def with_commands() -> typer.Typer:
         publishing,
         quality,
         recipes,
+        reviewing,
         suggestions,
         templates,
     )

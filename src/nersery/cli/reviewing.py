@@ -1,0 +1,152 @@
+"""The command with which a person checks sentences: review."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import sys
+import webbrowser
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nersery import io
+from nersery.cli import app
+from nersery.cli.options import (
+    AsJson,
+    Force,
+    Quiet,
+    Source,
+    Target,
+    file_job,
+    input_path,
+    open_corpus,
+    print_json,
+    reads_corpora,
+    refuse_existing,
+    refuse_same_file,
+    report_repairs,
+)
+from nersery.data import Corpus, Sentence
+from nersery.definitions import check_types
+from nersery.errors import DataError, SettingsError, did_you_mean
+from nersery.loop import rejects_of
+
+if TYPE_CHECKING:
+    from nersery.review.decisions import Decisions
+    from nersery.review.server import Review
+
+LARGEST_PORT = 65535
+
+
+@app.command(
+    epilog="Examples:\n\n  nersery review predicted.jsonl checked.jsonl\n\n"
+    "  nersery review more.jsonl checked.conll --beside train.conll --types 'PER,LOC' --open"
+)
+@reads_corpora
+def review(
+    *,
+    source: Source,
+    target: Target,
+    beside: Annotated[
+        str | None,
+        typer.Option(help="Sentences to show beside: those of the same id, and those that a sentence was made from."),
+    ] = None,
+    types: Annotated[str, typer.Option(help="Types that may be given besides those that are there: PER,LOC.")] = "",
+    by: Annotated[str, typer.Option(help="A score: sentences with the lowest come first.", metavar="SCORE")] = "",
+    port: Annotated[int, typer.Option(min=0, max=LARGEST_PORT, help="Of the page; 0 takes any that is free.")] = 0,
+    browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    page: Annotated[
+        bool, typer.Option("--page/--no-page", help="Show the page, or only write what has been decided so far.")
+    ] = True,
+    force: Force = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+    reading: io.ReadOptions,
+) -> None:
+    """Read sentences on a page, correct their labels, accept or reject them. The same command goes on.
+
+    Each decision is kept as it is made, in OUTPUT.review. When the review is ended on the page or by Ctrl-C, the
+    accepted sentences are written; the rejected, and those not reviewed yet, stand in OUTPUT.rejects.jsonl.
+    """
+    from nersery.review.decisions import FILE, Decisions
+    from nersery.review.server import Review
+
+    refuse_same_file(target, source, *filter(None, (beside,)))
+    names = [name.strip() for name in types.split(",") if name.strip()]
+    check_types(names, "--types")
+    folder = target.with_name(f"{target.name}.review")
+    if not (folder / FILE).exists():
+        for file in (target, rejects_of(target)):
+            refuse_existing(file, force=force)
+    opened = open_corpus(source, reading, quiet=quiet)
+    corpus = Corpus(opened)
+    report_repairs(opened, quiet=quiet)
+    if not corpus:
+        raise DataError(f"{source} has no sentence", fix="name a corpus that has; nersery stats shows what is read")
+    order = [sentence.id for sentence in _ordered(corpus, by)]
+    others = _beside(corpus, io.open_corpus(input_path(beside))) if beside else {}
+    job = file_job(target, {"review": str(target)})
+    with Decisions.opened(corpus, folder) as decisions:
+        if page:
+            _serve(Review(decisions, order, others, names, source), port, browser=browser)
+        outcomes = decisions.outcomes()
+        tally = job.run(range(len(corpus)), lambda batch: [outcomes[number] for number in batch], overwrite=True)
+    counts = {key: decisions.counts[key] for key in ("accept", "corrected", "reject")}
+    if json:
+        print_json({"output": str(target), **tally.as_dict(), "decisions": counts})
+    else:
+        print(f"{target}: {tally}")
+        _tell(decisions, len(corpus), quiet=quiet)
+
+
+def _ordered(corpus: Corpus, by: str) -> Sequence[Sentence]:
+    """The sentences as they are shown: by a score, those without it last, or as they stand in the file."""
+    known = {name for sentence in corpus for name in sentence.scores}
+    if by and by not in known:
+        hint = did_you_mean(by, sorted(known)) if known else "no sentence has any"
+        raise SettingsError(f'no sentence has the score "{by}"; {hint}')
+    return sorted(corpus, key=lambda sentence: sentence.scores.get(by, math.inf)) if by else corpus
+
+
+def _beside(corpus: Corpus, others: Iterable[Sentence]) -> dict[str, list[Sentence]]:
+    """What is shown beside each sentence: its parents, or else the sentence of the same id."""
+    known = {sentence.id: sentence for sentence in others}
+    found = {}
+    for sentence in corpus:
+        parents = sentence.origin.parents if sentence.origin else ()
+        found[sentence.id] = [known[id] for id in parents or (sentence.id,) if id in known]
+    if not any(found.values()):
+        raise SettingsError(
+            "--beside has no sentence that belongs to one of the input: expected those that it was made from, or the "
+            "same ids"
+        )
+    return found
+
+
+def _serve(review: Review, port: int, *, browser: bool) -> None:
+    """Show the page until the person ends the review, there or by Ctrl-C."""
+    from nersery.review.server import ReviewServer
+
+    try:
+        server = ReviewServer(review, port)
+    except OSError as error:
+        raise SettingsError(f"--port {port} cannot be used: {error.strerror}. Expected another one, or 0") from error
+    print(f"review at {server.address}\nEnd it there, or by Ctrl-C.", file=sys.stderr, flush=True)
+    if browser:
+        webbrowser.open(server.address)
+    with contextlib.suppress(KeyboardInterrupt):
+        server.until_over()
+
+
+def _tell(decisions: Decisions, count: int, *, quiet: bool) -> None:
+    """Say how far the review is."""
+    found = decisions.counts
+    left = count - found["accept"] - found["reject"]
+    if not quiet:
+        print(
+            f"accepted {found['accept']} ({found['corrected']} corrected), rejected {found['reject']}, "
+            + (f"{left} to go: the same command goes on" if left else "none to go"),
+            file=sys.stderr,
+        )

@@ -1,0 +1,153 @@
+"""What a person has decided about sentences, kept line by line so that a kill loses nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from nersery.data import Corpus, Entity, Sentence
+from nersery.disk import locked, naming_the_full_disk
+from nersery.errors import DataError, NerseryError, Problem
+from nersery.loop import Outcome, Reject
+from nersery.rng import item_seed
+
+Verdict = Literal["accept", "reject", ""]
+VERDICTS = ("accept", "reject", "")
+"""The last takes a decision back."""
+REJECTED, UNDECIDED = "rejected by hand", "not reviewed yet"
+FILE = "decisions.jsonl"
+LONGEST_NOTE = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What a person says of a sentence.
+
+    Args:
+        verdict: ``accept``, ``reject``, or empty where nothing has been decided.
+        labels: The entities that it has by that person, as ``(start, end, type)``.
+        note: What else the person says; it becomes a comment of the sentence.
+    """
+
+    verdict: Verdict
+    labels: tuple[tuple[int, int, str], ...]
+    note: str = ""
+
+
+class Decisions:
+    """The decisions on the sentences of a corpus, in a folder of their own; the last on a sentence holds.
+
+    Args:
+        corpus: What is reviewed.
+        folder: Where each decision is written down as it is made.
+    """
+
+    def __init__(self, corpus: Corpus, folder: Path) -> None:
+        self.corpus, self.file = corpus, folder / FILE
+        self._of: dict[str, Decision] = {}
+
+    @classmethod
+    @contextlib.contextmanager
+    def opened(cls, corpus: Corpus, folder: Path) -> Iterator[Self]:
+        """The decisions that are there, and a place for more; a second process is kept out.
+
+        Raises:
+            SettingsError: When another process reviews into this folder.
+            DataError: When a decision there was made about another sentence than the corpus has.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder):
+            decisions = cls(corpus, folder)
+            decisions._read()
+            yield decisions
+
+    def __getitem__(self, id: str) -> Decision:
+        """The decision on a sentence; the sentence's own labels where there is none."""
+        return self._of.get(id) or Decision("", self.corpus.by_id[id].labels)
+
+    @property
+    def counts(self) -> Counter[str]:
+        """How many sentences were accepted and rejected, and how many of the accepted corrected."""
+        found: Counter[str] = Counter(decision.verdict for decision in self._of.values() if decision.verdict)
+        found["corrected"] = sum(
+            decision.verdict == "accept" and decision.labels != self.corpus.by_id[id].labels
+            for id, decision in self._of.items()
+        )
+        return found
+
+    def decide(self, id: str, decision: Decision) -> None:
+        """Write a decision down; when this returns, it is on the disk.
+
+        Raises:
+            DataError: When there is no such sentence, or the labels do not fit it.
+        """
+        sentence = self._corrected(id, decision)
+        decision = replace(decision, labels=sentence.labels)
+        line = {
+            "id": id, "verdict": decision.verdict, "labels": decision.labels, "note": decision.note,
+            "shown": _shown(self.corpus.by_id[id]),
+        }  # fmt: skip
+        with naming_the_full_disk(self.file), self.file.open("a", encoding="utf-8", newline="\n") as stream:
+            stream.write(json.dumps(line, ensure_ascii=False) + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+        self._of[id] = decision
+
+    def outcomes(self) -> list[Outcome]:
+        """For each sentence of the corpus what was decided: the accepted one, as corrected, or why there is none."""
+        return [self._outcome(sentence) for sentence in self.corpus]
+
+    def _outcome(self, sentence: Sentence) -> Outcome:
+        decision = self[sentence.id]
+        if decision.verdict == "accept":
+            return _noted(self._corrected(sentence.id, decision), decision.note)
+        return Reject(REJECTED if decision.verdict else UNDECIDED, _noted(sentence, decision.note))
+
+    def _corrected(self, id: str, decision: Decision) -> Sentence:
+        """The sentence under a decision's labels; an entity that was there before keeps its score."""
+        if id not in self.corpus.by_id:
+            raise DataError(Problem("there is no such sentence", sentence=id))
+        sentence = self.corpus.by_id[id]
+        before = {(entity.start, entity.end, entity.type): entity for entity in sentence.entities}
+        return sentence.with_entities(before.get(label) or Entity(*label) for label in sorted(decision.labels))
+
+    def _read(self) -> None:
+        """Read what is there; half a line at the end, which a kill has left, is cut off."""
+        if not self.file.exists():
+            return
+        with self.file.open("rb+") as stream:
+            content = stream.read()
+            whole = content.rfind(b"\n") + 1
+            stream.truncate(whole)
+        for number, line in enumerate(content[:whole].decode("utf-8").split("\n")[:-1], start=1):
+            try:
+                found: Mapping[str, Any] = json.loads(line)
+                decision = Decision(found["verdict"], tuple((s, e, t) for s, e, t in found["labels"]), found["note"])
+                id, shown = found["id"], found["shown"]
+            except (ValueError, LookupError, TypeError):
+                raise NerseryError(
+                    f"{self.file}, line {number} is damaged: expected what `nersery review` wrote"
+                ) from None
+            if id not in self.corpus.by_id or _shown(self.corpus.by_id[id]) != shown:
+                raise DataError(
+                    Problem("the decision is about another sentence than the input has", str(self.file), number, id),
+                    fix="review the input that it was made about, choose another output, or begin anew (--force)",
+                )
+            self._of[id] = decision
+
+
+def _noted(sentence: Sentence, note: str) -> Sentence:
+    """The sentence with a note as a comment."""
+    note = " ".join(note.split())[:LONGEST_NOTE]
+    return replace(sentence, comments=(*sentence.comments, f"review: {note}")) if note else sentence
+
+
+def _shown(sentence: Sentence) -> str:
+    """What a person saw of a sentence, as a hash."""
+    return f"{item_seed(sentence.words, sentence.labels):x}"

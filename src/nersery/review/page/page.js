@@ -1,0 +1,293 @@
+"use strict";
+// Text of sentences becomes text nodes only: nothing of it is ever read as HTML.
+
+const $ = (id) => document.getElementById(id);
+const KNOWN = { accept: "accepted", reject: "rejected", "": "" };
+const GOLDEN_ANGLE = 137.508;  // between the hues of neighbouring types
+let all = { name: "", types: [], verdicts: [] };
+let at = 0;                 // the place of the sentence that is shown
+let one = null;             // the sentence
+let labels = [];            // as corrected: [start, end, type]
+let chosen = null;          // selected words: [anchor, focus]
+let waiting = Promise.resolve();
+
+function make(tag, className, text) {
+  const element = document.createElement(tag);
+  if (className) element.className = className;
+  if (text !== undefined) element.textContent = text;
+  return element;
+}
+
+function coloured(element, type) {
+  element.style.setProperty("--hue", String((all.types.indexOf(type) * GOLDEN_ANGLE + 250) % 360));
+  return element;
+}
+
+async function ask(path, body) {
+  const request = body === undefined ? {} : { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  let answer;
+  try {
+    answer = await fetch(path, request);
+  } catch {
+    throw new Error("The command that serves this page has ended. Repeat it to go on; what was decided is kept.");
+  }
+  const value = await answer.json();
+  if (!answer.ok) throw new Error(value.error);
+  return value;
+}
+
+// One request after the other, so that decisions arrive in the order in which they were made.
+function inTurn(work) {
+  waiting = waiting.then(work).then(() => { $("error").hidden = true; }, (error) => {
+    $("error").textContent = error.message;
+    $("error").hidden = false;
+  });
+  return waiting;
+}
+
+function show(number) {
+  return inTurn(async () => {
+    take(await ask(`sentence/${number}`), number);
+  });
+}
+
+function take(sentence, number) {
+  one = sentence;
+  at = number;
+  labels = sentence.corrected.map((label) => [...label]);
+  for (const [, , type] of [...labels, ...sentence.labels]) if (!all.types.includes(type)) all.types.push(type);
+  chosen = null;
+  all.verdicts[number] = sentence.verdict;
+  $("note").value = sentence.note;
+  draw();
+}
+
+function isCorrected() {
+  return JSON.stringify(labels) !== JSON.stringify(one.labels);
+}
+
+function draw() {
+  const counts = { accept: 0, reject: 0, "": 0 };
+  for (const verdict of all.verdicts) counts[verdict] += 1;
+  $("name").textContent = all.name;
+  document.title = `${counts.accept + counts.reject} of ${all.verdicts.length} reviewed`;
+  $("bar").value = (counts.accept + counts.reject) / Math.max(1, all.verdicts.length);
+  $("counts").textContent = `${counts.accept} accepted, ${counts.reject} rejected, ${counts[""]} to go`;
+  $("place").textContent = `${at + 1} of ${all.verdicts.length}`;
+  $("verdict").textContent = KNOWN[one.verdict] + (isCorrected() ? (one.verdict ? ", " : "") + "corrected" : "");
+  $("verdict").className = `verdict ${one.verdict}`;
+  const scores = Object.entries(one.scores).map(([name, value]) => `${name} ${Number(value.toPrecision(3))}`);
+  $("about").textContent = [one.id, one.method, ...scores].filter(Boolean).join(" · ");
+  $("undo").disabled = !one.verdict;
+  drawSentence();
+  drawBeside();
+  drawTypes();
+}
+
+function drawSentence() {
+  const place = $("sentence");
+  place.lang = one.language;
+  place.replaceChildren(...written(one.words, labels, true));
+  drawChoice();
+}
+
+function written(words, entities, isOpen) {
+  const parts = [];
+  const word = (i) => {
+    const span = make("span", isOpen ? "word" : "", words[i]);
+    if (isOpen) span.dataset.at = i;
+    return span;
+  };
+  for (let i = 0; i < words.length;) {
+    if (i) parts.push(" ");
+    const entity = entities.find(([start]) => start === i);
+    if (!entity) { parts.push(word(i)); i += 1; continue; }
+    const mark = coloured(make("mark", "entity"), entity[2]);
+    for (; i < entity[1]; i += 1) mark.append(...(i > entity[0] ? [" "] : []), word(i));
+    mark.append(make("bdi", "type", entity[2]));
+    if (isOpen) mark.append(eraser(entity));
+    parts.push(mark);
+  }
+  return parts;
+}
+
+function eraser(entity) {
+  const button = make("button", "", "×");
+  button.type = "button";
+  button.title = button.ariaLabel = `Take the label ${entity[2]} away`;
+  button.addEventListener("click", () => relabel(entity[0], entity[1], null));
+  return button;
+}
+
+function drawBeside() {
+  const place = $("beside");
+  place.hidden = !one.beside.length;
+  place.replaceChildren(...one.beside.map((other) => {
+    const text = make("p", "other");
+    text.dir = "auto";
+    text.lang = other.language;
+    text.append(...written(other.words, other.labels, false), make("small", "", other.id));
+    return text;
+  }));
+}
+
+function drawTypes() {
+  const buttons = all.types.map((type, number) => {
+    const button = coloured(make("button"), type);
+    button.append(make("bdi", "", type), ...(number < 9 ? [" ", make("kbd", "", String(number + 1))] : []));
+    button.addEventListener("click", () => label(type));
+    return button;
+  });
+  const none = make("button", "plain", "no label ");
+  none.append(make("kbd", "", "0"));
+  none.addEventListener("click", () => label(null));
+  const other = make("button", "plain", "another type …");
+  other.addEventListener("click", another);
+  for (const button of [...buttons, none]) button.disabled = !chosen;
+  other.disabled = !chosen;
+  $("types").replaceChildren(...buttons, none, other);
+}
+
+function another() {
+  const type = (prompt("The name of the type, e.g. PER") || "").trim();
+  if (type) label(type);
+}
+
+function span() {
+  return chosen && [Math.min(...chosen), Math.max(...chosen) + 1];
+}
+
+function drawChoice() {
+  const range = span();
+  for (const word of $("sentence").querySelectorAll(".word")) {
+    const i = Number(word.dataset.at);
+    word.classList.toggle("chosen", Boolean(range) && range[0] <= i && i < range[1]);
+  }
+  $("told").textContent = range ? `selected: ${one.words.slice(...range).join(" ")}` : "";
+}
+
+function choose(anchor, focus) {
+  chosen = [anchor, focus];
+  drawChoice();
+  drawTypes();
+}
+
+function label(type) {
+  const range = span();
+  if (range) relabel(...range, type);
+}
+
+// The words get the type alone: what overlaps them loses its label.
+function relabel(start, end, type) {
+  labels = labels.filter(([s, e]) => e <= start || s >= end);
+  if (type !== null) {
+    labels.push([start, end, type]);
+    if (!all.types.includes(type)) all.types.push(type);
+  }
+  labels.sort((a, b) => a[0] - b[0]);
+  save(one.verdict);
+  draw();
+  $("sentence").focus();
+}
+
+function save(verdict) {
+  const number = at;
+  const said = { verdict, labels: labels.map((entity) => [...entity]), note: $("note").value };
+  return inTurn(async () => {
+    const known = await ask(`sentence/${number}`, said);
+    all.verdicts[number] = known.verdict;
+    if (number === at) { one.verdict = known.verdict; one.note = known.note; draw(); }
+  });
+}
+
+async function decide(verdict) {
+  await save(verdict);
+  if ($("error").hidden) await move(1, verdict ? "open" : null);
+}
+
+function matches(verdict, filter) {
+  return filter === "all" || (filter === "open" ? !verdict : verdict === filter);
+}
+
+// The next sentence that the filter shows; behind a decision the next that is not reviewed, from the beginning again.
+async function move(step, wanted) {
+  const count = all.verdicts.length;
+  const filter = wanted && $("filter").value === "all" ? wanted : $("filter").value;
+  for (let i = 1; i <= count; i += 1) {
+    const number = (at + step * i + count * i) % count;
+    if (matches(all.verdicts[number], filter)) return show(number);
+  }
+  return draw();
+}
+
+async function end() {
+  if (document.activeElement === $("note")) $("note").blur();
+  await inTurn(async () => {
+    await ask("over", {});
+    one = null;
+    for (const part of document.querySelectorAll("header, main")) part.remove();
+    document.body.append(make("p", "", "The review has ended; the command tells what was written. You may close this page."));
+  });
+}
+
+function step(direction, isFurther) {
+  const forward = getComputedStyle($("sentence")).direction === "rtl" ? -direction : direction;
+  const last = one.words.length - 1;
+  if (!chosen) return choose(forward > 0 ? 0 : last, forward > 0 ? 0 : last);
+  const focus = Math.min(last, Math.max(0, chosen[1] + forward));
+  return choose(isFurther ? chosen[0] : focus, focus);
+}
+
+const KEYS = {
+  a: () => decide("accept"), r: () => decide("reject"), u: () => save(""), Enter: () => decide("accept"),
+  j: () => move(1), k: () => move(-1), PageDown: () => move(1), PageUp: () => move(-1),
+  n: () => $("note").focus(), Escape: () => { chosen = null; draw(); }, o: () => restore(),
+  0: () => label(null), Delete: () => label(null), Backspace: () => label(null),
+};
+
+function restore() {
+  labels = one.labels.map((entity) => [...entity]);
+  save(one.verdict);
+  draw();
+}
+
+document.addEventListener("keydown", (event) => {
+  if (!one || event.ctrlKey || event.metaKey || event.altKey) return;
+  const tag = event.target.tagName;
+  if (tag === "INPUT") {
+    if (event.key === "Escape" || event.key === "Enter") $("sentence").focus();
+    return;
+  }
+  if (tag === "SELECT" || (event.key === "Enter" && (tag === "BUTTON" || tag === "SUMMARY"))) return;
+  if (event.key === "ArrowLeft" || event.key === "ArrowRight") step(event.key === "ArrowRight" ? 1 : -1, event.shiftKey);
+  else if (/^[1-9]$/.test(event.key)) { if (all.types[event.key - 1]) label(all.types[event.key - 1]); }
+  else if (Object.hasOwn(KEYS, event.key)) KEYS[event.key]();
+  else return;
+  event.preventDefault();
+});
+
+function place(event) {
+  const word = event.target.closest?.(".word");
+  return word ? Number(word.dataset.at) : null;
+}
+
+$("sentence").addEventListener("pointerdown", (event) => {
+  const i = place(event);
+  if (i !== null) choose(event.shiftKey && chosen ? chosen[0] : i, i);
+});
+$("sentence").addEventListener("pointerover", (event) => {
+  const i = place(event);
+  if (i !== null && event.buttons & 1 && chosen) choose(chosen[0], i);
+});
+$("note").addEventListener("change", () => save(one.verdict));
+$("filter").addEventListener("change", () => { if (!matches(all.verdicts[at], $("filter").value)) move(1); });
+for (const [id, work] of Object.entries({
+  accept: KEYS.a, reject: KEYS.r, undo: KEYS.u, next: KEYS.j, before: KEYS.k, over: end,
+})) $(id).addEventListener("click", work);
+
+inTurn(async () => {
+  all = await ask("overview");
+  const open = all.verdicts.indexOf("");
+  const first = open < 0 ? 0 : open;
+  take(await ask(`sentence/${first}`), first);
+});

@@ -1,0 +1,202 @@
+"""The page of a review, served to this machine alone."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import threading
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib.resources import files
+from typing import Any
+from urllib.parse import urlsplit
+
+from nersery.data import Sentence
+from nersery.errors import NerseryError
+from nersery.review.decisions import VERDICTS, Decision, Decisions
+
+HOST = "127.0.0.1"
+PAGE: Mapping[str, tuple[str, str]] = {
+    "": ("index.html", "text/html"),
+    "page.js": ("page.js", "text/javascript"),
+    "page.css": ("page.css", "text/css"),
+}
+"""What a browser asks for, the file that it gets, and its type."""
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'"
+)
+LONGEST_BODY = 1_000_000
+"""Of a request, in bytes."""
+
+
+class Review:
+    """What the page asks for and what it says, as JSON values.
+
+    Args:
+        decisions: Those that are there, and the place for new ones.
+        order: The ids of all sentences in the order in which they are shown.
+        beside: Sentences to show beside, each by the id of the one that it belongs to.
+        types: Names of entity types that may be given besides those that the sentences have.
+        name: What is reviewed.
+    """
+
+    def __init__(
+        self,
+        decisions: Decisions,
+        order: Sequence[str],
+        beside: Mapping[str, Sequence[Sentence]],
+        types: Sequence[str] = (),
+        name: str = "",
+    ) -> None:
+        self.decisions, self.order, self.beside, self.name = decisions, order, beside, name
+        self.types = list(dict.fromkeys([*decisions.corpus.types, *types]))
+        self.over = threading.Event()
+        self._lock = threading.Lock()
+
+    def overview(self) -> dict[str, Any]:
+        """What the page shows at first."""
+        verdicts = [self.decisions[id].verdict for id in self.order]
+        return {"name": self.name, "types": self.types, "verdicts": verdicts}
+
+    def shown(self, number: int) -> dict[str, Any]:
+        """A sentence by its place in the order, with what has been decided about it."""
+        sentence = self.decisions.corpus.by_id[self.order[number]]
+        decision = self.decisions[sentence.id]
+        return {
+            **_plain(sentence),
+            "corrected": decision.labels,
+            "verdict": decision.verdict,
+            "note": decision.note,
+            "scores": dict(sentence.scores),
+            "method": sentence.origin.method if sentence.origin else "",
+            "beside": [_plain(other) for other in self.beside.get(sentence.id, ())],
+        }
+
+    def decide(self, number: int, said: Any) -> dict[str, Any]:
+        """Write down what the page says of a sentence.
+
+        Raises:
+            NerseryError: When it makes no sense.
+        """
+        try:
+            labels = tuple((start, end, type_) for start, end, type_ in said["labels"])
+            decision = Decision(said["verdict"], labels, str(said.get("note", "")))
+        except (LookupError, TypeError, ValueError):
+            raise NerseryError("expected an object with verdict, labels and note") from None
+        if decision.verdict not in VERDICTS:
+            raise NerseryError(f"the verdict is {decision.verdict!r:.60}, expected one of {', '.join(VERDICTS[:2])}")
+        with self._lock:
+            self.decisions.decide(self.order[number], decision)
+        return self.shown(number)
+
+
+def _plain(sentence: Sentence) -> dict[str, Any]:
+    return {"id": sentence.id, "words": sentence.words, "labels": sentence.labels, "language": sentence.language}
+
+
+class ReviewServer(ThreadingHTTPServer):
+    """Serves a review on this machine, to whoever knows the secret in its address.
+
+    Args:
+        port: 0 takes any that is free.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, review: Review, port: int = 0) -> None:
+        self.review, self.secret = review, secrets.token_urlsafe(16)
+        super().__init__((HOST, port), _Handler)
+
+    @property
+    def address(self) -> str:
+        """Where the page is."""
+        return f"http://{HOST}:{self.server_port}/{self.secret}/"
+
+    @cached_property
+    def hosts(self) -> frozenset[str]:
+        """What a browser may call this server; other names are somebody else's page that points here."""
+        return frozenset(f"{name}:{self.server_port}" for name in (HOST, "localhost"))
+
+    def until_over(self) -> None:
+        """Serve until the page says that the review is over."""
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        try:
+            self.review.over.wait()
+        finally:
+            self.shutdown()
+            self.server_close()
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: ReviewServer
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Answer with the page, or with a sentence."""
+        asked = self._asked()
+        review = self.server.review
+        if asked is not None and asked in PAGE:
+            name, kind = PAGE[asked]
+            self._send(HTTPStatus.OK, files("nersery.review").joinpath("page", name).read_bytes(), kind)
+        elif asked == "overview":
+            self._send_json(review.overview())
+        elif (number := self._number(asked, "sentence/")) is not None:
+            self._send_json(review.shown(number))
+        else:
+            self._refuse(HTTPStatus.NOT_FOUND, "there is nothing here")
+
+    def do_POST(self) -> None:
+        """Take a decision, or the end of the review."""
+        asked = self._asked()
+        length = self.headers.get("Content-Length", "")
+        body = self.rfile.read(int(length)) if length.isdecimal() and int(length) <= LONGEST_BODY else None
+        if body is None or self.headers.get_content_type() != "application/json":
+            self.close_connection = True
+            self._refuse(HTTPStatus.BAD_REQUEST, "expected JSON")
+        elif asked == "over":
+            self._send_json({})
+            self.server.review.over.set()
+        elif (number := self._number(asked, "sentence/")) is not None:
+            try:
+                self._send_json(self.server.review.decide(number, json.loads(body)))
+            except (NerseryError, ValueError) as error:
+                self._refuse(HTTPStatus.BAD_REQUEST, str(error))
+            except OSError as error:
+                self._refuse(HTTPStatus.INSUFFICIENT_STORAGE, f"this could not be written down: {error}")
+        else:
+            self._refuse(HTTPStatus.NOT_FOUND, "there is nothing here")
+
+    def _asked(self) -> str | None:
+        """What is asked for behind the secret; None for whoever does not know it."""
+        _, secret, asked = (*urlsplit(self.path).path.split("/", 2), "", "")[:3]
+        known = secrets.compare_digest(secret.encode(), self.server.secret.encode())
+        return asked if known and self.headers.get("Host") in self.server.hosts else None
+
+    def _number(self, asked: str | None, prefix: str) -> int | None:
+        """The place of a sentence that exists."""
+        digits = asked.removeprefix(prefix) if asked and asked.startswith(prefix) else ""
+        if not (digits.isascii() and digits.isdecimal() and len(digits) < 12):
+            return None
+        return number if (number := int(digits)) < len(self.server.review.order) else None
+
+    def _send_json(self, value: Any) -> None:
+        self._send(HTTPStatus.OK, json.dumps(value).encode(), "application/json")
+
+    def _refuse(self, status: HTTPStatus, why: str) -> None:
+        self._send(status, json.dumps({"error": why}).encode(), "application/json")
+
+    def _send(self, status: HTTPStatus, body: bytes, kind: str) -> None:
+        self.send_response(status)
+        headers = {
+            "Content-Type": f"{kind}; charset=utf-8", "Content-Length": str(len(body)), "Cache-Control": "no-store",
+            "Content-Security-Policy": POLICY, "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer",
+        }  # fmt: skip
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Say nothing: the address holds a secret."""

@@ -1,0 +1,124 @@
+"""A person's review through the command line."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery import Entity, Sentence, io
+from nersery.data import Origin
+from nersery.review.decisions import Decision
+from nersery.review.server import ReviewServer
+from tests.cli.calls import call
+from tests.standins import environment
+
+SENTENCES = [
+    Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id="a", scores={"sure": 0.9}),
+    Sentence(("Oslo", "is", "cold"), id="o", scores={"sure": 0.1}, origin=Origin("melm", ("a",))),
+    Sentence(("no", "name"), id="n"),
+]
+
+
+@pytest.fixture(autouse=True)
+def corpus(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    io.write(SENTENCES, "in.jsonl")
+
+
+def decides(monkeypatch: pytest.MonkeyPatch, **decisions: Decision) -> list[Any]:
+    """A person who decides so as soon as the page is there."""
+    seen: list[Any] = []
+
+    def until_over(server: ReviewServer) -> None:
+        seen.append([server.review.order, server.review.types, server.review.beside])
+        for id, decision in decisions.items():
+            server.review.decisions.decide(id, decision)
+        server.server_close()
+
+    monkeypatch.setattr(ReviewServer, "until_over", until_over)
+    return seen
+
+
+def test_what_was_decided_is_written_and_the_same_command_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    decides(monkeypatch, o=Decision("accept", ((0, 1, "LOC"),)))
+    result = call("review", "in.jsonl", "out.jsonl")
+    assert result.out == "out.jsonl: read 3, wrote 1, rejected 2 (not reviewed yet: 2)\n"
+    assert "accepted 1 (1 corrected), rejected 0, 2 to go: the same command goes on" in result.err
+    assert [sentence.labels for sentence in io.read("out.jsonl")] == [((0, 1, "LOC"),)]
+    decides(monkeypatch, a=Decision("accept", ((0, 1, "PER"),)), n=Decision("reject", ()))
+    result = call("review", "in.jsonl", "out.jsonl", "--json")
+    assert json.loads(result.out)["decisions"] == {"accept": 2, "corrected": 1, "reject": 1}
+    assert [sentence.id for sentence in io.read("out.jsonl")] == ["a", "o"]
+    assert [reject.reason for reject in io.read_rejects(Path("out.jsonl.rejects.jsonl"))] == ["rejected by hand"]
+
+
+def test_without_the_page_it_writes_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    decides(monkeypatch, a=Decision("accept", ()))
+    assert call("review", "in.jsonl", "out.jsonl", "-q").code == 0
+    Path("out.jsonl").unlink()
+    monkeypatch.setattr(ReviewServer, "__init__", lambda *args: pytest.fail("no page was asked for"))
+    assert call("review", "in.jsonl", "out.jsonl", "--no-page").code == 0
+    assert [sentence.labels for sentence in io.read("out.jsonl")] == [()]
+
+
+def test_what_the_page_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = decides(monkeypatch)
+    call("review", "in.jsonl", "out.jsonl", "--by", "sure", "--types", "LOC, ORG", "--beside", "in.jsonl")
+    order, types, beside = seen[0]
+    assert (order, types) == (["o", "a", "n"], ["PER", "LOC", "ORG"])
+    assert {id: [other.id for other in others] for id, others in beside.items()} == {"a": ["a"], "o": ["a"], "n": ["n"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["in.jsonl", "in.jsonl"], "is an input and would be overwritten"),
+        (["in.jsonl", "out.jsonl", "--by", "shure"], 'no sentence has the score "shure"; did you mean "sure"?'),
+        (["empty.jsonl", "out.jsonl"], "empty.jsonl has no sentence"),
+        (["in.jsonl", "there.jsonl"], "there.jsonl exists already"),
+        (["in.jsonl", "out.jsonl", "--beside", "other.jsonl"], "--beside has no sentence that belongs to one"),
+    ],
+)
+def test_errors(options: list[str], message: str) -> None:
+    Path("empty.jsonl").touch()
+    io.write(SENTENCES, "there.jsonl")
+    io.write([Sentence(("x",), id="x")], "other.jsonl")
+    result = call("review", *options)
+    assert result.code in (2, 3)
+    assert message in result.err
+
+
+def test_a_port_that_is_taken_is_named() -> None:
+    import socket
+
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        result = call("review", "in.jsonl", "out.jsonl", "--port", str(other.getsockname()[1]))
+    assert result.code == 2
+    assert "cannot be used" in result.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
+def test_a_kill_loses_no_decision_and_an_interrupt_writes_them() -> None:
+    command = [sys.executable, "-m", "nersery", "review", "in.jsonl", "out.jsonl"]
+    for number, end in ((0, signal.SIGKILL), (1, signal.SIGINT)):
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment())
+        assert process.stderr is not None
+        address = next(line for line in process.stderr if line.startswith("review at ")).split()[-1]
+        said = json.dumps({"verdict": "accept", "labels": []}).encode()
+        request = urllib.request.Request(f"{address}sentence/{number}", said, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            assert answer.status == 200
+        process.send_signal(end)
+        process.stderr.read()
+        process.wait(20)
+    assert process.returncode == 0
+    assert [sentence.id for sentence in io.read("out.jsonl")] == ["a", "o"]

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence
+from nersery.errors import DataError, NerseryError, SettingsError
+from nersery.loop import Reject
+from nersery.review.decisions import FILE, REJECTED, UNDECIDED, Decision, Decisions
+
+ADA = Sentence(("Ada", "Lovelace", "lives"), (Entity(0, 1, "PER", score=0.7),), id="a", comments=("old",))
+OSLO = Sentence(("Oslo\u2028", "is", "cold"), (Entity(0, 1, "LOC"),), id="o")
+CORPUS = Corpus([ADA, OSLO])
+WHOLE = Decision("accept", ((0, 2, "PER"),))
+
+
+def outcomes(folder: Path, corpus: Corpus = CORPUS) -> list[Sentence | Reject]:
+    with Decisions.opened(corpus, folder) as decisions:
+        return decisions.outcomes()
+
+
+def test_nothing_is_decided_at_first(tmp_path: Path) -> None:
+    assert outcomes(tmp_path) == [Reject(UNDECIDED, ADA), Reject(UNDECIDED, OSLO)]
+
+
+def test_the_last_decision_holds_and_is_there_again(tmp_path: Path) -> None:
+    with Decisions.opened(CORPUS, tmp_path) as decisions:
+        decisions.decide("a", Decision("reject", ADA.labels, "no"))
+        decisions.decide("a", WHOLE)
+        decisions.decide("o", Decision("reject", (), "not a\ncity"))
+        assert decisions.counts == {"accept": 1, "reject": 1, "corrected": 1}
+    one, other = outcomes(tmp_path)
+    assert one == ADA.with_entities([Entity(0, 2, "PER")])
+    assert isinstance(other, Reject)
+    assert (other.reason, other.sentence and other.sentence.comments) == (REJECTED, ("review: not a city",))
+    assert other.sentence is not None
+    assert other.sentence.labels == OSLO.labels, "what was rejected stays as it was"
+
+
+def test_labels_that_stay_keep_their_scores(tmp_path: Path) -> None:
+    with Decisions.opened(CORPUS, tmp_path) as decisions:
+        decisions.decide("a", Decision("accept", ((2, 3, "MISC"), (0, 1, "PER")), "both"))
+        found = decisions.outcomes()[0]
+    assert isinstance(found, Sentence)
+    assert [(entity.type, entity.score) for entity in found.entities] == [("PER", 0.7), ("MISC", None)]
+    assert found.comments == ("old", "review: both")
+
+
+def test_a_decision_can_be_taken_back_and_its_labels_stay(tmp_path: Path) -> None:
+    with Decisions.opened(CORPUS, tmp_path) as decisions:
+        decisions.decide("a", WHOLE)
+        decisions.decide("a", Decision("", WHOLE.labels))
+        assert decisions["a"].labels == WHOLE.labels
+        assert decisions.counts == {"corrected": 0}
+        assert decisions.outcomes()[0] == Reject(UNDECIDED, ADA)
+
+
+@pytest.mark.parametrize("labels", [((0, 4, "PER"),), ((0, 2, "PER"), (1, 3, "LOC")), ((0, 1, " "),)])
+def test_labels_that_do_not_fit_are_refused_and_not_written(labels, tmp_path: Path) -> None:
+    with Decisions.opened(CORPUS, tmp_path) as decisions, pytest.raises(DataError):
+        decisions.decide("a", Decision("accept", labels))
+    assert not (tmp_path / FILE).exists()
+
+
+def test_half_a_line_is_cut_off(tmp_path: Path) -> None:
+    with Decisions.opened(CORPUS, tmp_path) as decisions:
+        decisions.decide("a", WHOLE)
+        decisions.decide("o", Decision("accept", OSLO.labels))
+    whole = (tmp_path / FILE).read_bytes()
+    (tmp_path / FILE).write_bytes(whole[:-20])
+    assert outcomes(tmp_path)[1] == Reject(UNDECIDED, OSLO)
+    with Decisions.opened(CORPUS, tmp_path) as decisions:
+        decisions.decide("o", Decision("accept", OSLO.labels))
+    assert (tmp_path / FILE).read_bytes() == whole
+
+
+def test_a_damaged_line_is_named(tmp_path: Path) -> None:
+    (tmp_path / FILE).write_text(json.dumps({"id": "a"}) + "\n")
+    with pytest.raises(NerseryError, match=rf"{FILE}, line 1 is damaged"):
+        outcomes(tmp_path)
+
+
+def test_decisions_on_other_sentences_are_refused(tmp_path: Path) -> None:
+    with Decisions.opened(CORPUS, tmp_path) as decisions:
+        decisions.decide("a", WHOLE)
+    more = Corpus([ADA, OSLO, Sentence(("new",), id="n")])
+    assert len(outcomes(tmp_path, more)) == 3, "a corpus that has grown is the same to them"
+    for other in (Corpus([OSLO]), Corpus([ADA.with_entities(()), OSLO])):
+        with pytest.raises(DataError, match="about another sentence than the input has"):
+            outcomes(tmp_path, other)
+
+
+def test_a_second_review_into_the_same_folder_waits(tmp_path: Path) -> None:
+    with (
+        Decisions.opened(CORPUS, tmp_path),
+        pytest.raises(SettingsError, match="another process"),
+        Decisions.opened(CORPUS, tmp_path),
+    ):
+        raise AssertionError

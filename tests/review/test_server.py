@@ -1,0 +1,117 @@
+"""What the page is told and what it may say, over a real connection."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import threading
+from collections.abc import Iterator
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence
+from nersery.review.decisions import Decision, Decisions
+from nersery.review.server import HOST, LONGEST_BODY, Review, ReviewServer
+
+ADA = Sentence(("Ada", "</script>", "lives"), (Entity(0, 1, "PER"),), id="a", scores={"sure": 0.5})
+OSLO = Sentence(("Oslo",), (Entity(0, 1, "LOC"),), id="o", language="no")
+JSON = {"Content-Type": "application/json"}
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ReviewServer]:
+    with Decisions.opened(Corpus([ADA, OSLO]), tmp_path) as decisions:
+        server = ReviewServer(Review(decisions, ["o", "a"], {"a": [OSLO]}, ["ORG", "PER"], "a.jsonl"))
+        thread = threading.Thread(target=server.until_over)
+        thread.start()
+        yield server
+        server.review.over.set()
+        thread.join(10)
+        assert not thread.is_alive()
+
+
+def ask(server: ReviewServer, path: str, body: Any = None, **headers: str) -> tuple[int, Any, Any]:
+    connection = http.client.HTTPConnection(HOST, server.server_port, timeout=10)
+    content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+    connection.request("GET" if body is None else "POST", path, content, {**(JSON if content else {}), **headers})
+    answer = connection.getresponse()
+    text = answer.read()
+    connection.close()
+    value = json.loads(text) if answer.headers.get_content_type() == "application/json" else text
+    return answer.status, value, answer.headers
+
+
+def test_the_page_runs_nothing_but_its_own_script(server: ReviewServer) -> None:
+    status, page, headers = ask(server, f"/{server.secret}/")
+    assert status == 200
+    assert b"<script src=" in page
+    assert "default-src 'none'; script-src 'self'" in headers["Content-Security-Policy"]
+    assert ask(server, f"/{server.secret}/page.js")[2].get_content_type() == "text/javascript"
+    assert ask(server, f"/{server.secret}/page.css")[0] == 200
+
+
+def test_text_is_never_read_as_html() -> None:
+    script = files("nersery.review").joinpath("page", "page.js").read_text("utf-8")
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", script)
+
+
+def test_what_the_page_shows(server: ReviewServer) -> None:
+    overview = ask(server, f"/{server.secret}/overview")[1]
+    assert overview == {"name": "a.jsonl", "types": ["LOC", "PER", "ORG"], "verdicts": ["", ""]}
+    shown = ask(server, f"/{server.secret}/sentence/1")[1]
+    assert shown["words"] == ["Ada", "</script>", "lives"]
+    assert (shown["labels"], shown["corrected"]) == ([[0, 1, "PER"]], [[0, 1, "PER"]])
+    assert [other["id"] for other in shown["beside"]] == ["o"]
+    assert shown["scores"] == {"sure": 0.5}
+
+
+def test_a_decision_is_written_down(server: ReviewServer) -> None:
+    said = {"verdict": "accept", "labels": [[0, 2, "PER"]], "note": "whole"}
+    status, shown, _ = ask(server, f"/{server.secret}/sentence/1", said)
+    assert (status, shown["verdict"], shown["corrected"]) == (200, "accept", [[0, 2, "PER"]])
+    assert server.review.decisions["a"] == Decision("accept", ((0, 2, "PER"),), "whole")
+    assert ask(server, f"/{server.secret}/overview")[1]["verdicts"] == ["", "accept"]
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ({"verdict": "accept", "labels": [[0, 9, "PER"]]}, "does not lie within the 3 words"),
+        ({"verdict": "maybe", "labels": []}, "expected one of accept, reject"),
+        ({"labels": []}, "expected an object with verdict"),
+        ([], "expected an object with verdict"),
+        (b"{", "Expecting"),
+    ],
+)
+def test_nonsense_is_refused(server: ReviewServer, said: Any, message: str) -> None:
+    status, answer, _ = ask(server, f"/{server.secret}/sentence/1", said)
+    assert status == 400
+    assert message in answer["error"]
+    assert server.review.decisions["a"].verdict == ""
+
+
+@pytest.mark.parametrize("path", ["sentence/2", "sentence/-1", "sentence/x", "sentence/", "../../etc/passwd", "page"])
+def test_what_is_not_there(server: ReviewServer, path: str) -> None:
+    assert ask(server, f"/{server.secret}/{path}")[0] == 404
+
+
+def test_strangers_get_nothing(server: ReviewServer) -> None:
+    said = {"verdict": "reject", "labels": []}
+    for path in ("/", "/overview", "/wrong/overview", f"/{server.secret[:-1]}/overview"):
+        assert ask(server, path)[0] == 404
+    assert ask(server, f"/{server.secret}/overview", Host=f"evil.example:{server.server_port}")[0] == 404
+    assert ask(server, "/wrong/sentence/0", said)[0] == 404
+    plain = {"Content-Type": "text/plain"}  # which another site's form could send
+    assert ask(server, f"/{server.secret}/sentence/0", said, **plain)[0] == 400
+    assert ask(server, f"/{server.secret}/sentence/0", b"[" + b"1," * LONGEST_BODY)[0] == 400
+    assert server.review.decisions["o"].verdict == ""
+
+
+def test_the_page_ends_the_review(server: ReviewServer) -> None:
+    assert not server.review.over.is_set()
+    assert ask(server, f"/{server.secret}/over", {})[0] == 200
+    assert server.review.over.is_set()
