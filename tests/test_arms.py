@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint
 from itertools import pairwise
 from pathlib import Path
@@ -16,6 +16,7 @@ from nersery import Entity, Sentence, io, registry
 from nersery.annotate.base import Annotator
 from nersery.annotate.tagger_labels import TaggerLabels
 from nersery.errors import DataError, SettingsError
+from nersery.loop import Reject
 from nersery.recipe import load
 from nersery.runs import Run
 from nersery.select.duplicates import Duplicates
@@ -147,6 +148,51 @@ class TestRuns:
         assert all(s.origin and s.origin.method == "vote" for s in (pool[s.id] for s in raw))
         assert [pool[s.id] for s in new] == new != []
 
+    def test_an_arm_votes_with_what_it_has_labelled_itself(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What is only carried over from the arm below is one voice, not three."""
+        recipe = Path("recipe.toml")
+        none = 'types = { PER = "PER" }'
+        there = TaggerLabels.annotate
+        monkeypatch.setattr(
+            TaggerLabels,
+            "annotate",
+            lambda self, sentences: [Reject("no")] * len(sentences) if self.types else there(self, sentences),
+        )
+        mine = '[[augment]]\nname = "{}"\non = "{}"\nmethod = "tagger_labels"\n{}\n'
+        first = mine.replace('on = "{}"\n', "")
+        text = first.format("first", "select = []") + mine.format("second", "first", none)
+        text += mine.format("third", "second", none)
+        text += '[[augment]]\nname = "vote"\njoin = ["first", "second", "third"]\nvote = true\nselect = []\n'
+        recipe.write_text(recipe.read_text("utf-8") + text, "utf-8")
+        arms = execute()
+        assert arms["second"]["kept_sentences"] == [0]
+        assert {s.origin.method for s in kept("vote") if s.origin} == {"tagger_labels"}
+        assert kept("vote") == kept("first")
+
+    def test_what_is_labelled_anew_is_no_copy_of_gold(self) -> None:
+        recipe = Path("recipe.toml")
+        again = '[[augment]]\nname = "again"\non = "teacher"\nmethod = "tagger_labels"\nselect = ["duplicates"]\n'
+        recipe.write_text(recipe.read_text("utf-8") + again, "utf-8")
+        assert execute()["again"]["kept_sentences"] == [30]
+
+    def test_raw_text_may_be_added_to_a_finished_run(self) -> None:
+        recipe = Path("recipe.toml")
+        text = recipe.read_text("utf-8")
+        recipe.write_text(text[: text.index(JOINED)].replace('raw = "wild.txt"\n', ""), "utf-8")
+        before = execute()
+        recipe.write_text(text, "utf-8")
+        after = execute()
+        assert "teacher" not in before
+        assert after["teacher"]["train_sentences"] == [16 + 30]
+
+    def test_raw_text_with_ids_that_a_method_would_give_is_refused(self) -> None:
+        execute()
+        raw = sentences(16, start=300)
+        made = [replace(s, id=f"{g.id}~mention_replacement-1") for g, s in zip(kept("gold"), raw, strict=True)]
+        io.write(made, "wild.jsonl")
+        with pytest.raises(DataError, match="was made by mention_replacement already"):
+            Run(load("recipe.toml", ["data.raw=wild.jsonl"]), Path("other"), quiet=True).execute()
+
     def test_labels_that_depend_on_no_seed_are_made_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         calls: list[int] = []
 
@@ -243,7 +289,11 @@ class TestWrongRecipes:
             (["augment.all.on=one"], "join takes what other arms kept, so it goes without on"),
             (["augment.all.rate=0.3"], "join takes what other arms kept, so it goes without rate"),
             (["augment.all.vote=1"], "vote is 1, expected true or false"),
-            (["augment.teacher.vote=true"], "vote is of arms that have labelled the same raw text: name them by join"),
+            (
+                ['augment.all.join=["one", "teacher"]', "augment.all.vote=true"],
+                "two or more arms that have labelled raw",
+            ),
+            (["augment.teacher.vote=true"], "vote is of arms that have labelled raw text: name them by join"),
             (["augment.balanced.gold_share=1"], "gold_share is 1, expected a number in [0, 1)"),
             (["augment.balanced.gold_copies=0"], "gold_share is above 0 and gold_copies is 0"),
             (["augment.finished.finish=3"], "finish: 3 is no table of settings, expected e.g. { steps = 100"),

@@ -133,6 +133,9 @@ def _order_problems(arms: Sequence[Arm]) -> list[str]:
                 hint = did_you_mean(str(name), above) if above else "this is the first one"
                 problems.append(f"{place}: {key} is {name!r}, expected an arm above it; {hint}")
             before += [other for other in there if not any(other is one for one in before)]
+        voters = [name for _, name in named if any(one.labels_raw_text for one in above.get(name, []))]
+        if arm.vote is True and arm.join and len(voters) < 2:
+            problems.append(f"{place}: vote is of two or more arms that have labelled raw text; join has {len(voters)}")
         is_new = not any(_same_methods(above.get(name, [])) for _, name in named if isinstance(name, str))
         if is_new and (same := _same_methods([*before, arm])):
             one, other = (_quoted(found.name) for found in same)
@@ -276,7 +279,7 @@ def _arm_problems(arm: Arm) -> list[str]:
     if type(arm.vote) is not bool:
         problems.append(f"vote is {arm.vote!r:.60}, expected true or false")
     elif arm.vote and not arm.join:
-        problems.append("vote is of arms that have labelled the same raw text: name them by join")
+        problems.append("vote is of arms that have labelled raw text: name them by join")
     if (arm.labels_raw_text or arm.join) and arm.copies != 1:
         problems.append("copies is for methods that make sentences of gold ones; leave it out")
     return problems

@@ -2,12 +2,44 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from nersery.disk import content_hash
+from nersery.disk import content_hash, differences
+from nersery.errors import SettingsError
 from nersery.overrides import SPLITS
 from nersery.recipe import Recipe
+
+BEGINNINGS = ("lock", "run.json.tmp")
+"""What a run that was killed at once leaves in its folder."""
+
+
+def check_folder(folder: Path, identity: dict[str, Any]) -> None:
+    """Refuse a folder that holds something else than a run; more seeds or arms than before are welcome.
+
+    Raises:
+        SettingsError: Saying what is there, and in what it differs.
+    """
+    record = folder / "run.json"
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"{folder} is a file. Choose a folder (--out)")
+    if not record.exists():
+        if folder.exists() and any(path.name not in BEGINNINGS for path in folder.iterdir()):
+            raise SettingsError(f"{folder} is not empty and holds no run. Choose another folder (--out)")
+        return
+    try:
+        there = json.loads(record.read_text("utf-8"))
+        old = comparable({key: there[key] for key in identity})
+    except (ValueError, LookupError, TypeError):
+        raise SettingsError(f"{record} was not written by this version. Choose another folder (--out)") from None
+    new = comparable(json.loads(json.dumps(identity)))
+    if difference := differences(old, without_additions(new, old)):
+        raise SettingsError(
+            f"{folder} holds a run with other settings:\n{difference}\n"
+            "Choose another folder (--out), or repeat the settings to go on with this one"
+        )
 
 
 def hashes(recipe: Recipe, split: str) -> str | dict[str, str]:
@@ -37,7 +69,7 @@ def _by_content(value: Any, files: Mapping[str, str]) -> Any:
 
 
 def without_additions(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
-    """A comparable identity less what it merely adds to an older one: seeds, arms, words about itself."""
+    """A comparable identity less what it merely adds to an older one: seeds, arms, raw text, words about itself."""
     there, recipe = old["recipe"], dict(new["recipe"])
     if set(there["seeds"]) <= set(recipe["seeds"]):
         recipe["seeds"] = there["seeds"]
@@ -46,4 +78,5 @@ def without_additions(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any
         recipe[key] = there[key]
     for split in SPLITS:  # a file is the same by its content, wherever it lies
         recipe["data"] = {**recipe["data"], split: there["data"][split]}
-    return {**new, "recipe": recipe}
+    inputs = {split: content for split, content in new["inputs"].items() if split != "raw" or split in old["inputs"]}
+    return {**new, "recipe": recipe, "inputs": inputs}

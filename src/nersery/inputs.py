@@ -142,14 +142,13 @@ def _size_problems(recipe: Recipe, parts: Parts) -> list[Problem]:
 def _id_problems(recipe: Recipe, parts: Parts) -> list[Problem]:
     """What a method makes gets an id from its parent's, which then must be free."""
     methods = {arm.method.method for arm in recipe.arms if arm.method is not None}
-    for file, part in parts.items():
-        for id in part.by_id if file.split == "train" else ():
-            parent, method = made_from(id)
-            if parent in part.by_id and method in methods:
-                message = f"{id!r} was made by {method} already, which would give the same id again"
-                return [Problem(f"{message}; convert the file to .conll, which keeps no ids", file.name)]
     train = {id for file, part in parts.items() if file.split == "train" for id in part.by_id}
     for file, part in parts.items():
+        for id in part.by_id if file.split in ("train", "raw") else ():
+            parent, method = made_from(id)
+            if parent in train and method in methods:
+                message = f"{id!r} was made by {method} already, which would give the same id again"
+                return [Problem(f"{message}; convert the file to .conll, which keeps no ids", file.name)]
         if file.split == "raw" and (shared := train & {*part.by_id}):
             message = f"{len(shared)} ids stand in train too, among them {min(shared)!r}"
             return [Problem(f"{message}; rename one of the files, or give its sentences other ids", file.name)]

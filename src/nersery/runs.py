@@ -17,11 +17,10 @@ Every stage leaves a file that appears whole or not at all, so the same command 
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -38,7 +37,6 @@ from nersery.data import Corpus, Sentence
 from nersery.disk import (
     content_hash,
     copy_atomic,
-    differences,
     is_missing,
     locked,
     paths_in,
@@ -47,11 +45,10 @@ from nersery.disk import (
     write_atomic,
     write_json,
 )
-from nersery.errors import SettingsError
 from nersery.evaluate.report import write_report
 from nersery.evaluate.scores import all_scores
 from nersery.grid import Settings, choose, combinations, described, grid_record
-from nersery.identity import comparable, hashes, without_additions
+from nersery.identity import check_folder, hashes
 from nersery.inputs import read_inputs
 from nersery.loop import FileJob, Step, rejects_of
 from nersery.overrides import SPLITS
@@ -66,9 +63,6 @@ from nersery.tagger.base import LOADING, Tagger, load_tagger, strict_f1
 from nersery.tagger.finishing import changed, check_types, finish
 from nersery.training import Training
 from nersery.voting import voted
-
-BEGINNINGS = ("lock", "run.json.tmp")
-"""What a run that was killed at once leaves in its folder."""
 
 
 @dataclass
@@ -122,7 +116,7 @@ class Run:
         """
         self.read_corpora()
         identity = self.identity()
-        self._check_folder(identity)
+        check_folder(self.folder, identity)
         check_prerequisites(self.recipe)
         return identity
 
@@ -151,27 +145,6 @@ class Run:
             "files": {path: content_hash(path) for path in sorted(paths)},
         }
 
-    def _check_folder(self, identity: dict[str, Any]) -> None:
-        """Refuse a folder that holds something else; more seeds or arms than before are welcome."""
-        record = self.folder / "run.json"
-        if self.folder.exists() and not self.folder.is_dir():
-            raise SettingsError(f"{self.folder} is a file. Choose a folder (--out)")
-        if not record.exists():
-            if self.folder.exists() and any(path.name not in BEGINNINGS for path in self.folder.iterdir()):
-                raise SettingsError(f"{self.folder} is not empty and holds no run. Choose another folder (--out)")
-            return
-        try:
-            there = json.loads(record.read_text("utf-8"))
-            old = comparable({key: there[key] for key in identity})
-        except (ValueError, LookupError, TypeError):
-            raise SettingsError(f"{record} was not written by this version. Choose another folder (--out)") from None
-        new = comparable(json.loads(json.dumps(identity)))
-        if difference := differences(old, without_additions(new, old)):
-            raise SettingsError(
-                f"{self.folder} holds a run with other settings:\n{difference}\n"
-                "Choose another folder (--out), or repeat the settings to go on with this one"
-            )
-
     # --- one arm of one seed ------------------------------------------------------------------------------------
 
     def _run_seed(self, seed: int) -> None:
@@ -185,8 +158,8 @@ class Run:
 
     def _run_arm(self, seed: int, arm: Arm) -> None:
         gold = self.sampled(seed)[0]
-        kept = self._kept(seed, arm, gold)
-        own = len(self._own(seed, arm, gold))
+        before, kept_itself = self._parts(seed, arm, gold)
+        kept, own = _each_once(before, kept_itself), len(kept_itself)
         if not own and not arm.is_baseline:
             self._say(f"note: {arm.name}, seed {seed}: nothing was kept, so this is {arm.on or 'gold only'}")
         train = arm.weigh(gold, kept)
@@ -231,19 +204,15 @@ class Run:
 
         Raw text that both have labelled is there once, with the labels of the later one.
         """
-        before, own = self._kept_before(seed, arm, gold), self._own(seed, arm, gold)
-        return list({sentence.id: sentence for sentence in (*before, *own)}.values())
+        return _each_once(*self._parts(seed, arm, gold))
 
-    def _own(self, seed: int, arm: Arm, gold: Corpus) -> Sequence[Sentence]:
-        """What the arm itself has made and kept."""
+    def _parts(self, seed: int, arm: Arm, gold: Corpus) -> tuple[Sequence[Sentence], Sequence[Sentence]]:
+        """What the arm goes on from, and what it has made and kept itself."""
         if arm.is_baseline:
-            return []
-        start = Corpus([*gold, *self._kept_before(seed, arm, gold)])
-        return self._select(seed, arm, start, self._generate(seed, arm, start))
-
-    def _kept_before(self, seed: int, arm: Arm, gold: Corpus) -> list[Sentence]:
-        """The part of them that the arm goes on from."""
-        return self._kept(seed, self.recipe.arm(arm.on), gold) if arm.on else []
+            return [], []
+        before = self._kept(seed, self.recipe.arm(arm.on), gold) if arm.on else []
+        start = Corpus([*gold, *before])
+        return before, self._select(seed, arm, start, self._generate(seed, arm, start))
 
     def _generate(self, seed: int, arm: Arm, start: Corpus) -> Corpus:
         path = self.path(seed, self.generation_arm(arm), "generated.jsonl")
@@ -282,10 +251,15 @@ class Run:
         return list(tasks(start, arm.copies)), augment_step(method, seed)
 
     def _joined(self, seed: int, arm: Arm) -> list[Sentence]:
-        """What the arms that this one joins have kept, each sentence once."""
+        """What the arms that this one joins have kept, each sentence once.
+
+        They vote with what they have labelled themselves, not with what they go on from.
+        """
         gold = self.sampled(seed)[0]
-        kept = (sentence for name in arm.join for sentence in self._kept(seed, self.recipe.arm(name), gold))
-        return voted(kept) if arm.vote else list({sentence.id: sentence for sentence in kept}.values())
+        parts = [self._parts(seed, self.recipe.arm(name), gold) for name in arm.join]
+        if not arm.vote:
+            return _each_once(*(sentences for part in parts for sentences in part))
+        return _each_once(*(before for before, _ in parts), voted(sentence for _, own in parts for sentence in own))
 
     def _training(self, seed: int, arm: Arm, progress: Progress, folder: Path) -> Training:
         """What a method or selector is given that trains a model."""
@@ -300,7 +274,8 @@ class Run:
                 selector: Selector = registry.create("select", settings.method, settings.settings)
                 held_out = [*self.corpora["dev"], *self.corpora["test"]]
                 with self._progress(seed, arm, f"{settings.method}: learn") as progress:
-                    selector.fit(start, held_out=held_out, training=self._training(seed, arm, progress, training))
+                    gold = [sentence for sentence in start if sentence.id not in candidates.by_id]  # others are judged
+                    selector.fit(gold, held_out=held_out, training=self._training(seed, arm, progress, training))
                     selector.survey(candidates)
                 if selector.history:
                     write_json(path.with_suffix(".history.json"), dict(selector.history))
@@ -388,6 +363,11 @@ class Run:
     def _say(self, text: str) -> None:
         if not self.quiet:
             print(text, file=sys.stderr, flush=True)
+
+
+def _each_once(*parts: Iterable[Sentence]) -> list[Sentence]:
+    """All sentences in their order; of several with the same id the last, in the place of the first."""
+    return list({sentence.id: sentence for part in parts for sentence in part}.values())
 
 
 def _method(settings: MethodSettings) -> Augmenter | Annotator:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from nersery.data import Entity, Sentence
+from nersery.errors import NerseryError
 
 METHOD = "vote"
 """What made such labels, in a sentence's origin."""
@@ -26,7 +27,11 @@ def majority(versions: Sequence[Sentence]) -> Sentence:
     """The last of several labellings of a sentence, with the entities that more than half of all have.
 
     An entity is the same only with the same words and type, so that no two of a majority overlap. Its score is the mean
-    over all versions, 0 where a version lacks it and 1 where one has it without a score.
+    over all versions, 0 where a version lacks it and 1 where one has it without a score. What selectors said of one
+    version is not said of the majority.
+
+    Raises:
+        NerseryError: When the versions have different words.
 
     >>> ada, here = Entity(0, 1, "PER", score=0.9), Entity(1, 2, "LOC")
     >>> votes = [Sentence(("Ada", "Oslo"), entities) for entities in ((ada,), (ada, here), ())]
@@ -36,6 +41,8 @@ def majority(versions: Sequence[Sentence]) -> Sentence:
     last = versions[-1]
     if len(versions) == 1:
         return last
+    if any(version.words != last.words for version in versions):
+        raise NerseryError(f"sentences with different words have the same id, {last.id!r}, and cannot be voted on")
     votes: dict[tuple[int, int, str], list[float]] = {}
     for version in versions:
         for entity in version.entities:
@@ -47,4 +54,4 @@ def majority(versions: Sequence[Sentence]) -> Sentence:
         if len(scores) > len(versions) / 2
     ]
     origin = last.origin and replace(last.origin, method=METHOD)
-    return replace(last.with_entities(kept), origin=origin)
+    return replace(last.with_entities(kept), origin=origin, scores={})
