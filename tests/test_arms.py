@@ -193,6 +193,38 @@ class TestRuns:
         with pytest.raises(DataError, match="was made by mention_replacement already"):
             Run(load("recipe.toml", ["data.raw=wild.jsonl"]), Path("other"), quiet=True).execute()
 
+    def test_an_arm_that_has_nothing_to_learn_from_stops_no_run(self, capsys: pytest.CaptureFixture[str]) -> None:
+        """Neither where nothing was kept nor where no sentence has an entity."""
+        recipe = Path("recipe.toml")
+        io.write([Sentence(("no", "name")), Sentence(("none",))], "wild.txt", format="text")
+        text = "".join(
+            f'[[augment]]\nname = "{name}"\nmethod = "tagger_labels"\ngold_copies = 0\nselect = {select}\n'
+            for name, select in (("plain", "[]"), ("kept none", '[{ method = "certainty", passes = 1 }]'))
+        )
+        recipe.write_text(recipe.read_text("utf-8") + text, "utf-8")
+        Path("run").mkdir()
+        report = Run(load("recipe.toml"), Path("run"), quiet=False).execute()
+        arms = {arm["name"]: arm for arm in report["arms"]}
+        assert arms["plain"]["f1"]["values"] == arms["kept none"]["f1"]["values"] == [0.0]
+        assert arms["plain"]["train_sentences"] == [2]
+        assert any("plain: no training sentence has an entity" in note for note in report["notes"])
+        assert "note: plain, seed 0: no training sentence has an entity" in capsys.readouterr().err
+        assert "plain" in Path("run/report.html").read_text("utf-8")
+        recipe.write_text(
+            recipe.read_text("utf-8") + '[[augment]]\nname = "student"\non = "plain"\nmethod = "tagger_labels"\n',
+            "utf-8",
+        )
+        with pytest.raises(DataError, match='"student" asks for the tagger of "plain", which has none with seed 0'):
+            execute()
+
+    def test_where_gold_is_not_trained_on_parents_are_still_found(self) -> None:
+        recipe = Path("recipe.toml")
+        text = '[[augment]]\nname = "alone"\nmethod = "mention_replacement"\ngold_copies = 0\n'
+        recipe.write_text(recipe.read_text("utf-8") + text, "utf-8")
+        arms = execute()
+        assert all(found is not None for found in arms["alone"]["diversity"].values())
+        assert all(example["parent"] for example in arms["alone"]["examples"])
+
     def test_labels_that_depend_on_no_seed_are_made_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         calls: list[int] = []
 

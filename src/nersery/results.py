@@ -33,6 +33,7 @@ SHOWN_EXAMPLES = 20
 SHOWN_REJECTS = 12
 SHOWN_MISTAKES = 3
 """Of each kind."""
+NOTHING_LEARNT = "no training sentence has an entity, so nothing was learnt and nothing is found in test"
 FIGURES = ("precision", "recall", "f1")
 
 
@@ -67,9 +68,11 @@ def _empty_notes(recipe: Recipe, arms: Sequence[Mapping[str, Any]]) -> list[str]
     notes = []
     for settings, arm in list(zip(recipe.arms, arms, strict=True))[1:]:
         seeds = [str(seed) for seed, own in zip(recipe.seeds, arm["kept_sentences"], strict=True) if not own]
-        if seeds:
+        if seeds and settings.gold_copies:
             same = settings.on or "gold only"
             notes.append(f"{arm['name']}: nothing was kept, so this is {same} (seed {', '.join(seeds)})")
+        if untrained := [str(course["seed"]) for course in arm["training"] if course.keys() == {"seed"}]:
+            notes.append(f"{arm['name']}: {NOTHING_LEARNT} (seed {', '.join(untrained)})")
     return notes
 
 
@@ -169,11 +172,17 @@ def _diversity(run: Run, arm: Arm) -> dict[str, Any]:
     """How far what the arm adds to gold goes from what it was made from; null where nothing was added."""
     measures: dict[str, list[float]] = {"entity": [], "non_entity": [], "length": []}
     for seed in run.recipe.seeds:
-        gold, train = run.sampled(seed)[0].by_id, io.read(run.path(seed, arm, "train.jsonl"))
-        found = diversity((sentence for sentence in train if sentence.id not in gold), train).as_dict()
+        gold, known = run.sampled(seed)[0].by_id, _with_gold(run, seed, arm)
+        found = diversity((sentence for sentence in known if sentence.id not in gold), known).as_dict()
         for name, values in measures.items():
             values += [found[name]] if found[name] is not None else []
     return {name: _summary(values) if values else None for name, values in measures.items()}
+
+
+def _with_gold(run: Run, seed: int, arm: Arm) -> Corpus:
+    """What an arm was trained on, and gold where it was not: of these its sentences were made."""
+    train = io.read(run.path(seed, arm, "train.jsonl"))
+    return Corpus([*(sentence for sentence in run.sampled(seed)[0] if sentence.id not in train.by_id), *train])
 
 
 def _errors(run: Run, arm: Arm) -> dict[str, Any]:
@@ -251,7 +260,7 @@ def _generated(run: Run, arm: Arm) -> dict[str, Any]:
         files = [run.path(seed, arm, f"{number}-{selector.method}.jsonl") for seed in run.recipe.seeds]
         stages.append((selector.method, files))
     tallies = [{"method": method, **_tally(files).as_dict()} for method, files in stages]
-    parents = io.read(run.path(run.recipe.seeds[0], run.recipe.arm(arm.on or GOLD), "train.jsonl"))
+    parents = _with_gold(run, run.recipe.seeds[0], run.recipe.arm(arm.on or GOLD))
     kept = list(io.open_corpus(stages[-1][1][0]))
     rejected = [(method, reject) for method, files in stages for reject in io.read_rejects(rejects_of(files[0]))]
     return {

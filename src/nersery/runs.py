@@ -45,6 +45,7 @@ from nersery.disk import (
     write_atomic,
     write_json,
 )
+from nersery.errors import DataError
 from nersery.evaluate.report import write_report
 from nersery.evaluate.scores import all_scores
 from nersery.grid import Settings, choose, combinations, described, grid_record
@@ -55,7 +56,7 @@ from nersery.overrides import SPLITS
 from nersery.prerequisites import check_prerequisites
 from nersery.progress import Progress
 from nersery.recipe import Recipe
-from nersery.results import build_report, versions
+from nersery.results import NOTHING_LEARNT, build_report, versions
 from nersery.sampling import id_list, sample, sample_languages
 from nersery.select.base import Selector
 from nersery.select.base import step as select_step
@@ -160,13 +161,18 @@ class Run:
         gold = self.sampled(seed)[0]
         before, kept_itself = self._parts(seed, arm, gold)
         kept, own = _each_once(before, kept_itself), len(kept_itself)
-        if not own and not arm.is_baseline:
+        if not own and not arm.is_baseline and arm.gold_copies:
             self._say(f"note: {arm.name}, seed {seed}: nothing was kept, so this is {arm.on or 'gold only'}")
         train = arm.weigh(gold, kept)
         io.write([*(gold if arm.gold_copies else ()), *kept], self.path(seed, arm, "train.jsonl"))
-        tagger, history = self.tagger(seed, arm, train)
+        if any(sentence.entities for sentence in train):
+            tagger, history = self.tagger(seed, arm, train)
+            predicted = self._predict(seed, arm, tagger.predict)
+        else:
+            self._say(f"note: {arm.name}, seed {seed}: {NOTHING_LEARNT}")
+            history, predicted = {}, self._predict(seed, arm, _without_entities)
         result: dict[str, Any] = {
-            "scores": all_scores(self.corpora["test"], self._predict(seed, arm, tagger)),
+            "scores": all_scores(self.corpora["test"], predicted),
             "train_sentences": len(train),
             "kept_sentences": own,
             "training": {"seed": seed, **history},
@@ -294,7 +300,14 @@ class Run:
     def _tagger_before(self, seed: int, arm: Arm) -> Tagger:
         """The tagger of the arm that this one goes on from, or the baseline's: for methods that ask for one."""
         before, gold = self.recipe.arm(arm.on or GOLD), self.sampled(seed)[0]
-        return self.tagger(seed, before, before.weigh(gold, self._kept(seed, before, gold)))[0]
+        train = before.weigh(gold, self._kept(seed, before, gold))
+        if not any(sentence.entities for sentence in train):
+            raise DataError(
+                f'"{arm.name}" asks for the tagger of "{before.name}", which has none with seed {seed}: '
+                f"{NOTHING_LEARNT}",
+                fix="let that arm train on gold too (gold_copies = 1), or loosen its method and selectors",
+            )
+        return self.tagger(seed, before, train)[0]
 
     def tagger(self, seed: int, arm: Arm, train: Sequence[Sentence]) -> tuple[Tagger, dict[str, Any]]:
         """An arm's tagger and the course of its training; trained when it is not there."""
@@ -339,12 +352,12 @@ class Run:
 
         return choose(grid_record(self.folder, arm), tried, f1) if self.recipe.grid else {}
 
-    def _predict(self, seed: int, arm: Arm, tagger: Tagger) -> Corpus:
+    def _predict(self, seed: int, arm: Arm, predict: Step[Sentence]) -> Corpus:
         path = self.path(seed, arm, "predicted.jsonl")
         if is_missing(path):
             test = self.corpora["test"]
             with self._progress(seed, arm, "predict", len(test)) as progress:
-                self._job(path, seed, arm).run(test, tagger.predict, progress=progress)
+                self._job(path, seed, arm).run(test, predict, progress=progress)
         return io.read(path)
 
     # --- small things ------------------------------------------------------------------------------------------
@@ -363,6 +376,10 @@ class Run:
     def _say(self, text: str) -> None:
         if not self.quiet:
             print(text, file=sys.stderr, flush=True)
+
+
+def _without_entities(sentences: Sequence[Sentence]) -> list[Sentence]:
+    return [sentence.with_entities(()) for sentence in sentences]
 
 
 def _each_once(*parts: Iterable[Sentence]) -> list[Sentence]:
