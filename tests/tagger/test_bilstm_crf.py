@@ -175,6 +175,30 @@ def test_a_tagger_without_vectors_saved_over_one_with_them_has_none(vectors: Pat
     assert load_tagger(tmp_path / "tagger", device="cpu").device == "cpu"
 
 
+def test_a_warm_start_keeps_the_vectors_of_words_that_it_knows(vectors: Path, tmp_path: Path) -> None:
+    """Those too that stand so far behind in the file that only training words are taken from there."""
+    pairs = [*zip(PEOPLE, TOWNS, strict=True)]
+    tagger = small(vectors=str(vectors), most_vectors=1, steps=1)
+    tagger.fit(seen(pairs[:2]))
+    before = tagger._given
+    tagger.fit(seen(pairs[:1]), warm=True)
+    assert tagger._given is before
+    tagger.save(tmp_path / "tagger")
+    again = BiLSTMCRF.load(tmp_path / "tagger")
+    for one in (tagger, again):
+        one.fit(seen(pairs[2:3]), warm=True)
+        assert one._given is not None
+        assert set(one._given.words) == {PEOPLE[0], *PEOPLE[:3], *TOWNS[:3]}
+        torch.testing.assert_close(one._given.of(PEOPLE[:1]), before.of(PEOPLE[:1]))
+
+
+def test_vectors_of_no_training_word_are_none(vectors: Path, tmp_path: Path) -> None:
+    tagger = small(vectors=str(vectors), most_vectors=0, steps=1)
+    tagger.fit([Sentence(("Zoe", "left"), (Entity(0, 1, "PER"),))])
+    tagger.save(tmp_path / "tagger")
+    assert len(BiLSTMCRF.load(tmp_path / "tagger").predict([Sentence(("Zoe",))])) == 1
+
+
 def test_vectors_are_added_to_known_words_and_stand_alone_for_others() -> None:
     given = GivenVectors(("oslo", "Lima"), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
     table = WordTable(["Oslo", "Lima", "lima", "Rome"], Lexicon.of(["Oslo"]), given)

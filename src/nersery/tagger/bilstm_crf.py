@@ -115,6 +115,7 @@ class BiLSTMCRF(Tagger):
     _network: RecurrentNetwork | None = field(default=None, init=False, repr=False, compare=False)
     _lexicon: Lexicon = field(default=Lexicon((), ()), init=False, repr=False, compare=False)
     _given: GivenVectors | None = field(default=None, init=False, repr=False, compare=False)
+    _looked_up: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
     _tags: TagSet = field(default=TagSet(("O",)), init=False, repr=False, compare=False)
     history: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -197,19 +198,22 @@ class BiLSTMCRF(Tagger):
         known, lexicon = self._lexicon, Lexicon.of(words)
         if before is not None:
             lexicon = known.with_those_of(lexicon)
-        self._adopt(lexicon, tags, self._read_vectors(words))
+        self._adopt(lexicon, tags, self._vectors_of(words, None if before is None else self._given))
         if before is not None:
             self.network.take_over(before)
 
-    def _read_vectors(self, words: set[str]) -> GivenVectors | None:
-        if self.vectors is None:
-            return None
+    def _vectors_of(self, words: set[str], known: GivenVectors | None) -> GivenVectors | None:
+        """The user's vectors, behind those that a warm start knows already."""
+        if self.vectors is None or (known is not None and words <= self._looked_up):
+            return known
         found = read_first(_existing(self.vectors), self.most_vectors, words)
         for flaw in found.flaws:
             warn(f"{self.vectors}: {flaw}")
         if not any(found.get(word) is not None for word in words):
             warn(f"{self.vectors} has no vector of any training word: is it of another language?")
-        return GivenVectors(tuple(found.rows), torch.stack([torch.from_numpy(row) for row in found.rows.values()]))
+        self._looked_up = words if known is None else self._looked_up | words
+        known = known or GivenVectors((), torch.empty(0, found.dimension))
+        return known.with_those_of({word: torch.from_numpy(row) for word, row in found.rows.items()})
 
     def _adopt(self, lexicon: Lexicon, tags: TagSet, given: GivenVectors | None) -> None:
         word_size = self.word_size if given is None else given.rows.shape[1]

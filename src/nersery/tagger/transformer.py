@@ -323,6 +323,8 @@ class TransformerTagger(Tagger):
             except (OSError, SafetensorError, RuntimeError) as error:
                 raise MissingResourceError(f"{folder} is damaged: {CRF_FILE} cannot be read: {error}") from error
         network = source.model("AutoModelForTokenClassification", whole=True)
+        if saved and tagger.dropout is not None:
+            _set_dropout(network, tagger.dropout, tagger.model)
         tagger._adopt(network, source.tokenizer(), tags, crf)
         tagger.history = saved.get("history", {})
         return tagger

@@ -82,6 +82,13 @@ class GivenVectors:
     words: tuple[str, ...]
     rows: Tensor
 
+    def with_those_of(self, others: Mapping[str, Tensor]) -> GivenVectors:
+        """These vectors, and behind them those of words that have none here."""
+        new = {word: row for word, row in others.items() if word not in self._places}
+        if not new:
+            return self
+        return GivenVectors((*self.words, *new), torch.cat([self.rows, torch.stack([*new.values()])]))
+
     @cached_property
     def _places(self) -> Mapping[str, int]:
         return {word: place for place, word in enumerate(self.words)}
@@ -89,6 +96,8 @@ class GivenVectors:
     def of(self, words: Sequence[str]) -> Tensor:
         """The vector of each word as it is written, or else in lower case, or else zeros. Shape: (words, dimension)."""
         places = torch.tensor([self._places.get(word, self._places.get(word.lower(), -1)) for word in words])
+        if not self.words:
+            return torch.zeros(len(words), self.rows.shape[1])
         return torch.where(places[:, None] >= 0, self.rows[places], 0.0)
 
 
