@@ -230,6 +230,24 @@ def test_certainty_is_the_share_of_passes_that_predict_a_words_label(trained):
     assert sum(map(sum, shares)) / sum(map(len, shares)) > 0.7
 
 
+def test_certainty_is_the_same_after_loading(name, new, tmp_path: Path):
+    """With a dropout that is neither the model's nor the default."""
+    tagger = new(name, steps=10, dropout=0.6)
+    tagger.fit(GOLD)
+    tagger.save(tmp_path / "tagger")
+    expected = tagger.certainty(GOLD)
+    assert load_tagger(tmp_path / "tagger").certainty(GOLD) == expected
+    assert expected != new_dropout(tagger, 0.1).certainty(GOLD)
+
+
+def new_dropout(tagger, rate):
+    """The tagger with another share left out."""
+    for module in tagger._network.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = rate
+    return tagger
+
+
 def test_certainty_does_not_depend_on_neighbours_or_order(trained):
     sentences = [*GOLD, *ODD]
     together = trained.certainty(sentences, passes=3)
