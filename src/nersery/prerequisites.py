@@ -10,6 +10,7 @@ from nersery.arms import MethodSettings
 from nersery.augment.base import Augmenter
 from nersery.errors import MissingResourceError, NerseryError, SettingsError
 from nersery.recipe import Recipe
+from nersery.select.base import Selector
 from nersery.tagger.base import Tagger
 
 
@@ -47,7 +48,7 @@ def check_prerequisites(recipe: Recipe) -> None:
 def _check(settings: MethodSettings, tagger: Tagger) -> None:
     method = registry.create(settings.kind, settings.method, settings.settings)
     method.check()
-    if isinstance(method, Augmenter):
+    if isinstance(method, Augmenter | Selector):
         method.check_tagger(tagger)
 
 

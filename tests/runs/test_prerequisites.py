@@ -45,3 +45,11 @@ def test_what_does_not_suit_is_a_wrong_setting() -> None:
     append_arm('name = "a"\nmethod = "daga"\ndevice = "abacus"')
     with pytest.raises(SettingsError, match=r'augment "a": .*abacus'):
         check_prerequisites(load("recipe.toml"))
+
+
+def test_a_second_training_has_settings_of_the_run_s_tagger() -> None:
+    select = 'select = [{ method = "self_training", finish = { head_learning_rate = 1e-3 } }]'
+    append_arm(f'name = "a"\nmethod = "mention_replacement"\n{select}')
+    with pytest.raises(SettingsError, match=r'"self_training": finish: bilstm_crf has no setting "head_learning_rate"'):
+        check_prerequisites(load("recipe.toml", ["tagger.method=bilstm_crf"]))
+    check_prerequisites(load("recipe.toml", ["tagger.method=transformer", "tagger.model=bundled"]))

@@ -240,6 +240,10 @@ class TestTraining:
             SelfTraining(finish={"model": "x"})
         with pytest.raises(SettingsError, match='has no setting "stps"'):
             SelfTraining(tagger={"stps": 3})
+        with pytest.raises(SettingsError, match='finish: bilstm_crf has no setting "head_learning_rate"'):
+            SelfTraining(tagger={"method": "bilstm_crf"}, finish={"head_learning_rate": 1e-3})
+        with pytest.raises(SettingsError, match=r"finish: transformer.steps is '3'"):
+            SelfTraining(finish={"steps": "3"}).fit(GOLD)
 
     def test_asked_about_a_stranger(self) -> None:
         selector = SelfTraining()

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from nersery import loop
 from nersery.data import Sentence
@@ -14,6 +14,9 @@ from nersery.errors import NerseryError
 from nersery.loop import BATCH_SIZE, Outcome, Reject, Result
 from nersery.registry import name_of
 from nersery.training import NO_TRAINING, Training
+
+if TYPE_CHECKING:
+    from nersery.tagger.base import Tagger
 
 
 class Selector(ABC):
@@ -35,6 +38,13 @@ class Selector(ABC):
 
         Raises:
             MissingResourceError: Naming it.
+        """
+
+    def check_tagger(self, tagger: Tagger) -> None:  # noqa: B027 - only those that train it need it
+        """Refuse the tagger of a run, not trained yet, where the selector's settings do not suit it.
+
+        Raises:
+            SettingsError: Saying what else to do.
         """
 
     def fit(  # noqa: B027 - most selectors need it, some do not

@@ -16,11 +16,11 @@ from nersery.data import Corpus, Entity, Sentence
 from nersery.disk import write_atomic
 from nersery.errors import DataError, NerseryError, SettingsError
 from nersery.progress import NO_NOTES, Progress
-from nersery.registry import create
+from nersery.registry import create, name_of
 from nersery.rng import item_rng
 from nersery.select.base import Selector
 from nersery.tagger.base import LOADING, Tagger, labels_hash, load_tagger, require_labels, strict_f1, training_record
-from nersery.tagger.finishing import finish, finish_problems
+from nersery.tagger.finishing import finish, finish_problems, foreign_settings
 from nersery.tagger.gold import gold_tagger
 from nersery.training import NO_TRAINING, Training, copies_for_share
 
@@ -127,15 +127,24 @@ class SelfTraining(Selector):
         if wrong:
             raise SettingsError(f"self_training expects that {'; that '.join(wrong)}")
         if self.tagger:
-            self._new_tagger()
-        settings = {key: value for key, value in self.tagger.items() if key != "method"}
-        if problems := finish_problems(self.tagger.get("method", "transformer"), settings, self.finish):
+            self._check_finish(self._new_tagger())
+        elif problems := foreign_settings(self.finish, "differ in a second training"):
             raise SettingsError("\n".join(f"finish: {problem}" for problem in problems))
 
     def check(self) -> None:
         """Look for what the tagger needs, if it has settings of its own; see `Selector.check`."""
         if self.tagger:
             self._new_tagger().check()
+
+    def check_tagger(self, tagger: Tagger) -> None:
+        """Refuse one that cannot be trained as ``finish`` says; see `Selector.check_tagger`."""
+        if not self.tagger:
+            self._check_finish(tagger)
+
+    def _check_finish(self, tagger: Tagger) -> None:
+        settings = {setting.name: getattr(tagger, setting.name) for setting in fields(tagger) if setting.init}  # type: ignore[arg-type]
+        if self.finish and (problems := finish_problems(name_of(tagger), settings, self.finish)):
+            raise SettingsError("\n".join(f"finish: {problem}" for problem in problems))
 
     def fit(
         self,
@@ -145,6 +154,8 @@ class SelfTraining(Selector):
         training: Training = NO_TRAINING,
     ) -> None:
         """Take gold, dev and the taggers that are there; what is learnt is learnt from the candidates."""
+        if not self.tagger and training.new_tagger is None:
+            self._check_finish(self._new_tagger())
         self._gold, self._training, self._course = list(gold), training, []
 
     def survey(self, candidates: Iterable[Sentence]) -> None:
