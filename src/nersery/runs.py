@@ -61,7 +61,7 @@ from nersery.sampling import id_list, sample, sample_languages
 from nersery.select.base import Selector
 from nersery.select.base import step as select_step
 from nersery.tagger.base import LOADING, Tagger, load_tagger, strict_f1
-from nersery.tagger.finishing import changed, check_types, finish
+from nersery.tagger.finishing import changed, finish, require_known_types
 from nersery.training import Training
 from nersery.voting import voted
 
@@ -331,7 +331,7 @@ class Run:
         tagger = self._new_tagger(**own)
         goes_on = arm.finish and any(sentence.id not in gold.by_id for sentence in train)
         if goes_on:
-            check_types(gold, {entity.type for sentence in train for entity in sentence.entities})
+            require_known_types(gold, {entity.type for sentence in train for entity in sentence.entities})
         with self._progress(seed, arm, stage) as progress:
             tagger.fit(train, dev, seed=seed, progress=progress, folder=folder)
             if goes_on:

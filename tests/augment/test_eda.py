@@ -79,10 +79,10 @@ def test_a_shuffle_keeps_every_segment_together():
             [("stood", "in"), ("in", "stood")],
             [("New", "York"), ("York", "New")],
         )
-        if sum([first != WORDS[:3], second != WORDS[3:5], third != WORDS[5:7], fourth != WORDS[7:]]) <= 1
+        if sum([first != WORDS[:3], second != WORDS[3:5], third != WORDS[5:7], fourth != WORDS[7:]]) == 1
     }  # fmt: skip
     assert texts(Eda(["shuffle"])) == expected, "one segment of four is the least that is shuffled"
-    assert len(texts(Eda(["shuffle"], rate=1.0))) == 6 * 2 * 2 * 2
+    assert len(texts(Eda(["shuffle"], rate=1.0))) == 6 * 2 * 2 * 2 - 1
 
 
 @given(st.randoms(use_true_random=False), st.floats(0, 1))
@@ -90,6 +90,9 @@ def test_swaps_take_place_outside_entities_alone(rng: random.Random, rate: float
     method = Eda(["swap"], rate)
     method.fit([])
     made = method.generate(SENTENCE, rng)
+    if isinstance(made, Reject):
+        assert rate >= 0.2, "several swaps may undo each other, always so where chance repeats itself"
+        return
     assert made.entities == SENTENCE.entities
     assert mentions(made) == mentions(SENTENCE)
     assert sorted(made.words) == sorted(WORDS)
@@ -118,7 +121,11 @@ def test_operations_are_drawn_evenly(table: str):
 
 def test_what_an_operation_cannot_change_is_left_to_another(table: str):
     assert texts(Eda(table=table), Sentence(("car",))) > {"automobile", "motor vehicle", "car automobile"}
-    assert texts(Eda(table=table), Sentence(("sat", "down"))) == {"sat down", "down sat"}
+    assert texts(Eda(table=table), Sentence(("sat", "down"))) == {"down sat"}
+    same = Sentence(("no", "no", "Ada"), (Entity(2, 3, "PER"),))
+    assert texts(Eda(["shuffle", "swap", "deletion"]), same) == {"no Ada"}
+    twice = Sentence(("he", "is", "Ada"), (Entity(2, 3, "PER"),))
+    assert set(outcomes(Eda(["swap"], rate=0.7), twice)) == {Reject("no operation applies")}, "two swaps of two words"
     nothing = Sentence(("Oslo",), (Entity(0, 1, "LOC"),))
     method = Eda(["synonyms", "insertion", "shuffle", "swap", "deletion"], table=table)
     assert set(outcomes(method, nothing)) == {Reject("no operation applies")}

@@ -91,7 +91,7 @@ class QaPrompting(Annotator):
     @property
     def learns(self) -> bool:
         """Whether the types come from gold; see `Annotator.learns`."""
-        return self.types is None
+        return not self.types
 
     def check(self) -> None:
         """Open the model; see `Annotator.check`."""

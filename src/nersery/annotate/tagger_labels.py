@@ -40,6 +40,11 @@ class TaggerLabels(Annotator):
     def __post_init__(self) -> None:
         check_types(filter(None, self.types.values()), "types")
 
+    @property
+    def learns(self) -> bool:
+        """Whether the tagger is trained on gold; see `Annotator.learns`."""
+        return self.tagger is None
+
     def check(self) -> None:
         """Open the tagger, if one is named; see `Annotator.check`."""
         if self.tagger is not None and self._tagger is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -20,6 +20,7 @@ from nersery.training import NO_TRAINING, Training
 Operation = Literal["synonyms", "insertion", "shuffle", "swap", "deletion"]
 WITH_SYNONYMS = ("synonyms", "insertion")
 WORDNET = "/usr/share/wordnet"
+MOST_DRAWS = 100
 
 
 @dataclass
@@ -112,7 +113,7 @@ class Eda(Augmenter):
             raise unfitted(self)
         for operation in rng.sample(self.operations, len(self.operations)):
             made = _changed(sentence, operation, self.rate, self._thesaurus, rng)
-            if made is not None:
+            if made is not None and made.words != sentence.words:
                 return made
         return Reject("no operation applies")
 
@@ -161,20 +162,30 @@ def _with_insertions(sentence: Sentence, count: int, thesaurus: Thesaurus, rng: 
 
 def _with_shuffles(sentence: Sentence, rate: float, rng: random.Random) -> Sentence | None:
     every = list(segments(sentence))
-    several = [(start, end) for start, end in every if end - start > 1]
+    several = [(start, end) for start, end in every if len({*sentence.words[start:end]}) > 1]
     chosen = rng.sample(several, min(_share(rate, len(every)), len(several)))
-    return shuffled(sentence, chosen, rng) if chosen else None
+    return _until_changed(sentence, lambda: shuffled(sentence, chosen, rng)) if chosen else None
 
 
 def _with_swaps(sentence: Sentence, count: int, rng: random.Random) -> Sentence | None:
     free = sentence.outside
-    if len(free) < 2:
+    if len({sentence.words[place] for place in free}) < 2:
         return None
-    order = list(range(len(sentence)))
-    for _ in range(count):
-        one, other = rng.sample(free, 2)
-        order[one], order[other] = order[other], order[one]
-    return reordered(sentence, order)
+
+    def swapped() -> Sentence:
+        order = list(range(len(sentence)))
+        for _ in range(count):
+            one, other = rng.sample(free, 2)
+            order[one], order[other] = order[other], order[one]
+        return reordered(sentence, order)
+
+    return _until_changed(sentence, swapped)
+
+
+def _until_changed(sentence: Sentence, draw: Callable[[], Sentence]) -> Sentence | None:
+    """The first draw with another order of words; None when many have none, as two words that swap twice."""
+    draws = (draw() for _ in range(MOST_DRAWS))
+    return next((made for made in draws if made.words != sentence.words), None)
 
 
 def _with_deletions(sentence: Sentence, count: int, rng: random.Random) -> Sentence | None:

@@ -150,8 +150,7 @@ class MELM(Augmenter):
             model.add_tokens(token_descriptions(types, languages - {""}, self.descriptions))
 
     def _with_mentions_hidden(self, sentence: Sentence, rng: random.Random) -> Cloze:
-        places = [place for entity in sentence.entities for place in range(entity.start, entity.end)]
-        return self._cloze(sentence, places)
+        return self._cloze(sentence, sorted(sentence.inside))
 
     def _cloze(self, sentence: Sentence, places: Sequence[int]) -> Cloze:
         """The sentence with gaps, its tags shown where that is asked for."""

@@ -45,9 +45,3 @@ def reordered(sentence: Sentence, order: Sequence[int]) -> Sentence:
         words=tuple(sentence.words[place] for place in order),
         columns=tuple(tuple(column[place] for place in order) for column in sentence.columns),
     )
-
-
-def outside(sentence: Sentence) -> list[int]:
-    """The positions of the words that belong to no entity."""
-    inside = {place for entity in sentence.entities for place in range(entity.start, entity.end)}
-    return [place for place in range(len(sentence)) if place not in inside]

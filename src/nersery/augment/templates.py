@@ -60,8 +60,7 @@ class Template:
     @property
     def kept(self) -> tuple[int, ...]:
         """The positions of all words that are given."""
-        inside = (place for entity in self.sentence.entities for place in range(entity.start, entity.end))
-        return tuple(sorted((*self.keywords, *inside)))
+        return tuple(sorted((*self.keywords, *self.sentence.inside)))
 
     def gaps(self) -> tuple[Span, ...]:
         """The runs of words that are taken out, as long as they can be."""

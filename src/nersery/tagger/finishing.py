@@ -32,7 +32,7 @@ def finish(tagger: Tagger, gold: Sequence[Sentence], settings: Mapping[str, Any]
     Raises:
         SettingsError: When gold has types that the tagger has not met.
     """
-    check_types(gold, tagger.types)
+    require_known_types(gold, tagger.types)
     settings = changed(vars(tagger), settings)
     before, first = {key: getattr(tagger, key) for key in settings}, tagger.history
     try:
@@ -45,7 +45,7 @@ def finish(tagger: Tagger, gold: Sequence[Sentence], settings: Mapping[str, Any]
     tagger.history = {**first, "finish": second}
 
 
-def check_types(gold: Iterable[Sentence], met: Iterable[str]) -> None:
+def require_known_types(gold: Iterable[Sentence], met: Iterable[str]) -> None:
     """Refuse a second training on types that the first one does not have.
 
     Raises:
