@@ -133,7 +133,7 @@ def _order_problems(arms: Sequence[Arm]) -> list[str]:
                 hint = did_you_mean(str(name), above) if above else "this is the first one"
                 problems.append(f"{place}: {key} is {name!r}, expected an arm above it; {hint}")
             before += [other for other in there if not any(other is one for one in before)]
-        voters = [name for _, name in named if any(one.labels_raw_text for one in above.get(name, []))]
+        voters = [name for name in arm.join if any(one.labels_raw_text for one in above.get(name, []))]
         if arm.vote is True and arm.join and len(voters) < 2:
             problems.append(f"{place}: vote is of two or more arms that have labelled raw text; join has {len(voters)}")
         is_new = not any(_same_methods(above.get(name, [])) for _, name in named if isinstance(name, str))
