@@ -45,7 +45,8 @@ class TestHelp:
         tagger: Path,
         monkeypatch: pytest.MonkeyPatch,
     ):
-        monkeypatch.setattr("nersery.review.server.ReviewServer.until_over", ReviewServer.server_close)
+        monkeypatch.setattr(ReviewServer, "__enter__", lambda server: server.review.over.set())
+        monkeypatch.setattr(ReviewServer, "__exit__", lambda server, *error: server.server_close())
         monkeypatch.setattr("webbrowser.open", bool)
         prepare(folder, example, tiny_model, tagger)
         if example[0] == "train":

@@ -14,9 +14,10 @@ import pytest
 
 from nersery import Entity, Sentence, io
 from nersery.data import Origin
+from nersery.loop import FileJob
 from nersery.review.decisions import Decision
 from nersery.review.server import ReviewServer
-from tests.cli.calls import call
+from tests.cli.calls import call, interrupted_once
 from tests.standins import environment
 
 SENTENCES = [
@@ -36,13 +37,14 @@ def decides(monkeypatch: pytest.MonkeyPatch, **decisions: Decision) -> list[Any]
     """A person who decides so as soon as the page is there."""
     seen: list[Any] = []
 
-    def until_over(server: ReviewServer) -> None:
+    def enter(server: ReviewServer) -> None:
         seen.append([server.review.order, server.review.types, server.review.beside])
         for id, decision in decisions.items():
             server.review.decisions.decide(id, decision)
-        server.server_close()
+        server.review.over.set()
 
-    monkeypatch.setattr(ReviewServer, "until_over", until_over)
+    monkeypatch.setattr(ReviewServer, "__enter__", enter)
+    monkeypatch.setattr(ReviewServer, "__exit__", lambda server, *error: server.server_close())
     return seen
 
 
@@ -73,7 +75,50 @@ def test_what_the_page_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     call("review", "in.jsonl", "out.jsonl", "--by", "sure", "--types", "LOC, ORG", "--beside", "in.jsonl")
     order, types, beside = seen[0]
     assert (order, types) == (["o", "a", "n"], ["PER", "LOC", "ORG"])
-    assert {id: [other.id for other in others] for id, others in beside.items()} == {"a": ["a"], "o": ["a"], "n": ["n"]}
+    assert {id: [other.id for other in others] for id, others in beside.items()} == {
+        "a": ["a"],
+        "o": ["o", "a"],
+        "n": ["n"],
+    }
+
+
+def test_notes_and_what_a_format_cannot_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notes are comments; what the output could not hold is refused while the person is there."""
+    io.write([*SENTENCES, Sentence(("x",), id="w", comments=("without its sign",))], "in.jsonl")
+    decides(monkeypatch, a=Decision("accept", (), "maybe LOC?\nid = x"), n=Decision("reject", (), "no"))
+    result = call("review", "in.jsonl", "out.conll")
+    assert result.code == 0, result.err
+    assert Path("out.conll").read_text().startswith("# review: maybe LOC? id = x\n")
+    decides(monkeypatch, w=Decision("accept", ()))
+    assert "would not be read as a comment" in call("review", "in.jsonl", "out.conll").err
+
+
+def test_an_output_that_was_not_finished_is_not_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was decided since stands in it."""
+    original = FileJob._publish
+    decides(monkeypatch, a=Decision("accept", ()))
+    monkeypatch.setattr(FileJob, "_publish", interrupted_once(original))
+    assert call("review", "in.jsonl", "out.jsonl").code == 130
+    decides(monkeypatch, a=Decision("reject", ()), o=Decision("accept", ()))
+    assert call("review", "in.jsonl", "out.jsonl").code == 0
+    assert [sentence.id for sentence in io.read("out.jsonl")] == ["o"]
+
+
+def test_a_review_begun_anew_keeps_the_old_decisions_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+    decides(monkeypatch)
+    assert call("review", "in.jsonl", "out.jsonl").code == 0
+    assert call("review", "in.jsonl", "out.jsonl").code == 0, "also where nothing was decided the same command goes on"
+    decides(monkeypatch, a=Decision("accept", ()))
+    assert call("review", "in.jsonl", "out.jsonl").code == 0
+    io.write([SENTENCES[1]], "in.jsonl")
+    decides(monkeypatch)
+    result = call("review", "in.jsonl", "out.jsonl")
+    assert result.code == 3
+    assert "begin anew (--force)" in result.err
+    result = call("review", "in.jsonl", "out.jsonl", "--force")
+    assert result.code == 0
+    assert "kept in out.jsonl.review/decisions.jsonl.1.old" in result.err
+    assert '"verdict": "accept"' in Path("out.jsonl.review/decisions.jsonl.1.old").read_text()
 
 
 @pytest.mark.parametrize(

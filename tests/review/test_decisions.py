@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import json
 from pathlib import Path
 
@@ -34,7 +35,7 @@ def test_the_last_decision_holds_and_is_there_again(tmp_path: Path) -> None:
     one, other = outcomes(tmp_path)
     assert one == ADA.with_entities([Entity(0, 2, "PER")])
     assert isinstance(other, Reject)
-    assert (other.reason, other.sentence and other.sentence.comments) == (REJECTED, ("review: not a city",))
+    assert (other.reason, other.sentence and other.sentence.comments) == (REJECTED, ("# review: not a city",))
     assert other.sentence is not None
     assert other.sentence.labels == OSLO.labels, "what was rejected stays as it was"
 
@@ -45,7 +46,7 @@ def test_labels_that_stay_keep_their_scores(tmp_path: Path) -> None:
         found = decisions.outcomes()[0]
     assert isinstance(found, Sentence)
     assert [(entity.type, entity.score) for entity in found.entities] == [("PER", 0.7), ("MISC", None)]
-    assert found.comments == ("old", "review: both")
+    assert found.comments == ("old", "# review: both")
 
 
 def test_a_decision_can_be_taken_back_and_its_labels_stay(tmp_path: Path) -> None:
@@ -61,7 +62,7 @@ def test_a_decision_can_be_taken_back_and_its_labels_stay(tmp_path: Path) -> Non
 def test_labels_that_do_not_fit_are_refused_and_not_written(labels, tmp_path: Path) -> None:
     with Decisions.opened(CORPUS, tmp_path) as decisions, pytest.raises(DataError):
         decisions.decide("a", Decision("accept", labels))
-    assert not (tmp_path / FILE).exists()
+    assert (tmp_path / FILE).read_bytes() == b""
 
 
 def test_half_a_line_is_cut_off(tmp_path: Path) -> None:
@@ -76,8 +77,25 @@ def test_half_a_line_is_cut_off(tmp_path: Path) -> None:
     assert (tmp_path / FILE).read_bytes() == whole
 
 
-def test_a_damaged_line_is_named(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text(json.dumps({"id": "a"}) + "\n")
+def test_a_full_disk_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(number: int) -> None:
+        raise OSError(errno.ENOSPC, "full")
+
+    with Decisions.opened(CORPUS, tmp_path) as decisions:
+        decisions.decide("a", WHOLE)
+        with monkeypatch.context() as patch:
+            patch.setattr("os.fsync", full)
+            with pytest.raises(OSError, match="full"):
+                decisions.decide("o", Decision("accept", ()))
+        assert decisions["o"].verdict == ""
+        decisions.decide("o", Decision("reject", ()))
+    assert (tmp_path / FILE).read_bytes().count(b"\n") == 2
+    assert [type(outcome) for outcome in outcomes(tmp_path)] == [Sentence, Reject]
+
+
+@pytest.mark.parametrize("line", [json.dumps({"id": "a"}).encode(), b"\xff", b"[]"])
+def test_a_damaged_line_is_named(line: bytes, tmp_path: Path) -> None:
+    (tmp_path / FILE).write_bytes(line + b"\n")
     with pytest.raises(NerseryError, match=rf"{FILE}, line 1 is damaged"):
         outcomes(tmp_path)
 

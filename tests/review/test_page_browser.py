@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -34,8 +33,7 @@ def review(tmp_path: Path) -> Iterator[tuple[sync_api.Page, Decisions]]:
     faults: list[str] = []
     with Decisions.opened(CORPUS, tmp_path) as decisions, sync_api.sync_playwright() as playwright:
         server = ReviewServer(Review(decisions, [sentence.id for sentence in CORPUS], {}, name=EVIL))
-        thread = threading.Thread(target=server.until_over)
-        thread.start()
+        server.__enter__()
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_page()
         page.on("console", lambda message: faults.append(f"console: {message.text}"))
@@ -44,8 +42,7 @@ def review(tmp_path: Path) -> Iterator[tuple[sync_api.Page, Decisions]]:
         page.wait_for_selector(".word")
         yield page, decisions
         browser.close()
-        server.review.over.set()
-        thread.join(10)
+        server.__exit__()
     assert [fault for fault in faults if "favicon" not in fault and "404" not in fault] == []
 
 
@@ -89,6 +86,44 @@ def test_the_mouse_labels_and_a_note_is_kept(review) -> None:
     page.click("mark button")
     press(page, "u")
     assert decisions["emoji"] == Decision("", (), "where?")
+
+
+def test_what_is_labelled_right_after_a_decision_does_not_take_it_back(review) -> None:
+    page, decisions = review
+    page.route("**/sentence/*", lambda route: (page.wait_for_timeout(150), route.continue_()))
+    press(page, "ArrowRight", "a", "1")
+    page.wait_for_timeout(800)
+    assert decisions[EVIL].verdict == "accept"
+    assert page.inner_text("#counts") == "1 accepted, 0 rejected, 2 to go"
+
+
+def test_a_key_held_down_decides_one_sentence(review) -> None:
+    page, decisions = review
+    page.keyboard.down("a")
+    for _ in range(5):
+        page.keyboard.down("a")
+        page.wait_for_timeout(50)
+    assert decisions.counts["accept"] == 1
+
+
+def test_words_of_another_direction_read_in_their_order(review) -> None:
+    page, _ = review
+    press(page, "j", "j")
+    page.evaluate("take({...one, words: ['the', 'דוד', 'בן', 'גוריון', 'x'], labels: [], corrected: []}, at)")
+    places = [word.bounding_box()["x"] for word in page.query_selector_all(".word")]
+    assert places[1] > places[2] > places[3]
+
+
+def test_keys_for_types_stay_the_same(review) -> None:
+    page, decisions = review
+    page.on("dialog", lambda dialog: dialog.accept("DATE"))
+    page.click(".word >> nth=0")
+    page.click("text=another type")
+    press(page, "j")
+    page.reload()
+    page.wait_for_selector(".word")
+    assert page.inner_text("#types button >> nth=2").startswith("DATE")
+    assert list(decisions.types) == ["DATE", "PER"]
 
 
 def test_the_end(review) -> None:

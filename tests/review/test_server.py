@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import json
 import re
-import threading
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -26,12 +25,8 @@ JSON = {"Content-Type": "application/json"}
 def server(tmp_path: Path) -> Iterator[ReviewServer]:
     with Decisions.opened(Corpus([ADA, OSLO]), tmp_path) as decisions:
         server = ReviewServer(Review(decisions, ["o", "a"], {"a": [OSLO]}, ["ORG", "PER"], "a.jsonl"))
-        thread = threading.Thread(target=server.until_over)
-        thread.start()
-        yield server
-        server.review.over.set()
-        thread.join(10)
-        assert not thread.is_alive()
+        with server:
+            yield server
 
 
 def ask(server: ReviewServer, path: str, body: Any = None, **headers: str) -> tuple[int, Any, Any]:
@@ -84,6 +79,9 @@ def test_a_decision_is_written_down(server: ReviewServer) -> None:
         ({"verdict": "maybe", "labels": []}, "expected one of accept, reject"),
         ({"labels": []}, "expected an object with verdict"),
         ([], "expected an object with verdict"),
+        ({"verdict": "accept", "labels": [["x", 2, "B"]]}, "expected an object with verdict"),
+        ({"verdict": "accept", "labels": [[1, 2, ["x"]]]}, "expected an object with verdict"),
+        ({"verdict": ["x"], "labels": []}, "expected one of accept, reject"),
         (b"{", "Expecting"),
     ],
 )
@@ -101,7 +99,7 @@ def test_what_is_not_there(server: ReviewServer, path: str) -> None:
 
 def test_strangers_get_nothing(server: ReviewServer) -> None:
     said = {"verdict": "reject", "labels": []}
-    for path in ("/", "/overview", "/wrong/overview", f"/{server.secret[:-1]}/overview"):
+    for path in ("/", "//[", "/overview", "/wrong/overview", f"/{server.secret[:-1]}/overview"):
         assert ask(server, path)[0] == 404
     assert ask(server, f"/{server.secret}/overview", Host=f"evil.example:{server.server_port}")[0] == 404
     assert ask(server, "/wrong/sentence/0", said)[0] == 404

@@ -5,8 +5,12 @@ from __future__ import annotations
 import contextlib
 import math
 import sys
+import threading
 import webbrowser
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,9 +23,11 @@ from nersery.cli.options import (
     Quiet,
     Source,
     Target,
+    content_of,
     file_job,
     input_path,
     open_corpus,
+    output_format,
     print_json,
     reads_corpora,
     refuse_existing,
@@ -30,6 +36,7 @@ from nersery.cli.options import (
 )
 from nersery.data import Corpus, Sentence
 from nersery.definitions import check_types
+from nersery.disk import content_hash
 from nersery.errors import DataError, SettingsError, did_you_mean
 from nersery.loop import rejects_of
 
@@ -77,6 +84,8 @@ def review(
     names = [name.strip() for name in types.split(",") if name.strip()]
     check_types(names, "--types")
     folder = target.with_name(f"{target.name}.review")
+    if force and (folder / FILE).exists():
+        _put_aside(folder / FILE, quiet=quiet)
     if not (folder / FILE).exists():
         for file in (target, rejects_of(target)):
             refuse_existing(file, force=force)
@@ -86,11 +95,13 @@ def review(
     if not corpus:
         raise DataError(f"{source} has no sentence", fix="name a corpus that has; nersery stats shows what is read")
     order = [sentence.id for sentence in _ordered(corpus, by)]
-    others = _beside(corpus, io.open_corpus(input_path(beside))) if beside else {}
-    job = file_job(target, {"review": str(target)})
-    with Decisions.opened(corpus, folder) as decisions:
+    labelled = replace(reading, format=io.AUTO)
+    others = _beside(corpus, io.open_corpus(input_path(beside), labelled)) if beside else {}
+    writer = io.writer(output_format(target))
+    with Decisions.opened(corpus, folder, writer.encode) as decisions:
         if page:
             _serve(Review(decisions, order, others, names, source), port, browser=browser)
+        job = file_job(target, {"review": content_of(opened), "decisions": content_hash(decisions.file)}, writer)
         outcomes = decisions.outcomes()
         tally = job.run(range(len(corpus)), lambda batch: [outcomes[number] for number in batch], overwrite=True)
     counts = {key: decisions.counts[key] for key in ("accept", "corrected", "reject")}
@@ -111,12 +122,12 @@ def _ordered(corpus: Corpus, by: str) -> Sequence[Sentence]:
 
 
 def _beside(corpus: Corpus, others: Iterable[Sentence]) -> dict[str, list[Sentence]]:
-    """What is shown beside each sentence: its parents, or else the sentence of the same id."""
+    """What is shown beside each sentence: the sentence of the same id, and its parents."""
     known = {sentence.id: sentence for sentence in others}
     found = {}
     for sentence in corpus:
         parents = sentence.origin.parents if sentence.origin else ()
-        found[sentence.id] = [known[id] for id in parents or (sentence.id,) if id in known]
+        found[sentence.id] = [known[id] for id in dict.fromkeys((sentence.id, *parents)) if id in known]
     if not any(found.values()):
         raise SettingsError(
             "--beside has no sentence that belongs to one of the input: expected those that it was made from, or the "
@@ -133,11 +144,19 @@ def _serve(review: Review, port: int, *, browser: bool) -> None:
         server = ReviewServer(review, port)
     except OSError as error:
         raise SettingsError(f"--port {port} cannot be used: {error.strerror}. Expected another one, or 0") from error
-    print(f"review at {server.address}\nEnd it there, or by Ctrl-C.", file=sys.stderr, flush=True)
-    if browser:
-        webbrowser.open(server.address)
-    with contextlib.suppress(KeyboardInterrupt):
-        server.until_over()
+    with contextlib.suppress(KeyboardInterrupt), server:
+        print(f"review at {server.address}\nEnd it there, or by Ctrl-C.", file=sys.stderr, flush=True)
+        if browser:  # one in the terminal keeps the caller until it ends
+            threading.Thread(target=webbrowser.open, args=(server.address,), daemon=True).start()
+        review.over.wait()
+
+
+def _put_aside(file: Path, *, quiet: bool) -> None:
+    """Begin anew; what a person has decided is never thrown away."""
+    aside = next(path for n in count(1) if not (path := file.with_name(f"{file.name}.{n}.old")).exists())
+    file.rename(aside)
+    if not quiet:
+        print(f"note: the decisions that were there are kept in {aside}", file=sys.stderr)
 
 
 def _tell(decisions: Decisions, count: int, *, quiet: bool) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -18,7 +19,7 @@ from nersery.loop import Outcome, Reject
 from nersery.rng import item_seed
 
 Verdict = Literal["accept", "reject", ""]
-VERDICTS = ("accept", "reject", "")
+VERDICTS: tuple[Verdict, ...] = ("accept", "reject", "")
 """The last takes a decision back."""
 REJECTED, UNDECIDED = "rejected by hand", "not reviewed yet"
 FILE = "decisions.jsonl"
@@ -46,15 +47,20 @@ class Decisions:
     Args:
         corpus: What is reviewed.
         folder: Where each decision is written down as it is made.
+        encode: Writes a sentence as the output's format does, so that what it cannot write is refused at once.
+
+    Attributes:
+        types: Those that were given, in the order in which they first were.
     """
 
-    def __init__(self, corpus: Corpus, folder: Path) -> None:
-        self.corpus, self.file = corpus, folder / FILE
+    def __init__(self, corpus: Corpus, folder: Path, encode: Callable[[Sentence], str] = str) -> None:
+        self.corpus, self.file, self._encode = corpus, folder / FILE, encode
+        self.types: dict[str, None] = {}
         self._of: dict[str, Decision] = {}
 
     @classmethod
     @contextlib.contextmanager
-    def opened(cls, corpus: Corpus, folder: Path) -> Iterator[Self]:
+    def opened(cls, corpus: Corpus, folder: Path, encode: Callable[[Sentence], str] = str) -> Iterator[Self]:
         """The decisions that are there, and a place for more; a second process is kept out.
 
         Raises:
@@ -63,7 +69,8 @@ class Decisions:
         """
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder):
-            decisions = cls(corpus, folder)
+            decisions = cls(corpus, folder, encode)
+            decisions.file.touch()
             decisions._read()
             yield decisions
 
@@ -85,19 +92,36 @@ class Decisions:
         """Write a decision down; when this returns, it is on the disk.
 
         Raises:
-            DataError: When there is no such sentence, or the labels do not fit it.
+            DataError: When there is no such sentence, or the labels do not fit it, or the output's format cannot hold
+                it.
+            OSError: When it cannot be written; what was there before is left as it was.
         """
         sentence = self._corrected(id, decision)
+        if decision.verdict == "accept":
+            self._encode(_noted(sentence, decision.note))
         decision = replace(decision, labels=sentence.labels)
         line = {
             "id": id, "verdict": decision.verdict, "labels": decision.labels, "note": decision.note,
             "shown": _shown(self.corpus.by_id[id]),
         }  # fmt: skip
-        with naming_the_full_disk(self.file), self.file.open("a", encoding="utf-8", newline="\n") as stream:
-            stream.write(json.dumps(line, ensure_ascii=False) + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
+        self._append(json.dumps(line, ensure_ascii=False).encode() + b"\n")
+        self._take(id, decision)
+
+    def _append(self, line: bytes) -> None:
+        """Add a line whole or not at all."""
+        with naming_the_full_disk(self.file), self.file.open("ab", buffering=0) as stream:
+            size = stream.tell()
+            try:
+                if stream.write(line) < len(line):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                os.fsync(stream.fileno())
+            except OSError:
+                stream.truncate(size)
+                raise
+
+    def _take(self, id: str, decision: Decision) -> None:
         self._of[id] = decision
+        self.types |= dict.fromkeys(type_ for _, _, type_ in decision.labels)
 
     def outcomes(self) -> list[Outcome]:
         """For each sentence of the corpus what was decided: the accepted one, as corrected, or why there is none."""
@@ -119,33 +143,32 @@ class Decisions:
 
     def _read(self) -> None:
         """Read what is there; half a line at the end, which a kill has left, is cut off."""
-        if not self.file.exists():
-            return
         with self.file.open("rb+") as stream:
             content = stream.read()
             whole = content.rfind(b"\n") + 1
             stream.truncate(whole)
-        for number, line in enumerate(content[:whole].decode("utf-8").split("\n")[:-1], start=1):
+        for number, line in enumerate(content[:whole].split(b"\n")[:-1], start=1):
             try:
                 found: Mapping[str, Any] = json.loads(line)
                 decision = Decision(found["verdict"], tuple((s, e, t) for s, e, t in found["labels"]), found["note"])
                 id, shown = found["id"], found["shown"]
             except (ValueError, LookupError, TypeError):
                 raise NerseryError(
-                    f"{self.file}, line {number} is damaged: expected what `nersery review` wrote"
+                    f"{self.file}, line {number} is damaged: expected what `nersery review` wrote. Take the line out, "
+                    "and no other decision is lost; or begin anew (--force)"
                 ) from None
             if id not in self.corpus.by_id or _shown(self.corpus.by_id[id]) != shown:
                 raise DataError(
                     Problem("the decision is about another sentence than the input has", str(self.file), number, id),
                     fix="review the input that it was made about, choose another output, or begin anew (--force)",
                 )
-            self._of[id] = decision
+            self._take(id, decision)
 
 
 def _noted(sentence: Sentence, note: str) -> Sentence:
     """The sentence with a note as a comment."""
     note = " ".join(note.split())[:LONGEST_NOTE]
-    return replace(sentence, comments=(*sentence.comments, f"review: {note}")) if note else sentence
+    return replace(sentence, comments=(*sentence.comments, f"# review: {note}")) if note else sentence
 
 
 def _shown(sentence: Sentence) -> str:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import secrets
+import sys
 import threading
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
-from typing import Any
-from urllib.parse import urlsplit
+from operator import index
+from typing import Any, Self
 
 from nersery.data import Sentence
 from nersery.errors import NerseryError
@@ -38,7 +39,7 @@ class Review:
         decisions: Those that are there, and the place for new ones.
         order: The ids of all sentences in the order in which they are shown.
         beside: Sentences to show beside, each by the id of the one that it belongs to.
-        types: Names of entity types that may be given besides those that the sentences have.
+        types: Names of entity types that may be given besides those that the sentences have, or were given before.
         name: What is reviewed.
     """
 
@@ -51,9 +52,14 @@ class Review:
         name: str = "",
     ) -> None:
         self.decisions, self.order, self.beside, self.name = decisions, order, beside, name
-        self.types = list(dict.fromkeys([*decisions.corpus.types, *types]))
+        self._types = [*decisions.corpus.types, *types]
         self.over = threading.Event()
         self._lock = threading.Lock()
+
+    @property
+    def types(self) -> list[str]:
+        """The types that may be given, always in the same order: each has a key."""
+        return list(dict.fromkeys([*self._types, *self.decisions.types]))
 
     def overview(self) -> dict[str, Any]:
         """What the page shows at first."""
@@ -81,9 +87,9 @@ class Review:
             NerseryError: When it makes no sense.
         """
         try:
-            labels = tuple((start, end, type_) for start, end, type_ in said["labels"])
-            decision = Decision(said["verdict"], labels, str(said.get("note", "")))
-        except (LookupError, TypeError, ValueError):
+            labels = tuple((index(start), index(end), type_ + "") for start, end, type_ in said["labels"])
+            decision = Decision(said["verdict"], labels, said.get("note", "") + "")
+        except (LookupError, TypeError, ValueError, AttributeError):
             raise NerseryError("expected an object with verdict, labels and note") from None
         if decision.verdict not in VERDICTS:
             raise NerseryError(f"the verdict is {decision.verdict!r:.60}, expected one of {', '.join(VERDICTS[:2])}")
@@ -119,19 +125,26 @@ class ReviewServer(ThreadingHTTPServer):
         """What a browser may call this server; other names are somebody else's page that points here."""
         return frozenset(f"{name}:{self.server_port}" for name in (HOST, "localhost"))
 
-    def until_over(self) -> None:
-        """Serve until the page says that the review is over."""
+    def __enter__(self) -> Self:
+        """Serve from now on."""
         threading.Thread(target=self.serve_forever, daemon=True).start()
-        try:
-            self.review.over.wait()
-        finally:
-            self.shutdown()
-            self.server_close()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """Serve no longer; a request that is being answered is answered."""
+        self.shutdown()
+        self.server_close()
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing where a browser has gone away."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)
 
 
 class _Handler(BaseHTTPRequestHandler):
     server: ReviewServer
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # else each answer takes 40 ms, for head and body are two writes
 
     def do_GET(self) -> None:
         """Answer with the page, or with a sentence."""
@@ -170,7 +183,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _asked(self) -> str | None:
         """What is asked for behind the secret; None for whoever does not know it."""
-        _, secret, asked = (*urlsplit(self.path).path.split("/", 2), "", "")[:3]
+        _, secret, asked = (*self.path.split("?", 1)[0].split("/", 2), "", "")[:3]
         known = secrets.compare_digest(secret.encode(), self.server.secret.encode())
         return asked if known and self.headers.get("Host") in self.server.hosts else None
 

@@ -59,6 +59,7 @@ function take(sentence, number) {
   chosen = null;
   all.verdicts[number] = sentence.verdict;
   $("note").value = sentence.note;
+  document.querySelector("main").hidden = false;
   draw();
 }
 
@@ -91,10 +92,12 @@ function drawSentence() {
   drawChoice();
 }
 
+const TURNS = /[\u202a-\u202e\u2066-\u2069]/;  // signs that would turn the words behind them around
+
 function written(words, entities, isOpen) {
   const parts = [];
   const word = (i) => {
-    const span = make("span", isOpen ? "word" : "", words[i]);
+    const span = make(TURNS.test(words[i]) ? "bdi" : "span", isOpen ? "word" : "", words[i]);
     if (isOpen) span.dataset.at = i;
     return span;
   };
@@ -186,17 +189,26 @@ function relabel(start, end, type) {
   }
   labels.sort((a, b) => a[0] - b[0]);
   save(one.verdict);
-  draw();
   $("sentence").focus();
 }
 
+// What is shown changes at once: what is done next must not undo it while the answer is on its way.
 function save(verdict) {
+  const sentence = one;
   const number = at;
+  const before = one.verdict;
   const said = { verdict, labels: labels.map((entity) => [...entity]), note: $("note").value };
+  one.verdict = all.verdicts[number] = verdict;
+  draw();
   return inTurn(async () => {
-    const known = await ask(`sentence/${number}`, said);
-    all.verdicts[number] = known.verdict;
-    if (number === at) { one.verdict = known.verdict; one.note = known.note; draw(); }
+    try {
+      await ask(`sentence/${number}`, said);
+    } catch (error) {
+      const known = await ask(`sentence/${number}`).catch(() => ({ verdict: before }));
+      sentence.verdict = all.verdicts[number] = known.verdict;
+      if (one) draw();
+      throw error;
+    }
   });
 }
 
@@ -240,7 +252,7 @@ function step(direction, isFurther) {
 
 const KEYS = {
   a: () => decide("accept"), r: () => decide("reject"), u: () => save(""), Enter: () => decide("accept"),
-  j: () => move(1), k: () => move(-1), PageDown: () => move(1), PageUp: () => move(-1),
+  j: () => move(1), k: () => move(-1),
   n: () => $("note").focus(), Escape: () => { chosen = null; draw(); }, o: () => restore(),
   0: () => label(null), Delete: () => label(null), Backspace: () => label(null),
 };
@@ -248,11 +260,11 @@ const KEYS = {
 function restore() {
   labels = one.labels.map((entity) => [...entity]);
   save(one.verdict);
-  draw();
 }
 
 document.addEventListener("keydown", (event) => {
   if (!one || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.repeat && /^([aruo]|Enter)$/.test(event.key)) return;  // a key held down decides one sentence, not many
   const tag = event.target.tagName;
   if (tag === "INPUT") {
     if (event.key === "Escape" || event.key === "Enter") $("sentence").focus();
@@ -280,7 +292,10 @@ $("sentence").addEventListener("pointerover", (event) => {
   if (i !== null && event.buttons & 1 && chosen) choose(chosen[0], i);
 });
 $("note").addEventListener("change", () => save(one.verdict));
-$("filter").addEventListener("change", () => { if (!matches(all.verdicts[at], $("filter").value)) move(1); });
+$("filter").addEventListener("change", () => {
+  $("sentence").focus();  // else the next key would choose another filter
+  if (one && !matches(all.verdicts[at], $("filter").value)) move(1);
+});
 for (const [id, work] of Object.entries({
   accept: KEYS.a, reject: KEYS.r, undo: KEYS.u, next: KEYS.j, before: KEYS.k, over: end,
 })) $(id).addEventListener("click", work);
