@@ -241,9 +241,16 @@ def commands_page() -> str:
         "`nersery COMMAND --help` shows the same in the terminal. Results go to standard output, progress and notes "
         "to standard error; the [exit codes](how-to.md#use-nersery-in-scripts) are made for scripts."
     )
-    contents = "\n".join(f"- [`nersery {name}`](#nersery-{name}): {command.help}" for name, command in commands.items())
+    contents = "\n".join(
+        f"- [`nersery {name}`](#nersery-{name}): {_summary(command)}" for name, command in commands.items()
+    )
     parts = (_command(name, command) for name, command in commands.items())
     return page("Commands", introduction, [contents, *parts, *(_shared(panel, commands) for panel in SHARED)])
+
+
+def _summary(command: Any) -> str:
+    """The first paragraph of its help."""
+    return str(command.help).split("\n\n", 1)[0]
 
 
 def _shared(panel: str, commands: Mapping[str, Any]) -> str:

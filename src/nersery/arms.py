@@ -57,7 +57,7 @@ class Arm:
             and the tagger is trained on it too. Empty: gold sentences alone.
         join: Arms above this one; what they kept is what this arm selects from, in place of a method's work. Raw text
             that several have labelled bears the labels of the last.
-        vote: It bears the entities that most of them have, in place of the last's; see `nersery.voting`.
+        vote: It bears the entities that most of those have which kept it, not the last's; see `nersery.voting`.
         copies: New sentences to try for each sentence that the method starts from.
         select: Which of them to keep, one selector after another.
         gold_copies: How often each gold sentence stands in the training data; 0 trains on the others alone.
@@ -123,6 +123,7 @@ def _order_problems(arms: Sequence[Arm]) -> list[str]:
     """What an arm goes on from or joins must stand above it, and no two methods may be the same in it."""
     problems = []
     above: dict[str, list[Arm]] = {}  # each arm by its name, behind all whose sentences it has too
+    labellers: set[str] = set()
     for arm in arms[1:]:
         place = f"augment {_quoted(arm.name)}"
         named = [("on", arm.on)] if arm.on != "" else [("join", name) for name in arm.join]
@@ -133,9 +134,10 @@ def _order_problems(arms: Sequence[Arm]) -> list[str]:
                 hint = did_you_mean(str(name), above) if above else "this is the first one"
                 problems.append(f"{place}: {key} is {name!r}, expected an arm above it; {hint}")
             before += [other for other in there if not any(other is one for one in before)]
-        voters = [name for name in arm.join if any(one.labels_raw_text for one in above.get(name, []))]
-        if arm.vote is True and arm.join and len(voters) < 2:
-            problems.append(f"{place}: vote is of two or more arms that have labelled raw text; join has {len(voters)}")
+        if arm.labels_raw_text or not labellers.isdisjoint(arm.join):
+            labellers.add(arm.name)
+        if arm.vote is True and arm.join and (voters := len(labellers.intersection(arm.join))) < 2:
+            problems.append(f"{place}: vote is of two or more arms that have labelled raw text; join has {voters}")
         is_new = not any(_same_methods(above.get(name, [])) for _, name in named if isinstance(name, str))
         if is_new and (same := _same_methods([*before, arm])):
             one, other = (_quoted(found.name) for found in same)

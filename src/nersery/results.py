@@ -71,7 +71,7 @@ def _empty_notes(recipe: Recipe, arms: Sequence[Mapping[str, Any]]) -> list[str]
         if seeds and settings.gold_copies:
             same = settings.on or "gold only"
             notes.append(f"{arm['name']}: nothing was kept, so this is {same} (seed {', '.join(seeds)})")
-        if untrained := [str(course["seed"]) for course in arm["training"] if course.keys() == {"seed"}]:
+        if untrained := [str(course["seed"]) for course in arm["training"] if course.get("untrained")]:
             notes.append(f"{arm['name']}: {NOTHING_LEARNT} (seed {', '.join(untrained)})")
     return notes
 

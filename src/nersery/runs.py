@@ -170,7 +170,7 @@ class Run:
             predicted = self._predict(seed, arm, tagger.predict)
         else:
             self._say(f"note: {arm.name}, seed {seed}: {NOTHING_LEARNT}")
-            history, predicted = {}, self._predict(seed, arm, _without_entities)
+            history, predicted = {"untrained": True}, self._predict(seed, arm, _without_entities)
         result: dict[str, Any] = {
             "scores": all_scores(self.corpora["test"], predicted),
             "train_sentences": len(train),

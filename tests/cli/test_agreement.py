@@ -159,3 +159,16 @@ class TestLinks:
         result = call("evaluate-links", "gold.links", "found.links")
         assert (result.code, result.out) == (3, "")
         assert message in result.err
+
+
+def test_sentences_that_one_has_not_may_be_left_out():
+    io.write([*FIRST[:2], Sentence(("new",), id="of the first")], "one.jsonl")
+    io.write([*SECOND[1:], Sentence(("new",), id="of the second")], "two.jsonl")
+    assert call("agree", "one.jsonl", "two.jsonl").code == 3
+    result = call("agree", "one.jsonl", "two.jsonl", "--missing", "leave-out", "--json")
+    assert json.loads(result.out) == agreement(FIRST[1:2], SECOND[1:2]).as_dict()
+    assert "note: left out 2 sentences of the first file and 1 of the second" in result.err
+    io.write([Sentence(("x",), id="other"), Sentence(("x",), id="of the first too")], "other.jsonl")
+    result = call("agree", "one.jsonl", "other.jsonl", "--missing", "leave-out")
+    assert result.code == 3
+    assert "other.jsonl: it has no sentence of the first file" in result.err

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nersery.errors import MissingResourceError
+from nersery.lm import bundled
 from nersery.lm.load import ModelSource
 
 
@@ -46,5 +48,30 @@ def test_a_tokenizer_of_a_larger_model_is_refused(tiny_model: str, tmp_path: Pat
     tokenizer = AutoTokenizer.from_pretrained(folder)
     tokenizer.add_tokens([f"new{number}" for number in range(500)])
     tokenizer.save_pretrained(folder)
-    with pytest.raises(MissingResourceError, match=r"has \d+ entries and its configuration vectors for \d+"):
+    with pytest.raises(
+        MissingResourceError, match=r"has pieces up to number \d+ and its configuration vectors for \d+"
+    ):
         ModelSource(str(folder)).tokenizer()
+
+
+@pytest.mark.parametrize(
+    ("added", "fits"), [({"extra_special_tokens": ["<picture>"]}, True), ({"pad_token": "<p>"}, False)]
+)
+def test_special_pieces_need_vectors_only_where_they_stand_in_text(
+    added: dict[str, Any], fits: bool, tmp_path: Path
+) -> None:
+    """As Gemma's tokenizer has a piece for pictures behind the last row of the model for text."""
+    from transformers import AutoTokenizer
+
+    for file in bundled.folder().iterdir():
+        if file.is_file():
+            shutil.copyfile(file, tmp_path / file.name)
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path)
+    tokenizer.add_special_tokens(added)
+    (tmp_path / "special_tokens_map.json").unlink()  # of another version of transformers, which would win
+    tokenizer.save_pretrained(tmp_path)
+    if fits:
+        assert len(ModelSource(str(tmp_path)).tokenizer()) == len(ModelSource("bundled").tokenizer()) + 1
+    else:
+        with pytest.raises(MissingResourceError, match="has pieces up to number 30522 and"):
+            ModelSource(str(tmp_path)).tokenizer()

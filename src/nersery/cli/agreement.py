@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Optional
+from typing import TYPE_CHECKING, Annotated, Literal, Optional
 
 import typer
 
@@ -27,6 +27,12 @@ if TYPE_CHECKING:
 def agree(
     first: Annotated[str, typer.Argument(help="Labelled by one person.", metavar="FIRST")],
     second: Annotated[str, typer.Argument(help="The same sentences, labelled by another.", metavar="SECOND")],
+    missing: Annotated[
+        Literal["refuse", "leave-out"],
+        typer.Option(
+            help="What of sentences that one of the files has not: refuse; or leave them out, and say how many."
+        ),
+    ] = "refuse",
     json: AsJson = False,
     *,
     reading: io.ReadOptions,
@@ -35,8 +41,28 @@ def agree(
     from nersery.evaluate.kappa import agreement
 
     one = Corpus(io.open_corpus(input_path(first), reading))
-    found = agreement(one, read_relabelled(one, second, reading))
+    other = read_relabelled(one, second, reading)
+    if missing == "leave-out":
+        one, other = _shared(one, other, second)
+    found = agreement(one, other)
     print_json(found.as_dict()) if json else _print(found)
+
+
+def _shared(one: Corpus, other: Corpus, name: str) -> tuple[Corpus, Corpus]:
+    """The sentences that both have; says how many the others are.
+
+    Raises:
+        DataError: When there is none.
+    """
+    shared = [sentence for sentence in one if sentence.id in other.by_id]
+    if not shared:
+        raise DataError(
+            Problem("it has no sentence of the first file", name),
+            fix="are these files of the same sentences? Pairs are found by sentence id",
+        )
+    left_out = [len(corpus) - len(shared) for corpus in (one, other)]
+    print(f"note: left out {left_out[0]} sentences of the first file and {left_out[1]} of the second", file=sys.stderr)
+    return Corpus(shared), Corpus(other.by_id[sentence.id] for sentence in shared)
 
 
 def _print(found: Agreement) -> None:

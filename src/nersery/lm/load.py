@@ -30,6 +30,8 @@ EXAMPLES = {
 """Who has a head, by its Auto class."""
 FEWEST_PIECES = 3
 """Besides the special ones. What transformers makes where a tokenizer's files are missing has at most two."""
+SPECIAL = ("pad", "unk", "cls", "sep", "bos", "eos", "mask")
+"""Special pieces that are put around text or into it."""
 T = TypeVar("T")
 
 
@@ -74,11 +76,11 @@ class ModelSource:
                 "beside the weights, e.g. tokenizer.json and tokenizer_config.json; copy them from where the "
                 "model comes from"
             )
-        self._check_weights(len(tokenizer))
+        self._check_weights(tokenizer)
         return tokenizer
 
-    def _check_weights(self, pieces: int) -> None:
-        """Refuse a folder without them, and a tokenizer with more pieces than they have rows."""
+    def _check_weights(self, tokenizer: Any) -> None:
+        """Refuse a folder without them, and a tokenizer whose pieces have no rows in them."""
         folder = Path(self.location)
         if folder.is_dir() and not any(folder.glob("*.safetensors")):
             raise MissingResourceError(
@@ -87,11 +89,11 @@ class ModelSource:
                 "by model.save_pretrained(folder) where the model comes from"
             )
         rows = getattr(self.config().get_text_config(), "vocab_size", None)
-        if rows is not None and pieces > rows:
+        if rows is not None and (last := _last_piece(tokenizer)) >= rows:
             raise MissingResourceError(
-                f'the tokenizer of "{self.name}" has {pieces} entries and its configuration vectors for {rows}: the '
-                "others would have none. Copy the tokenizer that the model was trained with; or, where entries were "
-                "added on purpose, call model.resize_token_embeddings(len(tokenizer)) and save the model"
+                f'the tokenizer of "{self.name}" has pieces up to number {last} and its configuration vectors for '
+                f"{rows}: the others would have none. Copy the tokenizer that the model was trained with; or, where "
+                "pieces were added on purpose, call model.resize_token_embeddings(len(tokenizer)) and save the model"
             )
 
     def model(self, auto_class: str, *, whole: bool = False, **settings: Any) -> Any:
@@ -184,6 +186,16 @@ class ModelSource:
                 "name on the Hugging Face hub (which needs the network once). Pickled weights (pytorch_model.bin) are "
                 "refused: convert them to safetensors"
             ) from error
+
+
+def _last_piece(tokenizer: Any) -> int:
+    """The highest number of what it makes of text, and of the special pieces that are put around it.
+
+    Further special ones, such as those for pictures, may have no vectors in a model for text.
+    """
+    special = {number for number, piece in tokenizer.added_tokens_decoder.items() if piece.special}
+    around = {id for name in SPECIAL if (id := getattr(tokenizer, f"{name}_token_id", None)) is not None}
+    return max({*tokenizer.get_vocab().values()} - special | around)
 
 
 @contextlib.contextmanager
