@@ -195,7 +195,8 @@ def _last_piece(tokenizer: Any) -> int:
     """
     special = {number for number, piece in tokenizer.added_tokens_decoder.items() if piece.special}
     around = {id for name in SPECIAL if (id := getattr(tokenizer, f"{name}_token_id", None)) is not None}
-    return max({*tokenizer.get_vocab().values()} - special | around)
+    pieces: set[int] = {*tokenizer.get_vocab().values()}
+    return max(pieces - special | around)
 
 
 @contextlib.contextmanager
