@@ -8,7 +8,6 @@ from pathlib import Path
 import torch
 
 from nersery.align.base import Aligner, Links, Pair
-from nersery.lm.load import ModelSource
 from tests.conftest import TINY, build_tokenizer
 
 LETTERS = "bcdefghijklm"
@@ -18,10 +17,10 @@ Gold = list[set[tuple[int, int]]]
 
 def build_bilingual(folder: Path) -> None:
     """An untrained masked language model in whose embeddings a word and its translation have something in common."""
-    from transformers import BertConfig, BertForMaskedLM
+    from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
 
     build_tokenizer("wordpiece", folder, [" ".join(SOURCE + TARGET)])
-    tokenizer = ModelSource(str(folder)).tokenizer()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
     torch.manual_seed(0)
     no_dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     network = BertForMaskedLM(BertConfig(vocab_size=len(tokenizer), **no_dropout, **TINY))

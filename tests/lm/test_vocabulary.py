@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import MASKED_TEXT, build_tokenizer
+from transformers import AutoTokenizer
 
 from nersery.errors import MissingResourceError
 from nersery.lm.cloze import Cloze
@@ -126,7 +127,7 @@ def words_alone(folder: Path, model: Any, decoder: Any = None, trainer: Any = No
         tokenizer.train_from_iterator(MASKED_TEXT, trainer)
     special = {"unk_token": "[UNK]", "pad_token": "[PAD]", "mask_token": "[MASK]"}
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=64, **special).save_pretrained(folder)
-    return PieceEncoder(ModelSource(str(folder)).tokenizer())
+    return PieceEncoder(AutoTokenizer.from_pretrained(folder))
 
 
 def test_where_marks_stand_at_the_end_of_words_their_beginnings_are_no_words(tmp_path: Path) -> None:
@@ -164,7 +165,7 @@ def test_a_vocabulary_of_whole_words_has_no_other_pieces(tmp_path: Path) -> None
 
 def test_a_vocabulary_without_a_whole_word_is_refused(tmp_path: Path) -> None:
     build_tokenizer("bytes", tmp_path, ["東京", "日本", "北京"], 300)
-    encoder = PieceEncoder(ModelSource(str(tmp_path)).tokenizer())
+    encoder = PieceEncoder(AutoTokenizer.from_pretrained(tmp_path))
     with pytest.raises(MissingResourceError, match=f'no piece of the tokenizer of "{tmp_path}" is a whole word, so'):
         Vocabulary.of(encoder)
 
@@ -189,7 +190,7 @@ def test_a_tokenizer_that_cannot_write_words_is_refused(tiny_masked_lms: dict[st
 
 def test_korean_syllables_that_were_taken_apart_are_put_together(tmp_path: Path) -> None:
     build_tokenizer("wordpiece", tmp_path, ["철수는 서울에서 일한다", "ka क़"])
-    encoder = PieceEncoder(ModelSource(str(tmp_path)).tokenizer())
+    encoder = PieceEncoder(AutoTokenizer.from_pretrained(tmp_path))
     vocabulary = Vocabulary.of(encoder)
     for word in ("서울에서", "철수는"):
         (pieces,) = encoder.pieces([word])

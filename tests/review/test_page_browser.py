@@ -46,10 +46,18 @@ def review(tmp_path: Path) -> Iterator[tuple[sync_api.Page, Decisions]]:
     assert [fault for fault in faults if "favicon" not in fault and "404" not in fault] == []
 
 
+SETTLED = """async () => {
+  let before;
+  do { before = waiting; await before; await new Promise((done) => setTimeout(done, 5)); } while (before !== waiting);
+}"""
+
+
 def press(page: sync_api.Page, *keys: str) -> None:
+    """Press one key after the other, each when the page has done what the one before asked for."""
+    page.evaluate(SETTLED)
     for key in keys:
         page.keyboard.press(key)
-    page.wait_for_timeout(200)
+        page.evaluate(SETTLED)
 
 
 def test_keys_label_words_and_accept(review) -> None:
@@ -91,8 +99,9 @@ def test_the_mouse_labels_and_a_note_is_kept(review) -> None:
 def test_what_is_labelled_right_after_a_decision_does_not_take_it_back(review) -> None:
     page, decisions = review
     page.route("**/sentence/*", lambda route: (page.wait_for_timeout(150), route.continue_()))
-    press(page, "ArrowRight", "a", "1")
-    page.wait_for_timeout(800)
+    for key in ("ArrowRight", "a", "1"):
+        page.keyboard.press(key)
+    press(page)
     assert decisions[EVIL].verdict == "accept"
     assert page.inner_text("#counts") == "1 accepted, 0 rejected, 2 to go"
 
@@ -102,7 +111,7 @@ def test_a_key_held_down_decides_one_sentence(review) -> None:
     page.keyboard.down("a")
     for _ in range(5):
         page.keyboard.down("a")
-        page.wait_for_timeout(50)
+        page.evaluate(SETTLED)
     assert decisions.counts["accept"] == 1
 
 
