@@ -186,10 +186,13 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[int, int]]]:
     registry._entry_points.cache_clear()
 
 
-def register(patch: pytest.MonkeyPatch) -> None:
-    """Make the tagger known, as a package that brings it would."""
-    point = EntryPoint("memory", f"{__name__}:Memory", "nersery.tagger")
-    patch.setattr(registry, "entry_points", lambda group: [point] if group == point.group else [])
+def register(patch: pytest.MonkeyPatch, kind: str = "tagger", name: str = "memory", where: str = "") -> None:
+    """Make a method known, as a package that brings it would; by default the tagger."""
+    there = registry.entry_points
+    point = EntryPoint(name, where or f"{__name__}:Memory", f"nersery.{kind}")
+    patch.setattr(
+        registry, "entry_points", lambda group: [*there(group=group), *([point] if group == point.group else [])]
+    )
     registry._entry_points.cache_clear()
 
 

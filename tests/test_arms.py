@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from importlib.metadata import EntryPoint
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from nersery import Entity, Sentence, io, registry
+from nersery import Entity, Sentence, io
 from nersery.annotate.base import Annotator
 from nersery.annotate.tagger_labels import TaggerLabels
 from nersery.errors import DataError, SettingsError
@@ -20,7 +19,7 @@ from nersery.loop import Reject
 from nersery.recipe import load
 from nersery.runs import Run
 from nersery.select.duplicates import Duplicates
-from tests.standins import sentences, write_recipe
+from tests.standins import register, sentences, write_recipe
 
 JOINED = """
 [[augment]]
@@ -67,6 +66,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: list[tuple[i
     return tmp_path
 
 
+@pytest.fixture
+def capitals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The annotator of this file is registered."""
+    register(monkeypatch, "annotate", "capitals", f"{__name__}:Capitals")
+
+
 def execute(*overrides: str) -> dict[str, dict[str, Any]]:
     report = Run(load("recipe.toml", overrides), Path("run"), quiet=True).execute()
     return {arm["name"]: arm for arm in report["arms"]}
@@ -106,12 +111,9 @@ class TestRuns:
         history = json.loads(Path("run/seed-0/all/1-self_training.history.json").read_text())
         assert history["steps"][0]["sentences"] == 16
 
-    def test_raw_text_that_is_labelled_again_bears_the_later_labels(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.usefixtures("capitals")
+    def test_raw_text_that_is_labelled_again_bears_the_later_labels(self) -> None:
         recipe = Path("recipe.toml")
-        there = registry.entry_points
-        point = EntryPoint("capitals", f"{__name__}:Capitals", "nersery.annotate")
-        monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == point.group else there(group))
-        registry._entry_points.cache_clear()
         again = '[[augment]]\nname = "student"\non = "teacher"\nmethod = "capitals"\n'
         recipe.write_text(recipe.read_text("utf-8") + again, "utf-8")
         arms = execute()
@@ -127,13 +129,10 @@ class TestRuns:
         assert arms["student"]["train_sentences"] == [16 + 30]
         assert [s.id for s in kept("student")] == [s.id for s in kept("teacher")]
 
-    def test_arms_vote_on_raw_text(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.mark.usefixtures("capitals")
+    def test_arms_vote_on_raw_text(self) -> None:
         """What two of three say stands; new sentences that one arm alone has stay as they are."""
         recipe = Path("recipe.toml")
-        there = registry.entry_points
-        point = EntryPoint("capitals", f"{__name__}:Capitals", "nersery.annotate")
-        monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == point.group else there(group))
-        registry._entry_points.cache_clear()
         again = (
             '[[augment]]\nname = "capitals"\nmethod = "capitals"\n'
             '[[augment]]\nname = "capitals too"\nmethod = "capitals"\n'

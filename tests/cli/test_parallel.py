@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import EntryPoint
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -19,6 +18,7 @@ from nersery.links import Link
 from nersery.loop import Reject
 from nersery.training import NO_TRAINING, Training
 from tests.cli.calls import Result, call
+from tests.standins import register
 
 FITTED: list[int] = []
 """How many pairs each aligner has learned from."""
@@ -49,9 +49,7 @@ class InPlace(Aligner):
 @pytest.fixture(autouse=True)
 def _aligner(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The aligner ``in_place`` is registered."""
-    point = EntryPoint("in_place", f"{__name__}:InPlace", "nersery.align")
-    monkeypatch.setattr(registry, "entry_points", lambda group: [point] if group == point.group else [])
-    registry._entry_points.cache_clear()
+    register(monkeypatch, "align", "in_place", f"{__name__}:InPlace")
     FITTED.clear()
     BROKEN.clear()
     yield

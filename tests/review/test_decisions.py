@@ -19,7 +19,7 @@ WHOLE = Decision("accept", ((0, 2, "PER"),))
 
 def outcomes(folder: Path, corpus: Corpus = CORPUS) -> list[Sentence | Reject]:
     with Decisions.opened(corpus, folder) as decisions:
-        return decisions.outcomes()
+        return [decisions.outcome(sentence) for sentence in corpus]
 
 
 def test_nothing_is_decided_at_first(tmp_path: Path) -> None:
@@ -43,7 +43,7 @@ def test_the_last_decision_holds_and_is_there_again(tmp_path: Path) -> None:
 def test_labels_that_stay_keep_their_scores(tmp_path: Path) -> None:
     with Decisions.opened(CORPUS, tmp_path) as decisions:
         decisions.decide("a", Decision("accept", ((2, 3, "MISC"), (0, 1, "PER")), "both"))
-        found = decisions.outcomes()[0]
+        found = decisions.outcome(ADA)
     assert isinstance(found, Sentence)
     assert [(entity.type, entity.score) for entity in found.entities] == [("PER", 0.7), ("MISC", None)]
     assert found.comments == ("old", "# review: both")
@@ -55,7 +55,7 @@ def test_a_decision_can_be_taken_back_and_its_labels_stay(tmp_path: Path) -> Non
         decisions.decide("a", Decision("", WHOLE.labels))
         assert decisions["a"].labels == WHOLE.labels
         assert decisions.counts == {"corrected": 0}
-        assert decisions.outcomes()[0] == Reject(UNDECIDED, ADA)
+        assert decisions.outcome(ADA) == Reject(UNDECIDED, ADA)
 
 
 @pytest.mark.parametrize("labels", [((0, 4, "PER"),), ((0, 2, "PER"), (1, 3, "LOC")), ((0, 1, " "),)])

@@ -102,8 +102,7 @@ def review(
         if page:
             _serve(Review(decisions, order, others, names, source), port, browser=browser)
         job = file_job(target, {"review": content_of(opened), "decisions": content_hash(decisions.file)}, writer)
-        outcomes = decisions.outcomes()
-        tally = job.run(range(len(corpus)), lambda batch: [outcomes[number] for number in batch], overwrite=True)
+        tally = job.run(corpus, lambda batch: [decisions.outcome(sentence) for sentence in batch], overwrite=True)
     counts = {key: decisions.counts[key] for key in ("accept", "corrected", "reject")}
     if json:
         print_json({"output": str(target), **tally.as_dict(), "decisions": counts})

@@ -123,11 +123,8 @@ class Decisions:
         self._of[id] = decision
         self.types |= dict.fromkeys(type_ for _, _, type_ in decision.labels)
 
-    def outcomes(self) -> list[Outcome]:
-        """For each sentence of the corpus what was decided: the accepted one, as corrected, or why there is none."""
-        return [self._outcome(sentence) for sentence in self.corpus]
-
-    def _outcome(self, sentence: Sentence) -> Outcome:
+    def outcome(self, sentence: Sentence) -> Outcome:
+        """What was decided about a sentence of the corpus: the accepted one, as corrected, or why there is none."""
         decision = self[sentence.id]
         if decision.verdict == "accept":
             return _noted(self._corrected(sentence.id, decision), decision.note)

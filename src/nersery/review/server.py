@@ -94,8 +94,15 @@ class Review:
         if decision.verdict not in VERDICTS:
             raise NerseryError(f"the verdict is {decision.verdict!r:.60}, expected one of {', '.join(VERDICTS[:2])}")
         with self._lock:
+            if self.over.is_set():
+                raise NerseryError("the review has ended; start it again to go on")
             self.decisions.decide(self.order[number], decision)
         return self.shown(number)
+
+    def end(self) -> None:
+        """Take no more decisions; one that is being written down is written first."""
+        with self._lock:
+            self.over.set()
 
 
 def _plain(sentence: Sentence) -> dict[str, Any]:
@@ -131,7 +138,8 @@ class ReviewServer(ThreadingHTTPServer):
         return self
 
     def __exit__(self, *error: object) -> None:
-        """Serve no longer; a request that is being answered is answered."""
+        """Serve no longer; what came until now is decided, and nothing after it."""
+        self.review.end()
         self.shutdown()
         self.server_close()
 
@@ -170,7 +178,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.BAD_REQUEST, "expected JSON")
         elif asked == "over":
             self._send_json({})
-            self.server.review.over.set()
+            self.server.review.end()
         elif (number := self._number(asked, "sentence/")) is not None:
             try:
                 self._send_json(self.server.review.decide(number, json.loads(body)))

@@ -142,8 +142,11 @@ class SelfTraining(Selector):
             self._check_finish(tagger)
 
     def _check_finish(self, tagger: Tagger) -> None:
-        settings = {setting.name: getattr(tagger, setting.name) for setting in fields(tagger) if setting.init}  # type: ignore[arg-type]
-        if self.finish and (problems := finish_problems(name_of(tagger), settings, self.finish)):
+        if not self.finish:
+            return
+        from nersery.tagger.fitting import settings_of
+
+        if problems := finish_problems(name_of(tagger), settings_of(tagger), self.finish):
             raise SettingsError("\n".join(f"finish: {problem}" for problem in problems))
 
     def fit(
