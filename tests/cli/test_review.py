@@ -128,7 +128,10 @@ def test_a_review_begun_anew_keeps_the_old_decisions_aside(monkeypatch: pytest.M
         (["in.jsonl", "out.jsonl", "--by", "shure"], 'no sentence has the score "shure"; did you mean "sure"?'),
         (["empty.jsonl", "out.jsonl"], "empty.jsonl has no sentence"),
         (["in.jsonl", "there.jsonl"], "there.jsonl exists already"),
-        (["in.jsonl", "out.jsonl", "--beside", "other.jsonl"], "--beside has no sentence that belongs to one"),
+        (
+            ["in.jsonl", "out.jsonl", "--beside", "other.jsonl"],
+            "--beside other.jsonl has no sentence that belongs to one",
+        ),
     ],
 )
 def test_errors(options: list[str], message: str) -> None:

@@ -96,7 +96,7 @@ def review(
         raise DataError(f"{source} has no sentence", fix="name a corpus that has; nersery stats shows what is read")
     order = [sentence.id for sentence in _ordered(corpus, by)]
     labelled = replace(reading, format=io.AUTO)
-    others = _beside(corpus, io.open_corpus(input_path(beside), labelled)) if beside else {}
+    others = _beside(corpus, io.open_corpus(input_path(beside), labelled), beside) if beside else {}
     writer = io.writer(output_format(target))
     with Decisions.opened(corpus, folder, writer.encode) as decisions:
         if page:
@@ -120,7 +120,7 @@ def _ordered(corpus: Corpus, by: str) -> Sequence[Sentence]:
     return sorted(corpus, key=lambda sentence: sentence.scores.get(by, math.inf)) if by else corpus
 
 
-def _beside(corpus: Corpus, others: Iterable[Sentence]) -> dict[str, list[Sentence]]:
+def _beside(corpus: Corpus, others: Iterable[Sentence], name: str) -> dict[str, list[Sentence]]:
     """What is shown beside each sentence: the sentence of the same id, and its parents."""
     known = {sentence.id: sentence for sentence in others}
     found = {}
@@ -129,8 +129,8 @@ def _beside(corpus: Corpus, others: Iterable[Sentence]) -> dict[str, list[Senten
         found[sentence.id] = [known[id] for id in dict.fromkeys((sentence.id, *parents)) if id in known]
     if not any(found.values()):
         raise SettingsError(
-            "--beside has no sentence that belongs to one of the input: expected those that it was made from, or the "
-            "same ids"
+            f"--beside {name} has no sentence that belongs to one of the input: expected those that it was made from, "
+            "or the same ids"
         )
     return found
 

@@ -194,10 +194,10 @@ class Pass:
 
     def clash(self, id: str, line: int) -> Flaw | None:
         """What is wrong with an id that was used before; None for a new one, which is noted."""
-        before = self._ids.add(id, line)
-        if before is None:
+        if (before := self._ids.add(id, line, self.file.name)) is None:
             return None
-        return Flaw(line, "id used twice", f'the id "{id}" stands in line {before} already; expected another')
+        where = f"line {before[0]}" + (f" of {before[1]}" if before[1] != self.file.name else "")
+        return Flaw(line, "id used twice", f'the id "{id}" stands in {where} already; expected another')
 
     def broken(self, sentence: str, flaws: Sequence[Flaw], remains: Sentence) -> None:
         """Deal with a sentence that cannot be read: a reject where the user asked for that, else problems.

@@ -12,31 +12,31 @@ IN_MEMORY = 20_000
 
 
 class Ids:
-    """The ids seen so far, each with the line where it stood.
+    """The ids seen so far, each with the line and the file where it stood.
 
     >>> ids = Ids()
     >>> ids.add("a", 1), ids.add("b", 2), ids.add("a", 3)
-    (None, None, 1)
+    (None, None, (1, ''))
     """
 
     def __init__(self, in_memory: int = IN_MEMORY) -> None:
         self._in_memory = in_memory
-        self._lines: dict[str, int] = {}
+        self._places: dict[str, tuple[int, str]] = {}
         self._table: sqlite3.Connection | None = None
 
-    def add(self, id: str, line: int) -> int | None:
-        """Note an id; the line where it stood before, or None when it is new."""
-        if id in self._lines:
-            return self._lines[id]
-        if len(self._lines) < self._in_memory:
-            self._lines[id] = line
+    def add(self, id: str, line: int, file: str = "") -> tuple[int, str] | None:
+        """Note an id; the line and the file where it stood before, or None when it is new."""
+        if id in self._places:
+            return self._places[id]
+        if len(self._places) < self._in_memory:
+            self._places[id] = line, file
             return None
         self._table = self._table or _temporary_table()
-        key = id.encode("utf-8", "surrogatepass")
-        if self._table.execute("insert or ignore into ids values (?, ?)", (key, line)).rowcount:
+        key, name = (text.encode("utf-8", "surrogatepass") for text in (id, file))
+        if self._table.execute("insert or ignore into ids values (?, ?, ?)", (key, line, name)).rowcount:
             return None
-        found: tuple[int] = self._table.execute("select line from ids where id = ?", (key,)).fetchone()
-        return found[0]
+        line, name = self._table.execute("select line, file from ids where id = ?", (key,)).fetchone()
+        return line, name.decode("utf-8", "surrogatepass")
 
 
 def _temporary_table() -> sqlite3.Connection:
@@ -46,6 +46,6 @@ def _temporary_table() -> sqlite3.Connection:
     connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
     connection.execute("pragma journal_mode = off")
     connection.execute("pragma synchronous = off")
-    connection.execute("create table ids (id blob primary key, line integer) without rowid")
+    connection.execute("create table ids (id blob primary key, line integer, file blob) without rowid")
     connection.execute("begin")
     return connection
