@@ -74,6 +74,7 @@ def _open_end_repair(tags: list[str], scheme: Scheme) -> list[str]:
 
 
 RAGGED_LINES, OUTER_SPACE, DROP_SENTENCE = "ragged-lines", "outer-space", "drop-sentence"
+UTF16_OFFSETS, CUT_WORDS = "utf16-offsets", "cut-words"
 REPAIRS: Mapping[str, Repair] = MappingProxyType(
     {
         RAGGED_LINES: Repair("a line with other columns than most keeps its word and its tag only"),
@@ -84,6 +85,8 @@ REPAIRS: Mapping[str, Repair] = MappingProxyType(
         "bare-dash": Repair("- becomes O", _bare_dash),
         "orphan-inside": Repair("I-PER (M-, E-) that continues nothing begins an entity", _orphan_inside),
         "open-end": Repair("an entity without its E- or L- ends where it stands", _open_end_repair),
+        UTF16_OFFSETS: Repair("places of labels in a text are counted as JavaScript does, an emoji for two"),
+        CUT_WORDS: Repair("a word in which a label begins or ends is cut there"),
         DROP_SENTENCE: Repair("a sentence that is still broken goes to the rejects, with its reason"),
     }
 )

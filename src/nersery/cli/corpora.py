@@ -152,7 +152,7 @@ def _print_types(rows: list[dict[str, Any]]) -> None:
 def convert(
     source: Source,
     target: Target,
-    to: Annotated[str | None, typer.Option("--to", help="conll, jsonl or text; else by extension.")] = None,
+    to: Annotated[str | None, typer.Option("--to", help="conll, jsonl, text or spans; else by extension.")] = None,
     scheme: Annotated[str, typer.Option(help="Tag scheme of CoNLL output.")] = "IOB2",
     separator: Annotated[str, typer.Option(help="Of CoNLL columns: tab or space.")] = "tab",
     types: Annotated[

@@ -59,7 +59,11 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=_hush, help="No p
 _READING: dict[str, Any] = {
     "format": Annotated[
         str,
-        typer.Option("--format", help="Of the input: auto, conll, jsonl, parquet or text.", rich_help_panel="Reading"),
+        typer.Option(
+            "--format",
+            help="Of the input: auto, conll, jsonl, parquet, text, spans or brat.",
+            rich_help_panel="Reading",
+        ),
     ],
     "encoding": Annotated[
         str, typer.Option("--encoding", help="Of the input, e.g. latin-1.", rich_help_panel="Reading")
@@ -211,7 +215,7 @@ def content_of(*sources: io.Source) -> list[str]:
 
     With the name that a format without ids makes them of.
     """
-    return [f"{source.file.stem} {content_hash(source.file.path)}" for source in sources]
+    return [f"{source.file.stem} {content_hash(path)}" for source in sources for path in source.inputs]
 
 
 def refuse_same_file(target: Path, *sources: str) -> None:

@@ -1,4 +1,5 @@
-"""Reads and writes corpora: CoNLL columns, JSONL (native, lossless), Parquet (in shards) and plain text.
+"""Reads and writes corpora: CoNLL columns, JSONL (native, lossless), Parquet (in shards), plain text, and text with
+labels by characters, as annotation tools write it.
 
 >>> import tempfile, pathlib
 >>> path = pathlib.Path(tempfile.mkdtemp()) / "tiny.conll"
@@ -13,7 +14,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,14 @@ from nersery.data import Corpus, Sentence
 from nersery.disk import naming_the_full_disk
 from nersery.errors import DataError, Problem, SettingsError, did_you_mean
 from nersery.io.base import AUTO, EXTENSIONS, FORMATS, ReadOptions, Source, Writer
+from nersery.io.brat import LABELS, BratSource, pair_of
 from nersery.io.columns import BLANKS, detect_layout
 from nersery.io.conll import ConllSource, ConllWriter
 from nersery.io.files import STANDARD_INPUT, TextFile
 from nersery.io.folder import FolderSource
 from nersery.io.jsonl import JsonlSource, JsonlWriter, read_rejects, reject_line
 from nersery.io.parquet import ParquetSource
+from nersery.io.spans import SpansSource, SpansWriter, holds_spans
 from nersery.io.text import TextSource, TextWriter
 
 __all__ = [
@@ -46,14 +49,18 @@ __all__ = [
     "writer",
 ]
 
-_SOURCES: dict[str, type[ConllSource] | type[JsonlSource] | type[TextSource]] = {
+_SOURCES: dict[str, Callable[[TextFile, ReadOptions], Source]] = {
+    "brat": BratSource,
     "conll": ConllSource,
     "jsonl": JsonlSource,
     "parquet": ParquetSource,
+    "spans": SpansSource,
     "text": TextSource,
 }
 
 
+OBJECTS = (".json", ".jsonl")
+"""Extensions of files whose first line says more about their format."""
 _DEFAULTS = ReadOptions()
 
 
@@ -95,10 +102,14 @@ def _recognise(file: TextFile, options: ReadOptions) -> str:
     """The format of a file, by its extension or, where that says little, by its first lines."""
     extension = file.path.suffix.lower()
     known = EXTENSIONS.get(extension)
-    if known is not None and known != "text":
+    if extension == LABELS or len(pair_of(file.path)) > 1:
+        return "brat"
+    if known not in (None, "text", "jsonl"):
         return known
     first = next((line for line in file.lines() if line.strip(BLANKS)), "")
-    if first.startswith("{") and first.rstrip(BLANKS).endswith("}"):
+    if holds_spans(first) or (extension in OBJECTS and first.lstrip(BLANKS).startswith("[")):
+        return "spans"
+    if known == "jsonl" or (first.startswith("{") and first.rstrip(BLANKS).endswith("}")):
         return "jsonl"
     named = options.tag_column or options.word_column
     if named or detect_layout(file, options, sure=True) is not None:
@@ -145,6 +156,10 @@ def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t", columns:
         return JsonlWriter()
     if format == "text":
         return TextWriter()
+    if format == "spans":
+        return SpansWriter()
+    if format == "brat":
+        raise SettingsError("brat is read and not written. Choose --to spans, or .jsonl, which holds everything")
     if format == "parquet":
         raise SettingsError("Parquet is written in shards only (--shards ROWS). Choose .jsonl, which holds the same")
     raise SettingsError(f'there is no output format "{format}"; {did_you_mean(format, FORMATS)}')
@@ -162,7 +177,7 @@ def write(
 
     Args:
         sentences: Taken one by one, so a stream needs no memory.
-        format: ``conll``, ``jsonl``, ``text``, or ``auto``: by the extension.
+        format: ``conll``, ``jsonl``, ``text``, ``spans``, or ``auto``: by the extension.
 
     Returns:
         The number of sentences.

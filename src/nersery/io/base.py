@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -19,7 +20,7 @@ from nersery.loop import Reject
 from nersery.tags import Fault
 
 AUTO = "auto"
-FORMATS = ("conll", "jsonl", "parquet", "text")
+FORMATS = ("conll", "jsonl", "parquet", "text", "spans", "brat")
 EXTENSIONS: Mapping[str, str] = MappingProxyType(
     {
         ".conll": "conll",
@@ -32,6 +33,7 @@ EXTENSIONS: Mapping[str, str] = MappingProxyType(
         ".txt": "text",
     }
 )
+"""What is read, and written, by the extension of the file."""
 MOST_PROBLEMS = 10_000
 """After so many problems in one file the rest of it is not read."""
 
@@ -46,14 +48,15 @@ class ReadOptions:
     """How to read a corpus; all of it can be left to `nersery`.
 
     Args:
-        format: ``conll``, ``jsonl``, ``parquet``, ``text``, or ``auto``: by the file's extension, else by its content.
+        format: One of `FORMATS`, or ``auto``: by the file's extension, else by its content.
         encoding: As Python names it, e.g. ``utf-8``, ``latin-1``, ``utf-16``.
         language: A BCP 47 tag for the sentences that do not bring their own.
         repair: Names of `nersery.repairs.REPAIRS`; without them broken input is an error.
         word_column: Where the word stands, from 1; None finds it.
         tag_column: Where the tag stands, from 1; None finds it.
         scheme: A name of `nersery.tags.SCHEMES`; None recognises it.
-        split: How lines of text are cut into words, see `nersery.io.splitting.splitter`; other formats have words.
+        split: How lines of text are cut into words, see `nersery.io.splitting.splitter`. Text with labels by characters
+            is cut at punctuation at least; other formats have words.
 
     Raises:
         SettingsError: With all values that cannot be used.
@@ -257,6 +260,11 @@ class Source(ABC):
     @abstractmethod
     def description(self) -> str:
         """The format as it was recognised, e.g. ``conll, IOB1, 4 columns: word 1, tag 4``."""
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The files, or the folder, that all of it stands in."""
+        return [self.file.path]
 
     @property
     def extra_columns(self) -> int | None:

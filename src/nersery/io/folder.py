@@ -8,7 +8,8 @@ from pathlib import Path
 
 from nersery.data import Sentence
 from nersery.errors import DataError, Problem
-from nersery.io.base import Pass, ReadOptions, Source
+from nersery.io.base import AUTO, Pass, ReadOptions, Source
+from nersery.io.brat import LABELS, pair_of
 from nersery.io.files import TextFile
 
 MANIFEST = "manifest.jsonl"
@@ -29,8 +30,8 @@ Open = Callable[[Path, ReadOptions], Source]
 class FolderSource(Source):
     """The sentences of all files in a folder, in the order of their names.
 
-    Hidden files are left alone, and so are a ``README.md``, and the manifest and the rejects that a job has left there.
-    Of a published dataset the JSONL files are read, all splits in one.
+    Hidden files are left alone, and so are a ``README.md``, brat's settings (``.conf``), and the manifest and the
+    rejects that a job has left there. Of a published dataset the JSONL files are read, all splits in one.
 
     Args:
         open_file: Opens one of the files.
@@ -45,7 +46,10 @@ class FolderSource(Source):
         self._open = open_file
         spans = file.path / SPANS
         folder = spans if spans.is_dir() and (file.path / RECORD).is_file() else file.path
-        self.paths = [path for path in sorted(folder.iterdir()) if not _is_left_out(path)]
+        as_pairs = options.format in (AUTO, "brat")
+        pairs = [pair_of(path) for path in folder.glob(f"*{LABELS}")]
+        others = {text if as_pairs else labels for text, labels in pairs}  # a document is read once
+        self.paths = [path for path in sorted(folder.iterdir()) if path not in others and not _is_left_out(path)]
         if problems := list(self._problems()):
             raise DataError(problems, fix="name a folder that holds the files of one corpus and nothing else")
 
@@ -85,7 +89,7 @@ class FolderSource(Source):
 
 def _is_left_out(path: Path) -> bool:
     name = path.name
-    if name.startswith(".") or name == CARD or name.endswith(".rejects.jsonl"):
+    if name.startswith(".") or name == CARD or name.endswith((".rejects.jsonl", ".conf")):
         return True
     return path.with_name(MANIFEST).exists() and (name == MANIFEST or name.startswith("rejects-"))
 

@@ -9,7 +9,6 @@ value for each word becomes a column, the rest is left out, and the description 
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
@@ -18,12 +17,12 @@ from typing import Any
 from nersery import tags
 from nersery.data import UNKNOWN_COLUMN, Entity, Origin, Sentence
 from nersery.errors import DataError, Problem, did_you_mean
-from nersery.io.base import MOST_PAIRS, Flaw, Pass, ReadOptions, Source, Writer, flaws_of, lone_return, storable
+from nersery.io.base import MOST_PAIRS, Flaw, Pass, ReadOptions, Source, Writer, flaws_of, storable
 from nersery.io.columns import BLANKS
 from nersery.io.files import TextFile
+from nersery.io.objects import ENCODER, BrokenError, Object, parsed
 from nersery.loop import Reject
 
-Object = dict[str, Any]
 _ENTITY_KEYS = ({"start", "end", "type"}, {"start", "end", "type", "score"})
 
 
@@ -93,31 +92,6 @@ _PLAIN = {key: check for key, (check, _) in _SHAPES.items() if key not in ("toke
 """The checks of the keys that nersery writes; any of them go together."""
 
 
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number in JSON")
-
-
-def _object(pairs: list[tuple[str, Any]]) -> Object:
-    value = dict(pairs)
-    if len(value) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} stands twice in one object, expected once")
-    return value
-
-
-_DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_object)
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
-
-
-class _BrokenError(Exception):
-    """A line that is no sentence."""
-
-    def __init__(self, *flaws: Flaw) -> None:
-        super().__init__()
-        self.flaws = flaws
-
-
 class JsonlSource(Source):
     """Sentences of a JSONL file; it is read once beforehand for the scheme of its tags, if it has any.
 
@@ -149,10 +123,10 @@ class JsonlSource(Source):
                 value = _load(text, line)
                 id = value.get("id") or id
                 if clash := found.clash(id, line):
-                    raise _BrokenError(clash)
+                    raise BrokenError(clash)
                 entities, repaired = self._entities(value, line, found)
                 sentence = _built(value, id, entities, self.options.language, line)
-            except _BrokenError as broken:
+            except BrokenError as broken:
                 found.broken(id, broken.flaws, _remains(value, text))
             else:
                 found.count(repaired)
@@ -181,16 +155,16 @@ class JsonlSource(Source):
         written, words = value[key], _words(value)
         if len(written) != len(words):
             message = f'{len(words)} words and {len(written)} "{key}", expected one for each word'
-            raise _BrokenError(Flaw(line, "wrong number of tags", message))
+            raise BrokenError(Flaw(line, "wrong number of tags", message))
         entities_, faults, repaired = found.decode(written, self.scheme)
         if faults:
-            raise _BrokenError(*(Flaw.of_tag(fault, self.scheme, line, word=True) for fault in faults))
+            raise BrokenError(*(Flaw.of_tag(fault, self.scheme, line, word=True) for fault in faults))
         return entities_, repaired
 
 
 def _load(text: str, line: int) -> Object:
     """The object of a line, with its keys and the shapes of its values checked."""
-    value: Object = _parsed(text, line)
+    value: Object = parsed(text, line)
     if not _is_plain(value):
         value = _ours(value)
         _check(value, line)
@@ -215,30 +189,7 @@ def _is_column(content: Any, value: Object) -> bool:
 
 def _check(value: Any, line: int) -> None:
     if not _is_plain(value) and (messages := list(_faults(value))):
-        raise _BrokenError(*(Flaw(line, "wrong object", message) for message in messages))
-
-
-def _parsed(text: str, line: int) -> Any:
-    try:
-        return _decoded(text)
-    except ValueError as error:
-        raise _BrokenError(lone_return(text, line) or Flaw(line, "not JSON", str(error))) from None
-
-
-def _decoded(text: str) -> Any:
-    try:
-        value, end = _DECODER.raw_decode(text) if text.startswith("{") else (None, 0)
-        if text[end:] not in ("\n", ""):
-            value = _DECODER.decode(text)
-        if "\\u" in text:
-            _ENCODER.encode(value).encode()
-    except json.JSONDecodeError as error:
-        raise ValueError(f"not JSON: {error.msg} in column {error.colno}") from None
-    except UnicodeEncodeError:
-        raise ValueError("a string holds half of a surrogate pair, which no file can store") from None
-    except RecursionError:
-        raise ValueError("nested too deeply for a sentence") from None
-    return value
+        raise BrokenError(*(Flaw(line, "wrong object", message) for message in messages))
 
 
 def _is_plain(value: Any) -> bool:
@@ -276,10 +227,10 @@ def _words(value: Object) -> list[str]:
 def _tags_of(text: str) -> tuple[list[str] | None, Iterable[str]]:
     """The tags in a line, if it has any that can be read, and the keys that are left out of it."""
     try:
-        whole = _parsed(text, 0)
+        whole = parsed(text, 0)
         value = _ours(whole)
         _check(value, 0)
-    except _BrokenError:
+    except BrokenError:
         return None, ()
     others = [key for key in whole if key not in _SHAPES and not _is_column(whole[key], whole)]
     return next((value[key] for key in _TAGS if key in value), None), others
@@ -301,7 +252,7 @@ def _built(value: Object, id: str, entities: tuple[Entity, ...], language: str, 
             tuple(value.get("comments", ())),
         )
     except DataError as error:
-        raise _BrokenError(*flaws_of(error, line)) from None
+        raise BrokenError(*flaws_of(error, line)) from None
 
 
 def _remains(value: Object | None, text: str) -> Sentence:
@@ -358,7 +309,7 @@ def reject_line(reject: Reject) -> str:
 
 def _line(value: Object, sentence: Sentence | None) -> str:
     try:
-        return _ENCODER.encode(value) + "\n"
+        return ENCODER.encode(value) + "\n"
     except ValueError:
         place = sentence.id if sentence is not None and sentence.id else None
         raise DataError(
@@ -378,7 +329,7 @@ def read_rejects(path: Path) -> Iterator[Reject]:
     for line, text in enumerate(TextFile(path, "utf-8").lines(), start=1):
         try:
             yield _reject(text, line)
-        except _BrokenError as broken:
+        except BrokenError as broken:
             raise DataError(
                 [Problem(flaw.message, str(path), flaw.line) for flaw in broken.flaws],
                 fix="let nersery write the file again",
@@ -386,9 +337,9 @@ def read_rejects(path: Path) -> Iterator[Reject]:
 
 
 def _reject(text: str, line: int) -> Reject:
-    value = _parsed(text, line)
+    value = parsed(text, line)
     if not isinstance(value, dict) or not isinstance(value.get("reason"), str):
-        raise _BrokenError(Flaw(line, "no reject", f'{value!r:.60}, expected a sentence with a "reason"'))
+        raise BrokenError(Flaw(line, "no reject", f'{value!r:.60}, expected a sentence with a "reason"'))
     reason: str = value.pop("reason")
     if not value:
         return Reject(reason)

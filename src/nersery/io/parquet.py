@@ -16,7 +16,8 @@ from typing import Any
 from nersery.errors import DataError, MissingResourceError, Problem
 from nersery.io.base import ReadOptions
 from nersery.io.files import TextFile
-from nersery.io.jsonl import JsonlSource, Object
+from nersery.io.jsonl import JsonlSource
+from nersery.io.objects import Object
 
 READ_ROWS = 1024
 GROUP_ROWS = 10_000

@@ -20,6 +20,10 @@ Splitter = Callable[[str], list[str]]
 
 APOSTROPHES = "'’"
 JOINER = "\N{ZERO WIDTH JOINER}"
+SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+"""Symbols that colour the emoji before them."""
+REGIONS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
+"""Symbols of which two make a flag."""
 STACKERS = "\N{MYANMAR SIGN VIRAMA}\N{KHMER SIGN COENG}"
 """Marks that put the next letter under the one before them."""
 ELIDING = ("fr", "it", "ca", "oc")
@@ -151,8 +155,10 @@ def _parted(chunk: str, following: str, language: str) -> Iterator[str]:
 def _goes_on(chunk: str, place: int, token: str) -> bool:
     """Whether a character belongs to the word before it."""
     character, before = chunk[place], chunk[place - 1]
-    if _is_mark(character) or before == JOINER:
+    if _is_mark(character) or before == JOINER or character in SKIN_TONES:
         return True
+    if character in REGIONS:
+        return len(token) == 1 and token in REGIONS
     if not _is_sign(character):
         return not _is_sign(before) or before in "@#_" or (len(token) > 1 and not _is_sign(token[0]))
     if character == before and _is_sign(token[0]):

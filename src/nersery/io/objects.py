@@ -1,0 +1,63 @@
+"""JSON as corpora have it: no key twice, no NaN, no half characters, and faults by line."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from nersery.io.base import Flaw, lone_return
+
+Object = dict[str, Any]
+
+
+class BrokenError(Exception):
+    """What is no sentence, and why."""
+
+    def __init__(self, *flaws: Flaw) -> None:
+        super().__init__()
+        self.flaws = flaws
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no number in JSON")
+
+
+def _object(pairs: list[tuple[str, Any]]) -> Object:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise ValueError(f"the key {twice!r} stands twice in one object, expected once")
+    return value
+
+
+DECODER = json.JSONDecoder(parse_constant=_refuse_constant, object_pairs_hook=_object)
+ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
+def parsed(text: str, line: int) -> Any:
+    """The value in a line.
+
+    Raises:
+        BrokenError: When there is none, or one that cannot be stored.
+    """
+    try:
+        return _decoded(text)
+    except ValueError as error:
+        raise BrokenError(lone_return(text, line) or Flaw(line, "not JSON", str(error))) from None
+
+
+def _decoded(text: str) -> Any:
+    try:
+        value, end = DECODER.raw_decode(text) if text.startswith("{") else (None, 0)
+        if text[end:] not in ("\n", ""):
+            value = DECODER.decode(text)
+        if "\\u" in text:
+            ENCODER.encode(value).encode()
+    except json.JSONDecodeError as error:
+        raise ValueError(f"not JSON: {error.msg} in column {error.colno}") from None
+    except UnicodeEncodeError:
+        raise ValueError("a string holds half of a surrogate pair, which no file can store") from None
+    except RecursionError:
+        raise ValueError("nested too deeply for a sentence") from None
+    return value
