@@ -21,9 +21,8 @@ from typing import Any
 import torch
 
 from nersery import io
-from nersery.annotate.base import step
+from nersery.annotate.base import BATCH_SIZE, step
 from nersery.annotate.qa_prompting import QaPrompting
-from nersery.cli.labels import BATCH_SIZE
 from nersery.data import Sentence
 from nersery.definitions import question
 from nersery.lm.load import ModelSource, autocast

@@ -1,9 +1,10 @@
+import dataclasses
 import math
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -176,3 +177,20 @@ def test_names_and_rule_methods_import_nothing_heavy():
         "heavy = {'torch', 'transformers', 'numpy'} & set(sys.modules); assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+CHOICES = [
+    (kind, name, key)
+    for kind in registry.KINDS
+    for name in registry.names(kind)
+    for key, setting in registry.describe(kind, name)["settings"].items()
+    if '"' in setting["type"]
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "key"), CHOICES)
+def test_what_is_no_choice_is_refused_by_the_constructor_too(kind: str, name: str, key: str) -> None:
+    cls = registry.get(kind, name)
+    needed = {f.name: "x" for f in dataclasses.fields(cls) if registry._is_required(f)}
+    with pytest.raises(SettingsError, match=rf"{name}\.{key} is .*cosin.*: .*or '"):
+        cls(**{**needed, key: ["cosin"] if "list" in str(get_type_hints(cls)[key]) else "cosin"})

@@ -26,6 +26,7 @@ _EXPECTED = {
     "list_type": 'expected a list, e.g. ["text"]',
     "tuple_type": 'expected a list, e.g. ["text"]',
     "bool_type": "expected true or false",
+    "literal_error": "expected {expected}",
     "missing": "{place} is missing",
     "unexpected_keyword_argument": "there is no setting {place}",
 }
@@ -159,6 +160,13 @@ def validated(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[d
     Args:
         name: What the problems call the dataclass.
     """
+    values, problems = _typed(cls, name, settings)
+    missing = [field.name for field in dataclasses.fields(cls) if _is_required(field) and field.name not in settings]
+    return values, [*problems, *(f'{name} needs the setting "{key}"' for key in missing)]
+
+
+def _typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Those settings that are given, likewise."""
     from pydantic import TypeAdapter, ValidationError
 
     hints = get_type_hints(cls)
@@ -179,9 +187,23 @@ def validated(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[d
         if not _is_finite(values[key]):
             problems.append(f"{name}.{key} is {value!r}: expected finite numbers")
             del values[key]
-    missing = [field.name for field in dataclasses.fields(cls) if _is_required(field) and field.name not in settings]
-    problems += [f'{name} needs the setting "{key}"' for key in missing]
     return values, problems
+
+
+def check_choices(method: object) -> None:
+    """Refuse values that are none of a setting's choices; the constructor alone takes anything.
+
+    Raises:
+        SettingsError: With all of them.
+    """
+    hints = {key: hint for key, hint in get_type_hints(type(method)).items() if _has_choices(hint)}
+    chosen = {key: getattr(method, key) for key in hints}
+    if problems := _typed(type(method), name_of(method), chosen)[1]:
+        raise SettingsError("\n".join(problems))
+
+
+def _has_choices(hint: Any) -> bool:
+    return get_origin(hint) is Literal or any(map(_has_choices, get_args(hint)))
 
 
 def _is_finite(value: Any) -> bool:
@@ -196,7 +218,9 @@ def _is_finite(value: Any) -> bool:
 def _message(detail: Mapping[str, Any]) -> str:
     """What one of pydantic's errors says to a user."""
     place = ".".join(str(key) for key in detail["loc"])
-    return _EXPECTED[detail["type"]].format(place=place) if detail["type"] in _EXPECTED else str(detail["msg"])
+    if detail["type"] not in _EXPECTED:
+        return str(detail["msg"])
+    return _EXPECTED[detail["type"]].format(place=place, **detail.get("ctx", {}))
 
 
 def _is_required(field: dataclasses.Field[Any]) -> bool:

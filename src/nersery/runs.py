@@ -28,6 +28,7 @@ from typing import Any
 
 import nersery
 from nersery import io, registry
+from nersery.annotate.base import BATCH_SIZE as ANNOTATED_AT_ONCE
 from nersery.annotate.base import Annotator
 from nersery.annotate.base import step as annotate_step
 from nersery.arms import GOLD, Arm, MethodSettings
@@ -51,7 +52,7 @@ from nersery.evaluate.scores import all_scores
 from nersery.grid import Settings, choose, combinations, described, grid_record
 from nersery.identity import check_folder, hashes
 from nersery.inputs import read_inputs
-from nersery.loop import FileJob, Step, rejects_of
+from nersery.loop import BATCH_SIZE, FileJob, Step, rejects_of
 from nersery.overrides import SPLITS
 from nersery.prerequisites import check_prerequisites
 from nersery.progress import Progress
@@ -225,8 +226,9 @@ class Run:
         training = path.with_name("generated.training")
         if is_missing(path) and not self._is_taken_over(path, seed, arm):
             items, step = self._stage(seed, arm, start, training)
+            at_once = ANNOTATED_AT_ONCE if arm.labels_raw_text else BATCH_SIZE
             with self._progress(seed, arm, "generate", len(items)) as progress:
-                self._job(path, seed, arm).run(items, step, progress=progress)
+                self._job(path, seed, arm).run(items, step, batch_size=at_once, progress=progress)
         remove_folder(training)  # here, for a kill may have left it behind
         return io.read(path)
 

@@ -95,7 +95,9 @@ def test_or_one_is_trained_on_gold(monkeypatch: pytest.MonkeyPatch) -> None:
     method = TaggerLabels()
     annotate(RAW, method, GOLD, training=training)
     annotate(RAW, method, GOLD * 2, training=training)
-    assert given == [(None, GOLD, training), (None, GOLD * 2, training)], "a second fit learns anew"
+    assert given == [("tagger_labels", None, GOLD, training), ("tagger_labels", None, GOLD * 2, training)], (
+        "a second fit learns anew"
+    )
 
 
 def test_without_tagger_and_gold_it_says_what_to_do() -> None:

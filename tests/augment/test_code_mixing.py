@@ -358,7 +358,7 @@ class TestBadInput:
             CodeMixing()
         with pytest.raises(SettingsError, match="both are given"):
             CodeMixing(vectors=vectors, model=tiny_model)
-        with pytest.raises(SettingsError, match='expected "ess" or "random"'):
+        with pytest.raises(SettingsError, match="expected 'ess' or 'random'"):
             CodeMixing(similarity="nearest")  # type: ignore[arg-type]
         with pytest.raises(MissingResourceError, match=r"none\.vec does not exist"):
             CodeMixing(vectors={**vectors, "hi": "none.vec"})

@@ -53,7 +53,7 @@ def test_what_has_other_dimensions_stays_whole():
     layer = nn.Sequential(nn.Dropout(0.5)).eval()
     with thinned(layer, 2, 0):
         for shape in ((4, 8), (4, 2, 8, 8)):
-            assert torch.equal(layer(torch.ones(shape)), torch.ones(shape))
+            assert torch.equal(layer[0](torch.ones(shape)), torch.ones(shape))
 
 
 def test_afterwards_all_is_as_before_even_behind_an_error():
@@ -84,3 +84,32 @@ def test_a_network_without_dropout_is_refused():
             pass
     with pytest.raises(SettingsError, match="passes is 0"), thinned(nn.Dropout(0.5), 0, 0):
         pass
+
+
+class Positions(nn.Module):
+    """Its layers have positions before rows, as XLNet's."""
+
+    def __init__(self):
+        super().__init__()
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, rows):
+        return self.dropout(rows.transpose(0, 1))
+
+
+class Attention(nn.Module):
+    """What it drops is no feature."""
+
+    def __init__(self):
+        super().__init__()
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, rows):
+        return self.dropout(rows.unsqueeze(1)).squeeze(1)
+
+
+@pytest.mark.parametrize("network", [Positions(), Attention()], ids=["positions first", "attention alone"])
+def test_a_network_that_reads_all_passes_alike_is_refused(network):
+    with pytest.raises(SettingsError, match="Take another model"), thinned(network.eval(), 2, 0):
+        network(ones(2))
+    assert torch.equal(network(ones(2)).sum(), ones(2).sum()), "afterwards it is whole"

@@ -75,3 +75,9 @@ def test_special_pieces_need_vectors_only_where_they_stand_in_text(
     else:
         with pytest.raises(MissingResourceError, match="has pieces up to number 30522 and"):
             ModelSource(str(tmp_path)).tokenizer()
+
+
+def test_a_tagger_that_is_no_hugging_face_model_is_called_so(tmp_path: Path) -> None:
+    (tmp_path / "nersery.json").write_text("{}", "utf-8")
+    with pytest.raises(MissingResourceError, match="is a tagger of nersery that is no Hugging Face model"):
+        ModelSource(str(tmp_path)).config()

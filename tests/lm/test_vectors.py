@@ -3,13 +3,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from unicodedata import normalize
 
 import numpy as np
 import pytest
 
 from nersery.errors import DataError
 from nersery.lm import vectors
-from nersery.lm.vectors import Head, read_head, read_vectors
+from nersery.lm.vectors import Head, read_first, read_head, read_vectors
 
 FILE = (
     b"3 2\nParis 1 0.5\n\xe0\xa4\xa6\xe0\xa4\xbf\xe0\xa4\xb2\xe0\xa5\x8d\xe0\xa4\xb2\xe0\xa5\x80 -2e-1 3 \noslo 0 4\n"
@@ -73,6 +74,16 @@ def test_words_are_looked_up_as_they_are_then_in_lower_case(tmp_path: Path) -> N
     ]
 
 
+@pytest.mark.parametrize("there", ["NFC", "NFD"])
+@pytest.mark.parametrize("asked", ["NFC", "NFD"])
+def test_the_same_letters_in_other_characters_are_the_same_word(tmp_path: Path, there: str, asked: str) -> None:
+    path = write(tmp_path, f"{normalize(there, 'café')} 1 2\nx 3 4\n".encode())
+    word = normalize(asked, "Café")
+    for found in (read_vectors(path, [word]), read_first(path, 0, [word]), read_first(path, 9)):
+        assert found.get(word) is not None, (there, asked)
+        assert found.get(word).tolist() == [1, 2]
+
+
 def test_the_mean_of_known_words_has_length_one(tmp_path: Path) -> None:
     found = read_vectors(write(tmp_path, b"a 3 0\nb 0 4\nc -3 0\n"), "abcx")
     assert found.mean(["a", "b", "x"]).tolist() == [np.float32(0.6), np.float32(0.8)]
@@ -94,6 +105,15 @@ def test_only_spaces_part_the_fields(tmp_path: Path) -> None:
 def test_of_a_word_that_comes_twice_the_first_counts(tmp_path: Path) -> None:
     path = write(tmp_path, b"a 1 2\nb 1 1\na 3 4\na broken\na\nz 0 0\n")
     assert rows(path, "a", "none") == {"a": [1, 2]}
+
+
+def test_words_that_come_again_and_tabs_are_told(tmp_path: Path) -> None:
+    found = read_first(write(tmp_path, b"a 1 2\na 3 4\nb 1 1\n"), 9)
+    assert found.rows["a"].tolist() == [1, 2]
+    assert found.flaws == ("1 of its words come again, with other vectors perhaps: the first of each counts",)
+    with pytest.raises(DataError, match=r"words\.vec:1: there is a tab in the first vector") as error:
+        read_head(write(tmp_path, b"a\t1\t2\n"))
+    assert "tr '\\t' ' '" in str(error.value)
 
 
 def test_reading_ends_with_the_last_wanted_word(tmp_path: Path) -> None:

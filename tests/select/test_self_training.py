@@ -175,6 +175,12 @@ class TestTheEnd:
         told = f"note: 5 of the {len(GOLD) + 5} gold sentences have the id of a candidate, and are judged"
         assert capsys.readouterr().err == f"{told} rather than learnt from\n"
 
+    def test_a_candidate_with_the_id_of_another_gold_sentence_is_refused(self) -> None:
+        """As when data.conll is gold, and data.txt was labelled."""
+        other = [replace(GOLD[0], id=POOL[0].id), *GOLD[1:]]
+        with pytest.raises(DataError, match=r"sentence c0.*have this id, and are not the same\nFix: .*rename"):
+            select(POOL, SelfTraining(), other, training=Training(new_tagger=lambda: Scripted([1])))
+
     @pytest.mark.parametrize(("gold", "why"), [((), "to begin with"), (POOL, "5 of the 5 gold sentences have the id")])
     def test_no_gold_is_told_with_its_reason(self, gold: Sequence[Sentence], why: str) -> None:
         tagger = Scripted([1])
@@ -227,6 +233,12 @@ class TestTraining:
         assert {s.id for s in result.corpus} == {"c3", "c4", "c1", "c2"}
         assert all(s.labels == ((0, 1, "LOC"),) for s in result.corpus)
         assert all(reject.sentence.labels == () for reject in result.rejects)
+
+    def test_a_threshold_looks_at_the_first_step_at_which_a_relabelled_candidate_joined(self) -> None:
+        settings = {"strategy": "hard_first", "per_step": 1, "steps": 3, "relabel": True}
+        result = chosen(Scripted([1, 2, 3, 4]), POOL, **settings)
+        assert steps_of(result) == {"c3": 1, "c4": 2, "c1": 3}
+        assert steps_of(chosen(Scripted([1, 2, 3, 4]), POOL, threshold=0.5, **settings)) == {"c3": 1, "c4": 2}
 
     def test_only_sentences_with_entities(self) -> None:
         mixed = Corpus(s if s.id in ("c1", "c3") else s.with_entities(()) for s in POOL)
@@ -290,7 +302,8 @@ class TestResume:
     def test_another_job_s_state_is_refused(self, tmp_path: Path) -> None:
         self.tagger = Scripted(self.SCRIPT)
         chosen(self.tagger, POOL, folder=tmp_path, **self.SETTINGS)
-        for pool, settings in ((POOL, {"passes": 3}), (candidates(0.1), {})):
+        renamed = Corpus(replace(sentence, id=f"x{sentence.id}") for sentence in POOL)
+        for pool, settings in ((POOL, {"passes": 3}), (candidates(0.1), {}), (renamed, {})):
             with pytest.raises(SettingsError, match="holds an unfinished training with other settings"):
                 chosen(Scripted(self.SCRIPT), pool, folder=tmp_path, **{**self.SETTINGS, **settings})
 

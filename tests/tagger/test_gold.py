@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 from tests.standins import Memory, sentences
 
-from nersery import registry
+from nersery import Entity, Sentence, registry
+from nersery.errors import SettingsError
 from nersery.tagger.base import Tagger
-from nersery.tagger.gold import gold_tagger
+from nersery.tagger.gold import gold_tagger, tell_of_labels
 from nersery.training import Training
 
 GOLD = sentences(8)
@@ -21,14 +22,14 @@ def trained() -> Memory:
 
 def test_a_folder_goes_before_the_caller_s_tagger(memory: list[tuple[int, int]], tmp_path: Path) -> None:
     trained().save(tmp_path)
-    found = gold_tagger(str(tmp_path), GOLD, Training(tagger=lambda: pytest.fail("not asked for")))
+    found = gold_tagger("certainty", str(tmp_path), GOLD, Training(tagger=lambda: pytest.fail("not asked for")))
     assert isinstance(found, Memory)
     assert len(memory) == 1, "nothing was trained anew"
 
 
 def test_the_caller_s_tagger_goes_before_a_new_one() -> None:
     mine = trained()
-    assert gold_tagger(None, GOLD, Training(tagger=lambda: mine)) is mine
+    assert gold_tagger("certainty", None, GOLD, Training(tagger=lambda: mine)) is mine
 
 
 def test_else_one_is_trained_with_the_same_seed(memory: list[tuple[int, int]], monkeypatch) -> None:
@@ -40,5 +41,20 @@ def test_else_one_is_trained_with_the_same_seed(memory: list[tuple[int, int]], m
         return made[-1]
 
     monkeypatch.setattr("nersery.tagger.gold.create", create)
-    assert gold_tagger(None, GOLD, Training(seed=5)) is made[0]
+    assert gold_tagger("certainty", None, GOLD, Training(seed=5)) is made[0]
     assert memory == [(5, len(GOLD))]
+
+
+def test_without_a_tagger_and_gold_both_ways_out_are_named() -> None:
+    with pytest.raises(SettingsError, match=r"certainty has no tagger\. Name one by tagger .*--gold FILE"):
+        gold_tagger("certainty", None, [], Training())
+
+
+def test_labels_that_no_tagger_confirms_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    told: set[str] = set()
+    film = Sentence(("Heat",), (Entity(0, 1, "FILM"),), id="f")
+    for known in (["PER"], ["PER"], None):
+        tell_of_labels(known, [film, *GOLD], told)
+    assert capsys.readouterr().err.count("does not know FILM") == 1
+    tell_of_labels(None, [film], set())
+    assert capsys.readouterr().err == ""

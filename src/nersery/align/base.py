@@ -9,6 +9,7 @@ from typing import Protocol
 from nersery.io.bitext import Row, pair_of
 from nersery.links import Link, Links, Pair
 from nersery.loop import Reject
+from nersery.registry import check_choices
 from nersery.training import NO_TRAINING, Training
 
 __all__ = ["Aligner", "Link", "Links", "Pair", "Pairs"]
@@ -30,6 +31,10 @@ class Aligner(ABC):
     A subclass is a dataclass whose fields are its settings, alone in a file that bears its name. The links of a pair
     must not depend on the batch that it comes in.
     """
+
+    def __post_init__(self) -> None:
+        """Refuse values that are no choice of their setting's; a subclass that has its own calls this one first."""
+        check_choices(self)
 
     def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:  # noqa: B027 - not all learn
         """Learn from translations without links; called once, before anything is aligned.

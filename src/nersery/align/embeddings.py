@@ -98,6 +98,7 @@ class Embeddings(Aligner):
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot work."""
+        super().__post_init__()
         if not 0 <= self.threshold < 1:
             raise SettingsError(f"threshold is {self.threshold}, expected a probability in [0, 1)")
         if not 0 <= self.distortion <= 1:

@@ -66,6 +66,7 @@ class External(Aligner):
     _answer: _Answer | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.prefix < 0:
             raise SettingsError(f"prefix is {self.prefix}, expected 0 or more")
 

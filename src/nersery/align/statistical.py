@@ -98,6 +98,7 @@ class Statistical(Aligner):
     _tables: Tables | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("threshold", "null"):
             if not 0 < getattr(self, name) < 1:
                 raise SettingsError(f"{name} is {getattr(self, name):g}, expected a probability in (0, 1)")

@@ -9,9 +9,12 @@ from dataclasses import replace
 from nersery import loop
 from nersery.data import Origin, Sentence
 from nersery.errors import NerseryError
-from nersery.loop import BATCH_SIZE, Outcome, Reject, Result
-from nersery.registry import name_of
+from nersery.loop import Outcome, Reject, Result
+from nersery.registry import check_choices, name_of
 from nersery.training import NO_TRAINING, Training
+
+BATCH_SIZE = 256
+"""Smaller than elsewhere, for each sentence is asked several questions, and a kill costs a batch."""
 
 
 class Annotator(ABC):
@@ -20,6 +23,10 @@ class Annotator(ABC):
     A subclass is a dataclass whose fields are its settings, alone in a file that bears its name. Ids, origin, batches
     and rejects belong to the loop, and the labels of a sentence must not depend on its batch.
     """
+
+    def __post_init__(self) -> None:
+        """Refuse values that are no choice of their setting's; a subclass that has its own calls this one first."""
+        check_choices(self)
 
     @property
     def learns(self) -> bool:

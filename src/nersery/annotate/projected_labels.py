@@ -18,7 +18,7 @@ from nersery.io.text import TextSource
 from nersery.links import Pair
 from nersery.loop import Reject
 from nersery.project import Projection, Translation
-from nersery.registry import FileName, ModelName, create, validated
+from nersery.registry import FileName, ModelName, create, name_of, validated
 from nersery.tagger.gold import gold_tagger
 from nersery.training import NO_TRAINING, Training
 
@@ -76,6 +76,7 @@ class ProjectedLabels(Annotator):
     )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         values, problems = validated(Projection, "projection", self.projection)
         if bool(self.more_source) != bool(self.more_target):
             problems.append("more_source and more_target go together: name both files, or none")
@@ -162,7 +163,7 @@ class ProjectedLabels(Annotator):
             DataError: When the labels should be in the file and are not.
         """
         if self.labels == "predicted":
-            return gold_tagger(self.tagger, self._gold, self._training).predict(sources)
+            return gold_tagger(name_of(self), self.tagger, self._gold, self._training).predict(sources)
         if sources and not sources.types:
             raise DataError(
                 Problem("no sentence has an entity", self.source),

@@ -79,6 +79,7 @@ class QaPrompting(Annotator):
     _has_told: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("answers", "longest"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name} is {getattr(self, name)}, expected 1 or more")

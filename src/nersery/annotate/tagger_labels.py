@@ -10,7 +10,7 @@ from nersery.annotate.base import Annotator
 from nersery.data import Sentence
 from nersery.definitions import check_types
 from nersery.errors import NerseryError, SettingsError, did_you_mean
-from nersery.registry import ModelName
+from nersery.registry import ModelName, name_of
 from nersery.tagger.base import Tagger, load_tagger
 from nersery.tagger.gold import gold_tagger
 from nersery.training import NO_TRAINING, Training
@@ -38,6 +38,7 @@ class TaggerLabels(Annotator):
     _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_types(filter(None, self.types.values()), "types")
 
     @property
@@ -56,14 +57,9 @@ class TaggerLabels(Annotator):
         Raises:
             SettingsError: When there is no tagger, and nothing to train one on; or ``types`` has one that it does not.
         """
-        if self.tagger is None and training.tagger is None and not gold:
-            raise SettingsError(
-                "tagger_labels has no tagger. Name one by tagger (a folder that `nersery train` wrote, or a Hugging "
-                "Face token-classification model), or give labelled sentences to train one on (--gold FILE)"
-            )
         self.check()
         if self.tagger is None:
-            self._tagger = gold_tagger(None, gold, training)
+            self._tagger = gold_tagger(name_of(self), None, gold, training)
         known: Any = getattr(self._tagger, "types", None)  # not every tagger tells
         if unknown := [type_ for type_ in self.types if known is not None and type_ not in known]:
             hint = did_you_mean(unknown[0], known)

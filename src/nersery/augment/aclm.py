@@ -21,7 +21,7 @@ from nersery.definitions import check_texts
 from nersery.errors import DataError, SettingsError
 from nersery.lm.texts import Sampling
 from nersery.loop import Reject
-from nersery.registry import FileName, ModelName
+from nersery.registry import FileName, ModelName, name_of
 from nersery.rng import item_rng
 from nersery.tagger.base import load_tagger
 from nersery.tagger.gold import gold_tagger
@@ -126,6 +126,7 @@ class ACLM(Augmenter):
     _stop_words: Mapping[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_rate(self.keyword_rate, "keyword_rate")
         check_similarity(self.similarity)
         check_texts(self.descriptions, "descriptions")
@@ -176,7 +177,9 @@ class ACLM(Augmenter):
             )
         tell_of_unused(self.descriptions, "descriptions", gold)
         self._stop_words = {} if self.keywords == "none" else stop_words(gold, self.stop_words)
-        self._tagger = gold_tagger(self.tagger, everything, training) if self.keywords == "attention" else None
+        self._tagger = (
+            gold_tagger(name_of(self), self.tagger, everything, training) if self.keywords == "attention" else None
+        )
         dev = [sentence for sentence in training.dev if sentence.entities]
         rngs = [item_rng(training.seed, "aclm templates", sentence.id) for sentence in (*gold, *dev)]
         templates = dict(zip((*gold, *dev), self._templates([*gold, *dev], rngs), strict=True))

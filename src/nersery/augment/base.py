@@ -12,7 +12,7 @@ from nersery import loop
 from nersery.data import Entity, Origin, Sentence
 from nersery.errors import DataError, NerseryError, SettingsError
 from nersery.loop import BATCH_SIZE, Outcome, Reject, Result
-from nersery.registry import name_of
+from nersery.registry import check_choices, name_of
 from nersery.rng import item_rng
 from nersery.training import NO_TRAINING, Training
 
@@ -32,6 +32,10 @@ class Augmenter:
     says how *one* sentence changes, or a batch of them; ids, origin, copies, seeds, batches and rejects belong to the
     loop.
     """
+
+    def __post_init__(self) -> None:
+        """Refuse values that are no choice of their setting's; a subclass that has its own calls this one first."""
+        check_choices(self)
 
     def __init_subclass__(cls) -> None:
         """Refuse a method that says neither how a sentence changes nor how a batch does."""

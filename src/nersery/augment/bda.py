@@ -66,6 +66,7 @@ class BDA(Augmenter):
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_words(self.words)
         Drawing(self.top_k)
 

@@ -82,6 +82,7 @@ class CBT(Augmenter):
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_words(self.words)
         check_fine_tuning(self)
         Drawing(self.top_k)

@@ -99,9 +99,8 @@ class CodeMixing(Augmenter):
     _encoder: Any = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_rate(self.rate)
-        if self.similarity not in ("ess", "random"):
-            raise SettingsError(f'similarity is {self.similarity!r}, expected "ess" or "random"')
         if self._searches and bool(self.vectors) == bool(self.model):
             raise SettingsError(
                 'similarity "ess" needs embeddings, either vectors or a model, and '

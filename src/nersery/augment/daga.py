@@ -77,6 +77,7 @@ class DAGA(Augmenter):
     _languages: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_positive(self, "min_count", "embedding_size", "hidden_size", "temperature", "max_words")
         check_positive(self, "epochs", "patience", "batch_size", "learning_rate")
         if not 0 <= self.dropout < 1:

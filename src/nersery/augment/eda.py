@@ -71,6 +71,7 @@ class Eda(Augmenter):
     _thesaurus: Thesaurus | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_rate(self.rate)
         check_file(self.stop_words)
         check_file(self.table)

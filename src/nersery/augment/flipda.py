@@ -23,7 +23,7 @@ from nersery.definitions import check_texts
 from nersery.errors import DataError
 from nersery.lm.cloze import Drawing, is_replaceable
 from nersery.loop import Reject
-from nersery.registry import FileName, ModelName
+from nersery.registry import FileName, ModelName, name_of
 from nersery.tagger.gold import check_gold_tagger, gold_tagger
 from nersery.training import NO_TRAINING, Training
 
@@ -106,6 +106,7 @@ class FlipDA(Augmenter):
     _types: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_rate(self.flip_rate, "flip_rate")
         check_rate(self.mask_rate, "mask_rate")
         check_positive(self, "candidates")
@@ -132,7 +133,7 @@ class FlipDA(Augmenter):
                 fix="name a file with entities; nersery stats shows what is read from one",
             )
         tell_of_unused(self.descriptions, "descriptions", gold)
-        self._tagger = gold_tagger(self.tagger, gold, training)
+        self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)
         model = open_model(self, gold, training)
         self._add_tokens(model, [*gold, *training.dev])
         fine_tune(model, self, gold, lambda s, rng: linearized_cloze(s, _replaceable(s)), training, rate=self.mask_rate)

@@ -92,6 +92,7 @@ class LabelConditioned(Augmenter):
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_words(self.words)
         check_texts(self.definitions, "definitions")
         check_fine_tuning(self)

@@ -48,6 +48,7 @@ class LabelWiseTokenReplacement(Augmenter):
     _stop_words: frozenset[str] = field(default=frozenset(), init=False, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_rate(self.rate)
         check_file(self.stop_words)
 

@@ -63,6 +63,7 @@ class MaskedEntity(Augmenter):
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_rate(self.mean_rate, "mean_rate")
         Drawing(self.top_k)
 

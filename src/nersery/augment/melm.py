@@ -97,6 +97,7 @@ class MELM(Augmenter):
     _languages: dict[tuple[str, ...], frozenset[str]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_rate(self.mask_rate, "mask_rate")
         check_rate(self.mean_rate, "mean_rate")
         check_texts(self.descriptions, "descriptions")

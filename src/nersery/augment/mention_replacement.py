@@ -40,6 +40,7 @@ class MentionReplacement(Augmenter):
     _pools: dict[str, EntityPool] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_rate(self.rate)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:

@@ -83,6 +83,7 @@ class MulDA(Augmenter):
     _types: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_rate(self.shown_rate, "shown_rate")
         check_similarity(self.similarity)
         check_texts(self.descriptions, "descriptions")

@@ -34,6 +34,7 @@ class ShuffleWithinSegments(Augmenter):
     rate: float = 0.3
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_rate(self.rate)
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:

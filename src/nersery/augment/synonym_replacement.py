@@ -52,6 +52,7 @@ class SynonymReplacement(Augmenter):
     _thesaurus: Thesaurus | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_rate(self.rate)
         check_file(self.stop_words)
         check_file(self.table) if self.table else check_wordnet(self.wordnet)

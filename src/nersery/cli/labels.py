@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from nersery import io, registry
+from nersery.annotate.base import BATCH_SIZE
 from nersery.cli import app
 from nersery.cli.options import (
     AsJson,
@@ -28,9 +29,6 @@ from nersery.cli.options import (
 from nersery.cli.sharding import Sharding, StageJob, shares_work
 from nersery.disk import files_in
 from nersery.errors import SettingsError
-
-BATCH_SIZE = 256
-"""Smaller than elsewhere, for each sentence is asked several questions, and a kill costs a batch."""
 
 
 @app.command(

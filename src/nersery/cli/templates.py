@@ -131,7 +131,7 @@ def _attentions(
     from nersery.training import Training
 
     with Progress("train" if tagger is None else "tagger", quiet=quiet) as progress:
-        looked_into = gold_tagger(tagger, corpus, Training(seed=seed, progress=progress))
+        looked_into = gold_tagger("templates", tagger, corpus, Training(seed=seed, progress=progress))
     found = word_attention(looked_into, due, layers)
     return {sentence.id: attention for sentence, attention in zip(due, found, strict=True)}
 

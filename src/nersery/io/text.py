@@ -69,7 +69,7 @@ def _too_long(line: str, number: int) -> Flaw | None:
     if len(line.rstrip("\r\n")) <= LONGEST:
         return None
     message = f"the line has more than {LONGEST:,} characters, expected one sentence (no more of it was read)"
-    return Flaw(number, "line too long", message, (SPLIT_HINT,))
+    return Flaw(number, "line too long, its beginning kept", message, (SPLIT_HINT,))
 
 
 class TextWriter(Writer):

@@ -49,8 +49,10 @@ def thinned(network: nn.Module, passes: int, seed: int) -> Iterator[None]:
             "certainty is measured by leaving dropout on, and this model has none. Train the tagger with a dropout "
             "above 0, or take another model"
         )
-    masks: dict[tuple[str, int], Tensor] = {}
-    handles = [layer.register_forward_hook(partial(_thin, masks, (name, passes, seed))) for name, layer in layers]
+    reading = _Reading(passes, seed)
+    handles = [layer.register_forward_hook(partial(reading.thin, name)) for name, layer in layers]
+    handles.append(network.register_forward_pre_hook(reading.begin, with_kwargs=True))
+    handles.append(network.register_forward_hook(reading.end))
     try:
         yield
     finally:
@@ -58,19 +60,40 @@ def thinned(network: nn.Module, passes: int, seed: int) -> Iterator[None]:
             handle.remove()
 
 
-def _thin(
-    masks: dict[tuple[str, int], Tensor], key: tuple[str, int, int], layer: nn.Dropout, _: Any, output: Tensor
-) -> Tensor:
-    """The output of a layer, multiplied by the mask of each block's pass."""
-    if output.ndim != 3:
-        return output
-    name, passes, seed = key
-    features = output.shape[2]
-    if (name, features) not in masks:
-        drawn = torch.stack([_mask(layer.p, features, seed, number, name) for number in range(passes)])
-        masks[name, features] = drawn.to(output)
-    blocks = output.reshape(passes, -1, features) * masks[name, features].unsqueeze(1)
-    return blocks.reshape(output.shape)
+class _Reading:
+    """What happens while a network reads: which features each pass has lost, and whether it loses any."""
+
+    def __init__(self, passes: int, seed: int) -> None:
+        self._passes, self._seed = passes, seed
+        self._masks: dict[tuple[str, int], Tensor] = {}
+        self._rows: int | None = None
+        self._thinned = 0
+
+    def begin(self, _: nn.Module, args: tuple[Any, ...], values: dict[str, Any]) -> None:
+        """Look at how many rows there are, where the network is called as a whole."""
+        given = (*args, *values.values())
+        self._rows = next((len(value) for value in given if isinstance(value, Tensor)), None)
+        self._thinned = 0
+
+    def end(self, *_: Any) -> None:
+        """Refuse a network that has read all passes alike."""
+        if not self._thinned:
+            raise SettingsError(
+                "certainty is measured by leaving dropout on, and this model has none but in its attention, or has "
+                "another shape than (rows, positions, features). Take another model"
+            )
+
+    def thin(self, name: str, layer: nn.Dropout, _: Any, output: Tensor) -> Tensor:
+        """The output of a layer, multiplied by the mask of each block's pass."""
+        if output.ndim != 3 or self._rows not in (None, len(output)):
+            return output
+        self._thinned += 1
+        features = output.shape[2]
+        if (name, features) not in self._masks:
+            drawn = [_mask(layer.p, features, self._seed, number, name) for number in range(self._passes)]
+            self._masks[name, features] = torch.stack(drawn).to(output)
+        blocks = output.reshape(self._passes, -1, features) * self._masks[name, features].unsqueeze(1)
+        return blocks.reshape(output.shape)
 
 
 def _mask(rate: float, features: int, *keys: object) -> Tensor:

@@ -22,6 +22,8 @@ from nersery.errors import MissingResourceError, SettingsError
 from nersery.lm import bundled
 from nersery.progress import NO_NOTES
 
+TAGGERS_FILE = "nersery.json"
+"""In the folder of a tagger, see `nersery.tagger.base`."""
 Precision = Literal["auto", "bf16", "fp32"]
 EXAMPLES = {
     "AutoModelForMaskedLM": ", which sentence encoders and taggers are not: name a masked language model, e.g. "
@@ -179,6 +181,10 @@ class ModelSource:
                 raise MissingResourceError(
                     f'the model "{self.name}" has a {unfit[1]}, a kind that cannot be used for this. '
                     "Expected an encoder, e.g. bert-base-cased or xlm-roberta-base"
+                ) from error
+            if (Path(location) / TAGGERS_FILE).is_file() and not (Path(location) / "config.json").is_file():
+                raise MissingResourceError(
+                    f'"{self.name}" is a tagger of nersery that is no Hugging Face model; expected one'
                 ) from error
             raise MissingResourceError(
                 f'cannot load the model "{self.name}": {str(error).strip()}\n'

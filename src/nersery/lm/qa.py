@@ -224,7 +224,9 @@ def best_spans(starts: Tensor, ends: Tensor, top: int, longest: int) -> tuple[Te
 def _apart(answers: Sequence[Answer], top: int) -> list[Answer]:
     """The best answers of all windows over a sentence, without those that overlap a better one."""
     kept: list[Answer] = []
+    taken = bytearray(max((answer.end for answer in answers), default=0))
     for answer in sorted(answers, key=lambda answer: -answer.score):
-        if len(kept) < top and all(answer.end <= other.start or answer.start >= other.end for other in kept):
+        if len(kept) < top and not any(taken[answer.start : answer.end]):
+            taken[answer.start : answer.end] = b"\1" * (answer.end - answer.start)
             kept.append(answer)
     return kept

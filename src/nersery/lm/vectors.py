@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
+from unicodedata import normalize
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,15 @@ FIX = (
     "unpack a compressed file, take fastText's .vec and not its .bin, and download again what a download has broken; "
     "a single broken line can be deleted"
 )
+
+
+def composed(word: str) -> str:
+    """A word as it is looked up, for the same letters can be written as other characters (in NFC).
+
+    >>> composed("Cafe\N{COMBINING ACUTE ACCENT}") == "Caf\N{LATIN SMALL LETTER E WITH ACUTE}"
+    True
+    """
+    return word if word.isascii() else normalize("NFC", word)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +66,7 @@ class WordVectors:
 
     Args:
         dimension: Numbers in each vector.
-        rows: By word. A row's shape: (dimension,).
+        rows: By word, `composed`. A row's shape: (dimension,).
         flaws: What else is odd about the file, in words for a user.
     """
 
@@ -66,8 +76,8 @@ class WordVectors:
 
     def get(self, word: str) -> Vector | None:
         """The vector of a word as it is written, or else of its lower case."""
-        row = self.rows.get(word)
-        return self.rows.get(word.lower()) if row is None else row
+        row = self.rows.get(composed(word))
+        return self.rows.get(composed(word.lower())) if row is None else row
 
     def mean(self, words: Iterable[str]) -> Vector:
         """The mean of the words' vectors, of length 1; zeros when no word is known. Shape: (dimension,)."""
@@ -96,8 +106,13 @@ def read_head(path: str | Path) -> Head:
     head = Head(dimension, words, start)
     if not line.strip(b" \r\n"):
         raise DataError(Problem(f"the file holds no vector; {FORMAT}", str(path), head.first_line), fix=FIX)
+    if b"\t" in line.strip():
+        message = f"there is a tab in the first vector; {FORMAT}"
+        raise DataError(Problem(message, str(path), head.first_line), fix=r"part them by spaces: tr '\t' ' '")
     try:
-        _parsed(line, max(dimension, 1))
+        if not dimension:
+            raise ValueError("has no values")
+        _parsed(line, dimension)
     except ValueError as fault:
         raise DataError(Problem(f"the first vector {fault}; {FORMAT}", str(path), head.first_line), fix=FIX) from None
     return head
@@ -160,9 +175,9 @@ def read_first(path: str | Path, most: int, words: Iterable[str] = ()) -> WordVe
         DataError: When a line has another dimension than the first, or is broken, or this is no file of vectors.
     """
     head = read_head(path)
-    wanted = {form.encode() for word in words for form in (word, word.lower())}
+    wanted = _forms(words)
     rows: dict[str, Vector] = {}
-    undecodable, number = 0, head.first_line - 1
+    undecodable, again, number = 0, 0, head.first_line - 1
     with Path(path).open("rb", buffering=BUFFER) as stream:
         stream.seek(head.start)
         for number, line in enumerate(_lines(stream), start=head.first_line):
@@ -172,14 +187,15 @@ def read_first(path: str | Path, most: int, words: Iterable[str] = ()) -> WordVe
             if len(rows) >= most and key not in wanted and values.count(b" ") + 1 == head.dimension:
                 continue
             try:
-                row = _parsed(line, head.dimension)
-                rows.setdefault(key.decode(), row)
+                row, word = _parsed(line, head.dimension), composed(key.decode())
+                again += word in rows
+                rows.setdefault(word, row)
             except UnicodeDecodeError:
                 undecodable += 1
             except ValueError as fault:
                 raise DataError(Problem(f"the vector of {_shown(key)} {fault}", str(path), number), fix=FIX) from None
     missing = (head.words or 0) - (number + 1 - head.first_line)
-    return WordVectors(head.dimension, rows, tuple(_flaws(head, missing, undecodable)))
+    return WordVectors(head.dimension, rows, tuple(_flaws(head, missing, undecodable, again)))
 
 
 def _follow_on(values: bytes, dimension: int) -> bool:
@@ -194,8 +210,14 @@ def _lines(stream: BinaryIO) -> Iterator[bytes]:
 
 def _keys(words: Iterable[str]) -> dict[bytes, str]:
     """What stands before the first space of a wanted line, also of one that has no space, and the word meant."""
-    forms = {form for word in words for form in (word, word.lower())}
-    return {form.encode() + end: form for form in forms for end in (b"", b"\n", b"\r\n")}
+    return {form + end: word for form, word in _forms(words).items() for end in (b"", b"\n", b"\r\n")}
+
+
+def _forms(words: Iterable[str]) -> dict[bytes, str]:
+    """How words may stand in a file, also in lower case and in other characters, each with what it is looked up by."""
+    cased = {form for word in words for form in (word, word.lower())}
+    others = {normalize(form, word) for word in cased if not word.isascii() for form in ("NFC", "NFD")}
+    return {word.encode(): composed(word) for word in cased | others}
 
 
 def _parsed(line: bytes, dimension: int) -> Vector:
@@ -241,10 +263,12 @@ def _is_utf8(word: bytes) -> bool:
     return True
 
 
-def _flaws(head: Head, missing: int, undecodable: int) -> Sequence[str]:
+def _flaws(head: Head, missing: int, undecodable: int, again: int = 0) -> Sequence[str]:
     flaws = []
     if missing > 0:
         flaws.append(f"its first line promises {head.words} words, {missing} of them are not there: is it cut off?")
+    if again:
+        flaws.append(f"{again} of its words come again, with other vectors perhaps: the first of each counts")
     if undecodable:
         flaws.append(f"{undecodable} of its words are not UTF-8, so they are never found")
     return flaws

@@ -1,4 +1,4 @@
 """Methods that say how good a sentence is, one a file."""
 
-HELPERS = ("near",)
+HELPERS = ("course", "near")
 """Modules in this folder that are no methods."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from nersery.data import Sentence
 from nersery.errors import SettingsError
-from nersery.registry import ModelName
+from nersery.registry import ModelName, name_of
 from nersery.select.base import Selector
 from nersery.tagger.base import Tagger, strict_f1
-from nersery.tagger.gold import check_gold_tagger, gold_tagger
+from nersery.tagger.gold import check_gold_tagger, gold_tagger, tell_of_labels
 from nersery.training import NO_TRAINING, Training
 
 
@@ -34,8 +34,10 @@ class Agreement(Selector):
     threshold: float = 1.0
     tagger: ModelName | None = None
     _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
+    _told: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0 <= self.threshold <= 1:
             raise SettingsError(f"threshold is {self.threshold:g}, expected a number in [0, 1]")
 
@@ -51,11 +53,12 @@ class Agreement(Selector):
         training: Training = NO_TRAINING,
     ) -> None:
         """Take the tagger that is there, or train one on gold."""
-        self._tagger = gold_tagger(self.tagger, gold, training)
+        self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """Agreement of each sentence, in [0, 1]; a sentence without entities agrees when none is predicted."""
         assert self._tagger is not None
+        tell_of_labels(getattr(self._tagger, "types", None), sentences, self._told)
         predicted = self._tagger.predict(sentences)
         return [
             strict_f1([labelled], [guess]) if labelled.labels != guess.labels else 1.0

@@ -57,6 +57,7 @@ class AlignmentQuality(Selector):
     _seed: int = field(default=0, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0 <= self.threshold <= 1:
             raise SettingsError(f"threshold is {self.threshold:g}, expected a number in [0, 1]")
         if not 0 < self.keep <= 1:

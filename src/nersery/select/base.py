@@ -12,7 +12,7 @@ from nersery import loop
 from nersery.data import Sentence
 from nersery.errors import NerseryError
 from nersery.loop import BATCH_SIZE, Outcome, Reject, Result
-from nersery.registry import name_of
+from nersery.registry import check_choices, name_of
 from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:
@@ -32,6 +32,10 @@ class Selector(ABC):
     """Whether `survey` reads all candidates before any costly work, so that no pass beforehand need check them."""
     history: Mapping[str, Any] = MappingProxyType({})
     """What `survey` did, as JSON values for the report; empty for most."""
+
+    def __post_init__(self) -> None:
+        """Refuse values that are no choice of their setting's; a subclass that has its own calls this one first."""
+        check_choices(self)
 
     def check(self) -> None:  # noqa: B027 - only those on models need it
         """Refuse what is not there (a model, a device) before any other work is done.

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from nersery.data import Sentence
 from nersery.errors import NerseryError, SettingsError
-from nersery.registry import ModelName
+from nersery.registry import ModelName, name_of
 from nersery.select.base import Selector
 from nersery.tagger.base import Tagger
-from nersery.tagger.gold import check_gold_tagger, gold_tagger
+from nersery.tagger.gold import check_gold_tagger, gold_tagger, tell_of_labels
 from nersery.training import NO_TRAINING, Training
 
 
@@ -37,9 +37,11 @@ class Certainty(Selector):
     passes: int = 10
     tagger: ModelName | None = None
     _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
+    _told: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
     _seed: int = field(default=0, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0 <= self.threshold <= 1:
             raise SettingsError(f"threshold is {self.threshold:g}, expected a number in [0, 1]")
         if self.passes < 1:
@@ -57,7 +59,7 @@ class Certainty(Selector):
         training: Training = NO_TRAINING,
     ) -> None:
         """Take the tagger that is there, or train one on gold."""
-        self._tagger, self._seed = gold_tagger(self.tagger, gold, training), training.seed
+        self._tagger, self._seed = gold_tagger(name_of(self), self.tagger, gold, training), training.seed
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """The certainty of each sentence, in [0, 1].
@@ -67,5 +69,6 @@ class Certainty(Selector):
         """
         if self._tagger is None:
             raise NerseryError("certainty was asked for scores before fit")
+        tell_of_labels(getattr(self._tagger, "types", None), sentences, self._told)
         shares = self._tagger.certainty(sentences, passes=self.passes, seed=self._seed)
         return [sum(words) / len(words) for words in shares]

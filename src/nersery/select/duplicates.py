@@ -47,6 +47,7 @@ class Duplicates(Selector):
     _starts: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not 0 < self.similarity <= 1:
             raise SettingsError(f"similarity is {self.similarity:g}, expected a number in (0, 1]")
         if not 0 <= self.threshold <= 1:

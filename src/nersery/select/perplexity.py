@@ -51,6 +51,7 @@ class Perplexity(Selector):
     _scorer: Any = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if not self.threshold < 0:
             raise SettingsError(
                 f"threshold is {self.threshold:g}, expected a number below 0: minus the highest perplexity to keep"

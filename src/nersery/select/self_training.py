@@ -2,57 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from nersery.data import Corpus, Entity, Sentence
-from nersery.disk import write_atomic
-from nersery.errors import DataError, NerseryError, SettingsError
+from nersery.data import Corpus, Sentence
+from nersery.errors import DataError, NerseryError, Problem, SettingsError
 from nersery.progress import NO_NOTES, Progress
 from nersery.registry import create, name_of
-from nersery.rng import item_rng
+from nersery.rng import item_rng, item_seed
 from nersery.select.base import Selector
+from nersery.select.course import Joined, Step, as_joined, read_course, tagger_folder, write_course
 from nersery.tagger.base import LOADING, Tagger, labels_hash, load_tagger, require_labels, strict_f1, training_record
 from nersery.tagger.finishing import finish, finish_problems, foreign_settings
-from nersery.tagger.gold import gold_tagger
+from nersery.tagger.gold import gold_tagger, tell_of_labels
 from nersery.training import NO_TRAINING, Training, copies_for_share
 
 Strategy = Literal["uncertainty", "easy_first", "hard_first", "all"]
-STEPS_FILE = "state.json"
 LEAST_SCORE = 1e-6
 CHUNK = 512
 """Candidates that are judged between two signs of life."""
-
-
-@dataclass
-class Joined:
-    """A candidate that joined the training data: its certainty then, in [0, 1], and the labels it bore."""
-
-    certainty: float
-    labels: list[tuple[int, int, str]]
-
-
-@dataclass
-class Step:
-    """A step of the self-training.
-
-    Args:
-        joined: What the tagger was trained on beside gold and, unless candidates are relabelled, the joined of the
-            steps before; by id.
-        sentences: How many sentences that were in all, gold ones as often as they stood there.
-        dev_f1: Of the tagger that was trained on them, in [0, 1]; None without dev.
-    """
-
-    joined: dict[str, Joined] = field(default_factory=dict)
-    sentences: int = 0
-    dev_f1: float | None = None
 
 
 @dataclass
@@ -65,7 +39,8 @@ class SelfTraining(Selector):
     joined. The certainty at that moment stays in the sentence's scores.
 
     Args:
-        threshold: 0.5 keeps what joined in the first two steps; the default keeps all that joined.
+        threshold: 0.5 keeps what joined in the first two steps; the default keeps all that joined. Of relabelled
+            candidates the first step at which they joined counts, and of them only those of the best step are there.
         strategy: Which candidates join: ``uncertainty`` draws them with probability proportional to the exponential of
             their certainty, ``easy_first`` takes the most certain, ``hard_first`` the least certain, ``all`` takes all
             of them at once.
@@ -114,6 +89,7 @@ class SelfTraining(Selector):
     _known: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         checks = {
             "threshold lies in (0, 1]": 0 < self.threshold <= 1,
             "per_step is 1 or more": self.per_step >= 1,
@@ -171,6 +147,8 @@ class SelfTraining(Selector):
         self._known = frozenset(pool.by_id)
         self._gold = self._beside(pool)
         require_labels(self._gold)
+        if not self.relabel:
+            tell_of_labels({e.type for s in self._gold for e in s.entities}, pool, set())
         if not (self._training.dev or NO_NOTES.get()):
             print(
                 "note: without dev sentences nothing says when to stop, so self_training takes all its steps "
@@ -179,7 +157,7 @@ class SelfTraining(Selector):
             )
         folder = self._training.folder
         self._fingerprint = self._depends_on(pool)
-        self._course = _read_course(folder, self._fingerprint)
+        self._course = read_course(folder, self._fingerprint)
         tagger = self._last_tagger(folder) if folder and self._course else None
         if tagger is None:
             tagger = self._first_tagger()
@@ -195,7 +173,7 @@ class SelfTraining(Selector):
     def revise(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """The sentences with the certainty, and where they were relabelled the labels, with which they joined."""
         kept = self._kept()
-        return [_as_joined(s, kept[s.id][1]) if s.id in kept else s for s in sentences]
+        return [as_joined(s, kept[s.id][1]) if s.id in kept else s for s in sentences]
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """1 divided by the number of the step at which each joined, or 0.
@@ -223,6 +201,11 @@ class SelfTraining(Selector):
         """
         rest = [sentence for sentence in self._gold if sentence.id not in pool.by_id]
         shared = len(self._gold) - len(rest)
+        if other := next((s for s in self._gold if s.id in pool.by_id and pool.by_id[s.id].words != s.words), None):
+            raise DataError(
+                Problem("a gold sentence and a candidate have this id, and are not the same", sentence=other.id),
+                fix="ids come from the names of files without ids: rename one of the files, or give other ids",
+            )
         what = f"{shared:,} of the {len(self._gold):,} gold sentences have the id of a candidate"
         if not rest:
             raise DataError(
@@ -240,16 +223,15 @@ class SelfTraining(Selector):
         number, seed = len(self._course), self._training.seed
         joined = {} if self.relabel else {id for step in self._course for id in step.joined}
         rest = [sentence for sentence in pool if sentence.id not in joined]
-        rngs = {s.id: item_rng(seed, "self_training", s.id, number) for s in rest}
+        chances = {s.id: _chances(seed, "self_training", s.id, number) for s in rest}
         count = self.per_step * (number if self.relabel else 1)
         if self.strategy == "all":
             count = len(rest)
         elif self.examined is not None:
-            chance = {s.id: rngs[s.id].random() for s in rest}
-            examined = {*sorted(chance, key=chance.__getitem__)[: max(self.examined, count)]}
+            examined = {*sorted(chances, key=chances.__getitem__)[: max(self.examined, count)]}
             rest = [s for s in rest if s.id in examined]
         judged = self._judged(rest, tagger)
-        urgency = {s.id: self._urgency(s.scores["certainty"], rngs[s.id].random()) for s in judged}
+        urgency = {s.id: self._urgency(s.scores["certainty"], chances[s.id][1]) for s in judged}
         first = {*sorted(urgency, key=urgency.__getitem__, reverse=True)[:count]}
         return [s for s in judged if s.id in first]
 
@@ -296,12 +278,12 @@ class SelfTraining(Selector):
         """The tagger of the last step that was written down."""
         wanted = vars(self._new_tagger())
         known = {key: wanted[key] for key in LOADING if key in wanted}
-        return load_tagger(_tagger_folder(folder, len(self._course)), **known)
+        return load_tagger(tagger_folder(folder, len(self._course)), **known)
 
     def _first_tagger(self) -> Tagger:
         """The tagger on gold alone."""
         if not self.tagger:
-            return gold_tagger(None, self._gold, self._training)
+            return gold_tagger(name_of(self), None, self._gold, self._training)
         return self._train(self._new_tagger(), [])[0]
 
     def _dev_f1(self, tagger: Tagger) -> float | None:
@@ -316,21 +298,21 @@ class SelfTraining(Selector):
         folder, number = self._training.folder, len(self._course)
         if folder is None:
             return
-        unfinished = _tagger_folder(folder, number).with_suffix(".part")
+        unfinished = tagger_folder(folder, number).with_suffix(".part")
         shutil.rmtree(unfinished, ignore_errors=True)
         tagger.save(unfinished)
-        shutil.rmtree(_tagger_folder(folder, number), ignore_errors=True)
-        os.replace(unfinished, _tagger_folder(folder, number))
-        state = {"fingerprint": self._fingerprint, "steps": [asdict(step) for step in self._course]}
-        write_atomic(folder / STEPS_FILE, json.dumps(state, ensure_ascii=False))
-        shutil.rmtree(_tagger_folder(folder, number - 1), ignore_errors=True)
+        shutil.rmtree(tagger_folder(folder, number), ignore_errors=True)
+        os.replace(unfinished, tagger_folder(folder, number))
+        write_course(folder, self._fingerprint, self._course)
+        shutil.rmtree(tagger_folder(folder, number - 1), ignore_errors=True)
         shutil.rmtree(folder / f"training-{number - 1}", ignore_errors=True)
 
     def _depends_on(self, pool: Corpus) -> dict[str, Any]:
         """What the steps depend on, as JSON values."""
         settings = {f.name: getattr(self, f.name) for f in fields(self) if f.init and f.name != "threshold"}
         record = training_record(settings, self._gold, self._training.dev)
-        return {**record, "seed": self._training.seed, "candidates": labels_hash(pool)}
+        ids = f"{item_seed(*pool.by_id):x}"
+        return {**record, "seed": self._training.seed, "candidates": labels_hash(pool), "ids": ids}
 
     def _best(self) -> int:
         """The number of the step whose tagger is best on dev, 0 for gold alone; the last one without dev."""
@@ -342,13 +324,16 @@ class SelfTraining(Selector):
         return done >= self.steps or done - self._best() >= self.patience
 
     def _kept(self) -> Mapping[str, tuple[int, Joined]]:
-        """What joined up to the best step, by id, each with its step."""
+        """What joined up to the best step and is still there, by id, each with the step at which it first joined."""
         best = self._best()
+        first: dict[str, int] = {}
+        for number in range(1, best + 1):
+            first = dict.fromkeys(self._course[number].joined, number) | first
         steps = [best] if self.relabel and best else range(1, best + 1)
-        return {id: (number, joined) for number in steps for id, joined in self._course[number].joined.items()}
+        return {id: (first[id], joined) for number in steps for id, joined in self._course[number].joined.items()}
 
     def _labelled(self, pool: Corpus, parts: Iterable[Mapping[str, Joined]]) -> list[Sentence]:
-        return [_as_joined(pool.by_id[id], joined) for part in parts for id, joined in part.items()]
+        return [as_joined(pool.by_id[id], joined) for part in parts for id, joined in part.items()]
 
     def _record(self, number: int) -> dict[str, Any]:
         step = self._course[number]
@@ -357,31 +342,7 @@ class SelfTraining(Selector):
         return {"joined": len(certainties), "certainty": mean, "sentences": step.sentences, "dev_f1": step.dev_f1}
 
 
-def _as_joined(sentence: Sentence, joined: Joined) -> Sentence:
-    if tuple(map(tuple, joined.labels)) != sentence.labels:
-        sentence = sentence.with_entities(Entity(*label) for label in joined.labels)
-    return sentence.with_scores(certainty=joined.certainty)
-
-
-def _tagger_folder(folder: Path, steps: int) -> Path:
-    """Where the tagger lies that was trained last when so many steps are written down."""
-    return folder / f"tagger-{steps}"
-
-
-def _read_course(folder: Path | None, fingerprint: Mapping[str, Any]) -> list[Step]:
-    """The steps that an earlier call finished."""
-    from nersery.lm.checkpoint import broken_state, refuse_other
-
-    if folder is None or not (folder / STEPS_FILE).exists():
-        return []
-    try:
-        state = json.loads((folder / STEPS_FILE).read_text("utf-8"))
-        there = state["fingerprint"]
-        steps = [
-            Step({id: Joined(**joined) for id, joined in step["joined"].items()}, step["sentences"], step["dev_f1"])
-            for step in state["steps"]
-        ]
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise broken_state(folder, error) from None
-    refuse_other(folder, there, json.loads(json.dumps(fingerprint)))
-    return steps
+def _chances(*keys: object) -> tuple[float, float]:
+    """Two numbers in [0, 1) of the item's own: whether it is examined, and whether it joins."""
+    rng = item_rng(*keys)
+    return rng.random(), rng.random()

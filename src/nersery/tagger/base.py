@@ -13,7 +13,7 @@ from nersery.data import Sentence
 from nersery.disk import files_in
 from nersery.errors import DataError, MissingResourceError, SettingsError
 from nersery.progress import Progress
-from nersery.registry import get, name_of
+from nersery.registry import check_choices, get, name_of
 
 DESCRIPTION = "nersery.json"
 """The file in a tagger's folder that says which tagger it is, with its settings and the course of its training."""
@@ -27,6 +27,10 @@ class Tagger(ABC):
 
     history: dict[str, Any]
     """The course of the training, as JSON values; empty before it."""
+
+    def __post_init__(self) -> None:
+        """Refuse values that are no choice of their setting's; a subclass that has its own calls this one first."""
+        check_choices(self)
 
     @abstractmethod
     def fit(
@@ -149,11 +153,11 @@ def require_labels(gold: Sequence[Sentence]) -> None:
         DataError: When there is no sentence or no entity.
     """
     if not gold:
-        raise DataError("there is no training sentence", fix="name a file that holds labelled sentences")
+        raise DataError("there is no training sentence", fix="give labelled sentences (in a command often --gold FILE)")
     if not any(sentence.entities for sentence in gold):
         raise DataError(
             f"none of the {len(gold)} training sentences has an entity",
-            fix="check that the tag column is the right one (--tag-column)",
+            fix="give labelled sentences; if these are, say in which column their tags stand (--tag-column)",
         )
 
 

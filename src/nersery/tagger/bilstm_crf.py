@@ -121,6 +121,7 @@ class BiLSTMCRF(Tagger):
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot work."""
+        super().__post_init__()
         own = {
             "vectors is a file's name": self.vectors != "",
             "most_vectors is 0 or more": self.most_vectors >= 0,

@@ -28,7 +28,9 @@ LENGTH_MULTIPLE = 4
 MOST_PIECES = ROWS * 512
 """In one forward pass over the same windows several times; fewer rows are read at once where they are long."""
 DECODED = 128
-"""Sequences that are decoded at once."""
+"""Sentences that are decoded at once; fewer where they are long or were read several times."""
+MOST_DECODED = 1 << 18
+"""Words in all passes over them, so that one long line beside short ones does not fill the memory with padding."""
 
 
 def examples(windows: Sequence[Window], entities: Sequence[Entity], length: int, tags: TagSet) -> list[Example]:
@@ -137,8 +139,13 @@ def _padded(emissions: Sequence[Tensor]) -> Iterator[tuple[list[int], Tensor, Te
     Shape: (sentences, passes, words, tags) and (sentences, words).
     """
     order = sorted(range(len(emissions)), key=lambda number: len(emissions[number]))
-    for start in range(0, len(order), DECODED):
-        numbers = order[start : start + DECODED]
+    groups: list[list[int]] = [[]]
+    for number in order:
+        area = (len(groups[-1]) + 1) * emissions[number].shape[0] * emissions[number].shape[1]
+        if groups[-1] and (len(groups[-1]) == DECODED or area > MOST_DECODED):
+            groups.append([])
+        groups[-1].append(number)
+    for numbers in groups if order else ():
         padded = nn.utils.rnn.pad_sequence([emissions[number] for number in numbers], batch_first=True)
         lengths = torch.tensor([len(emissions[number]) for number in numbers])
         yield numbers, padded.transpose(1, 2), torch.arange(padded.shape[1]) < lengths.unsqueeze(1)

@@ -118,6 +118,7 @@ class TransformerTagger(Tagger):
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot work."""
+        super().__post_init__()
         own = {
             "head_learning_rate is above 0": self.head_learning_rate is None or self.head_learning_rate > 0,
             "dropout lies in [0, 1)": self.dropout is None or 0 <= self.dropout < 1,

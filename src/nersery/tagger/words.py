@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from nersery.lm.pieces import Window, window_spans
+from nersery.lm.vectors import composed
 
 PAD, UNKNOWN = range(2)
 """Ids that stand for no word or character, and for all that training has not seen."""
@@ -29,8 +30,8 @@ class Lexicon:
     """What a tagger has learnt to know.
 
     Args:
-        words: In lower case.
-        characters: As they are.
+        words: In lower case, `composed`.
+        characters: Of composed words, as they are.
     """
 
     words: tuple[str, ...]
@@ -43,10 +44,10 @@ class Lexicon:
         >>> Lexicon.of(["Ada", "Adam", "ada"])
         Lexicon(words=('ada', 'adam'), characters=('A', 'a', 'd'))
         """
-        distinct = set(words)
+        distinct = set(map(composed, words))
         counts = Counter(character for word in distinct for character in set(word))
         known = (character for character, count in counts.items() if count >= LEAST_WORDS)
-        return cls(tuple(sorted({word.lower() for word in distinct})), tuple(sorted(known)))
+        return cls(tuple(sorted({composed(word.lower()) for word in distinct})), tuple(sorted(known)))
 
     def with_those_of(self, other: Lexicon) -> Lexicon:
         """What either knows; all that this one knows keeps its id."""
@@ -65,6 +66,7 @@ class Lexicon:
 
     def spelling(self, word: str) -> list[int]:
         """The ids of a word's characters."""
+        word = composed(word)
         if len(word) > LONGEST_WORD:
             word = word[: LONGEST_WORD // 2] + word[-LONGEST_WORD // 2 :]
         return [self.character_ids.get(character, UNKNOWN) for character in word]
@@ -75,7 +77,7 @@ class GivenVectors:
     """Vectors of words from elsewhere, which stay as they are.
 
     Args:
-        words: As they were found.
+        words: As they were found, `composed`.
         rows: Shape: (words, dimension).
     """
 
@@ -95,9 +97,10 @@ class GivenVectors:
 
     def of(self, words: Sequence[str]) -> Tensor:
         """The vector of each word as it is written, or else in lower case, or else zeros. Shape: (words, dimension)."""
-        places = torch.tensor([self._places.get(word, self._places.get(word.lower(), -1)) for word in words])
-        if not self.words:
+        if not self.words or not words:
             return torch.zeros(len(words), self.rows.shape[1])
+        forms = [(composed(word), composed(word.lower())) for word in words]
+        places = torch.tensor([self._places.get(word, self._places.get(lower, -1)) for word, lower in forms])
         return torch.where(places[:, None] >= 0, self.rows[places], 0.0)
 
 
@@ -114,7 +117,7 @@ class WordTable:
     def __init__(self, words: Iterable[str], lexicon: Lexicon, given: GivenVectors | None = None) -> None:
         distinct = list(dict.fromkeys(words))
         self._places = {word: place for place, word in enumerate(distinct, start=1)}
-        self.ids = torch.tensor([PAD, *(lexicon.word_ids.get(word.lower(), UNKNOWN) for word in distinct)])
+        self.ids = torch.tensor([PAD, *(lexicon.word_ids.get(composed(word.lower()), UNKNOWN) for word in distinct)])
         spellings = [[PAD], *map(lexicon.spelling, distinct)]
         self.lengths = torch.tensor([len(spelling) for spelling in spellings])
         self.spellings = torch.tensor([spelling + [PAD] * (LONGEST_WORD - len(spelling)) for spelling in spellings])
