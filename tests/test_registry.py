@@ -4,7 +4,7 @@ import subprocess
 import sys
 from importlib.metadata import EntryPoint
 from types import SimpleNamespace
-from typing import Any, get_type_hints
+from typing import Any, ClassVar, Literal, get_type_hints
 
 import pytest
 
@@ -177,6 +177,17 @@ def test_names_and_rule_methods_import_nothing_heavy():
         "heavy = {'torch', 'transformers', 'numpy'} & set(sys.modules); assert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_is_no_setting_may_have_choices_too() -> None:
+    @dataclasses.dataclass
+    class Other(Augmenter):
+        kind: ClassVar[Literal["x"]] = "x"
+        _state: Literal["new", "done"] = dataclasses.field(default="new", init=False)
+
+        def generate(self, sentence: Any, rng: Any) -> Any: ...
+
+    Other()
 
 
 CHOICES = [

@@ -16,21 +16,40 @@ from typing import IO, Any
 
 from nersery.errors import SettingsError
 
+TEXT, LABELS = ".txt", ".ann"
+"""The extensions of a document of brat."""
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system calls a full disk, a used-up quota, and a file too large for the disk."""
 
 
+def files_of(path: Path) -> list[Path]:
+    """The files that a name stands for: the file alone, or the text and the labels beside it that brat parts.
+
+    >>> files_of(Path("notes.ann"))
+    [PosixPath('notes.txt'), PosixPath('notes.ann')]
+    """
+    labels = path.with_suffix(LABELS) if path.suffix else path
+    if path.suffix == LABELS or (path.suffix == TEXT and labels.is_file()):
+        return [path.with_suffix(TEXT), labels]
+    return [path]
+
+
 def content_hash(path: str | Path) -> str:
-    """The SHA-256 of a file's content, or of all files in a folder with their names."""
+    """The SHA-256 of a file's content, with that of `files_of` it; or of all files in a folder with their names."""
     path = Path(path)
     if path.is_file():
-        with path.open("rb") as stream:
-            return hashlib.file_digest(stream, "sha256").hexdigest()
+        hashes = [_hash(file) for file in files_of(path) if file.is_file()]
+        return hashes[0] if len(hashes) == 1 else hashlib.sha256(" ".join(hashes).encode()).hexdigest()
     digest = hashlib.sha256()
     for file in sorted(path.rglob("*")):
         if file.is_file():
             digest.update(f"{file.relative_to(path)}\0{content_hash(file)}\n".encode("utf-8", "surrogateescape"))
     return digest.hexdigest()
+
+
+def _hash(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def paths_in(settings: Mapping[str, Any]) -> dict[str, str]:

@@ -9,7 +9,6 @@ from typing import Any
 
 from nersery.disk import content_hash, differences
 from nersery.errors import SettingsError
-from nersery.io.brat import pair_of
 from nersery.overrides import SPLITS
 from nersery.recipe import Recipe
 
@@ -44,9 +43,8 @@ def check_folder(folder: Path, identity: dict[str, Any]) -> None:
 
 
 def hashes(recipe: Recipe, split: str) -> str | dict[str, str]:
-    """The hash of a split's file, or of each language's; where labels stand in a file of their own, of both."""
-    paths = {file.language: pair_of(recipe.path(file.name)) for file in recipe.data.files(split)}
-    hashes = {language: " ".join(map(content_hash, pair)) for language, pair in paths.items()}
+    """The hash of a split's file, or of each language's."""
+    hashes = {file.language: content_hash(recipe.path(file.name)) for file in recipe.data.files(split)}
     return hashes if recipe.data.has_languages(split) else hashes[""]
 
 

@@ -196,8 +196,12 @@ def check_choices(method: object) -> None:
     Raises:
         SettingsError: With all of them.
     """
-    hints = {key: hint for key, hint in get_type_hints(type(method)).items() if _has_choices(hint)}
-    chosen = {key: getattr(method, key) for key in hints}
+    try:
+        hints = get_type_hints(type(method))
+    except NameError:  # of another package, whose types are only there for its type checker
+        return
+    settings = [field.name for field in dataclasses.fields(method) if field.init]  # type: ignore[arg-type]
+    chosen = {key: getattr(method, key) for key in settings if _has_choices(hints[key])}
     if problems := _typed(type(method), name_of(method), chosen)[1]:
         raise SettingsError("\n".join(problems))
 

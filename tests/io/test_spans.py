@@ -65,6 +65,9 @@ def problems(path: Path, *repair: str) -> list[str]:
             "spans": [{"start": 0, "end": 12, "label": "PER"}, {"start": 22, "end": 28, "label": "LOC"}],
             "answer": "accept",
         },
+        {"id": 5, "text": DOCCANO["text"], "ner": [{**PERSON, "labels": ["PER"]}, [22, 28, "LOC"]]},
+        {**TASK, "data": {"body": DOCCANO["text"], "source": "b.pdf", "meta": {}}},
+        {**TASK, "annotations": [{"result": []}, {"result": RESULT, "ground_truth": True}]},
     ],
 )  # fmt: skip
 def test_every_tool_says_the_same(tmp_path: Path, value: dict[str, Any]) -> None:
@@ -99,8 +102,8 @@ def test_prodigys_tokens_are_the_words(tmp_path: Path) -> None:
     value = {"text": "Oslo-\na.b", "tokens": tokens, "spans": [{"start": 6, "end": 9, "label": "X"}]}
     first, second = read(save(tmp_path / "a.jsonl", value))
     assert (first.words, second.words, second.labels) == (("Oslo-",), ("a.b",), ((0, 1, "X"),))
-    tokens.reverse()
-    assert "no words of the text in order" in problems(save(tmp_path / "a.jsonl", value))[0]
+    for broken in (tokens[::-1], tokens[:2], [{**tokens[0], "end": 5.0}, tokens[2]], [{"text": "Oslo-"}], "Oslo-"):
+        assert '"tokens" are' in problems(save(tmp_path / "a.jsonl", {**value, "tokens": broken}))[0]
 
 
 def test_each_line_of_a_text_is_a_sentence(tmp_path: Path) -> None:
@@ -143,19 +146,65 @@ def test_text_alone_has_no_labels(tmp_path: Path) -> None:
         ({**TASK, "annotations": []}, "nobody has annotated this task"),
         ({**TASK, "annotations": [{"result": RESULT}, {"result": RESULT[:1]}]}, "2 annotations that differ"),
         ({**TASK, "data": {"a": "x", "b": "y"}}, '"data" has a, b'),
+        ({**TASK, "data": {"text": ["x"]}}, """"text" is ['x']"""),
+        ({**TASK, "data": {"id": "x", "talk": [{}]}, "annotations": [{"result": []}]}, '"data" has id, talk'),
+        ({**TASK, "annotations": [{"result": [{**RESULT[0], "to_name": "head"}, RESULT[0]]}]}, "labels are of 2 texts"),
+        (
+            {**TASK, "annotations": [{"result": [{"type": "hypertextlabels", "value": {"start": "/p", "end": "/p"}}]}]},
+            'of the kind "hypertextlabels"',
+        ),
+        ({"text": "a", "annotations": [{"label": 3, "start_offset": 0, "end_offset": 1}]}, "a label is {'label': 3"),
+        ({"text": "Ada met Bob", "spans": [[0, 3, "PER"]], "_is_binary": True}, "judges one label"),
+        ({"text": "a b", "label": [[0, 1, "X\nY"]]}, "a type is a name without"),
+        ({"text": "a\rb"}, "carriage return"),
     ],
 )  # fmt: skip
 def test_faults_are_told_or_rejected(tmp_path: Path, value: Any, expected: str) -> None:
     path = save(tmp_path / "a.jsonl", {"text": "first"}, value, {"text": "last"})
-    [problem] = problems(path)
-    assert expected in problem
-    assert "a.jsonl:2 (sentence " in problem
+    for problem in problems(path):
+        assert expected in problem
+        assert "a.jsonl:2 (sentence " in problem
     corpus = open_corpus(path, ReadOptions(repair=("drop-sentence",)))
-    assert [s.text for s in corpus if s.text != "b"] == ["first", "last"]
-    [reject] = corpus.rejects
-    assert isinstance(reject, Reject)
-    assert reject.sentence is not None
-    assert expected in reject.sentence.comments[-1]
+    assert [s.text for s in corpus] == ["first", "last"]
+    for reject in corpus.rejects:
+        assert isinstance(reject, Reject)
+        assert reject.sentence is not None
+        assert expected in reject.sentence.comments[-1]
+
+
+def test_what_has_words_of_its_own_is_read_as_before(tmp_path: Path) -> None:
+    both = {"text": "Ada lives", "tokens": ["Ada", "lives"], "ner_tags": ["B-PER", "O"]}
+    assert open_corpus(save(tmp_path / "a.jsonl", both)).description.startswith("jsonl, IOB2")
+    save(tmp_path / "a.jsonl", {**both, "ner_tags": [1, 0]})
+    assert "numbers must be turned into them first" in problems(tmp_path / "a.jsonl")[0]
+
+
+def test_the_first_line_that_can_be_read_tells_the_format(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(f"{{broken\n{json.dumps(DOCCANO)}\n", "utf-8")
+    assert len(problems(path)) == 1
+    save(path, [DOCCANO["text"], {"entities": DOCCANO["label"]}], ["b", {"entities": []}])
+    assert [s.labels for s in read(path)] == [LABELS, ()]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_array_on_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indent: int | None) -> None:
+    (tmp_path / "a").write_text(json.dumps([TASK], indent=indent), "utf-8")
+    with (tmp_path / "a").open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        assert [s.labels for s in open_corpus("-")] == [LABELS]
+
+
+def test_a_long_line_is_told_at_once(tmp_path: Path) -> None:
+    label = [[place, place + 1, "X"] for place in range(0, 200_000, 50)]
+    [problem] = problems(save(tmp_path / "a.jsonl", {"text": "a " * 100_001, "label": label}))
+    assert "more than 100,000 characters" in problem
+
+
+@pytest.mark.parametrize("word", ["\u3000", "a\xa0"])
+def test_words_that_would_not_come_back_are_not_written(tmp_path: Path, word: str) -> None:
+    with pytest.raises(DataError, match="begins or ends with white space"):
+        write([Sentence(("b", word), id="a")], tmp_path / "a.jsonl", format="spans")
 
 
 def test_ids_are_distinct_among_lines_too(tmp_path: Path) -> None:

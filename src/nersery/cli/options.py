@@ -16,7 +16,7 @@ import typer
 
 from nersery import __version__, io
 from nersery.data import Corpus
-from nersery.disk import content_hash
+from nersery.disk import content_hash, files_of
 from nersery.errors import NerseryError, SettingsError, did_you_mean
 from nersery.loop import FileJob, Tally, rejects_of
 from nersery.overrides import EXAMPLE_PREFIX
@@ -215,7 +215,7 @@ def content_of(*sources: io.Source) -> list[str]:
 
     With the name that a format without ids makes them of.
     """
-    return [f"{source.file.stem} {content_hash(path)}" for source in sources for path in source.inputs]
+    return [f"{source.file.stem} {content_hash(source.file.path)}" for source in sources]
 
 
 def refuse_same_file(target: Path, *sources: str) -> None:
@@ -228,8 +228,7 @@ def refuse_same_file(target: Path, *sources: str) -> None:
     if target.absolute().parent == DEVICES or not (target.is_file() or target.is_dir() or not target.exists()):
         raise SettingsError(f"{target} is a device or a pipe, and results go into a file. Choose another output")
     for path in (target, rejects_of(target)):
-        for source in sources:
-            there = Path(input_path(source))
+        for source, there in [(name, file) for name in sources for file in files_of(Path(input_path(name)))]:
             if there.resolve() in path.resolve().parents:
                 raise SettingsError(f"{path} lies in the input {source}. Choose another output")
             if path.exists() and there.exists() and path.samefile(there):

@@ -13,16 +13,18 @@ labels by characters, as annotation tools write it.
 from __future__ import annotations
 
 import os
+import re
 import secrets
 from collections.abc import Callable, Iterable
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from nersery.data import Corpus, Sentence
-from nersery.disk import naming_the_full_disk
+from nersery.disk import LABELS, files_of, naming_the_full_disk
 from nersery.errors import DataError, Problem, SettingsError, did_you_mean
 from nersery.io.base import AUTO, EXTENSIONS, FORMATS, ReadOptions, Source, Writer
-from nersery.io.brat import LABELS, BratSource, pair_of
+from nersery.io.brat import BratSource
 from nersery.io.columns import BLANKS, detect_layout
 from nersery.io.conll import ConllSource, ConllWriter
 from nersery.io.files import STANDARD_INPUT, TextFile
@@ -59,8 +61,11 @@ _SOURCES: dict[str, Callable[[TextFile, ReadOptions], Source]] = {
 }
 
 
-OBJECTS = (".json", ".jsonl")
-"""Extensions of files whose first line says more about their format."""
+ARRAYS = (".json", ".jsonl", "")
+"""Extensions of files that may be one array."""
+_ARRAY = re.compile(r'\s*\[\s*(?:[{\]]|\[\s*")')
+FIRST_LINES = 5
+"""The first of these that can be read says what a file of objects holds."""
 _DEFAULTS = ReadOptions()
 
 
@@ -102,16 +107,18 @@ def _recognise(file: TextFile, options: ReadOptions) -> str:
     """The format of a file, by its extension or, where that says little, by its first lines."""
     extension = file.path.suffix.lower()
     known = EXTENSIONS.get(extension)
-    if extension == LABELS or len(pair_of(file.path)) > 1:
+    named = options.tag_column or options.word_column
+    if extension == LABELS or (len(files_of(file.path)) > 1 and not named):
         return "brat"
     if known not in (None, "text", "jsonl"):
         return known
-    first = next((line for line in file.lines() if line.strip(BLANKS)), "")
-    if holds_spans(first) or (extension in OBJECTS and first.lstrip(BLANKS).startswith("[")):
+    lines = [*islice((line for line in file.lines() if line.strip(BLANKS)), FIRST_LINES)]
+    first = lines[0] if lines else ""
+    holds = next((holds for holds in map(holds_spans, lines) if holds is not None), False)
+    if holds or (extension in ARRAYS and _ARRAY.match("".join(lines[:2]))):
         return "spans"
     if known == "jsonl" or (first.startswith("{") and first.rstrip(BLANKS).endswith("}")):
         return "jsonl"
-    named = options.tag_column or options.word_column
     if named or detect_layout(file, options, sure=True) is not None:
         return "conll"
     if known == "text" or not extension or not first:

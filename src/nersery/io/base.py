@@ -6,7 +6,6 @@ from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -260,11 +259,6 @@ class Source(ABC):
     @abstractmethod
     def description(self) -> str:
         """The format as it was recognised, e.g. ``conll, IOB1, 4 columns: word 1, tag 4``."""
-
-    @property
-    def inputs(self) -> list[Path]:
-        """The files, or the folder, that all of it stands in."""
-        return [self.file.path]
 
     @property
     def extra_columns(self) -> int | None:

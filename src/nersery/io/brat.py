@@ -7,39 +7,31 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nersery.data import UNKNOWN_COLUMN, Sentence
+from nersery.disk import LABELS, TEXT
+from nersery.errors import SettingsError
 from nersery.io.base import Flaw, Pass, ReadOptions, storable
 from nersery.io.files import TextFile
 from nersery.io.standoff import Document, Span, StandoffSource
 
-LABELS, TEXT = ".ann", ".txt"
-_LABEL = re.compile(r"T\S*\t(?P<type>\S+) (?P<places>\d+ \d+(?:;\d+ \d+)*)(?:\t(?P<text>.*))?")
-
-
-def pair_of(path: Path) -> list[Path]:
-    """The files of a document: the text and its labels, or the file alone where no labels are beside it.
-
-    >>> pair_of(Path("notes.ann"))
-    [PosixPath('notes.txt'), PosixPath('notes.ann')]
-    """
-    labels = path.with_suffix(LABELS)
-    if path.suffix == LABELS or (path.suffix == TEXT and labels.is_file()):
-        return [path.with_suffix(TEXT), labels]
-    return [path]
+KINDS = ("T", "R", "E", "A", "M", "N", "*", "#")
+"""What a line begins with: a label, or what says more of labels."""
+_LABEL = re.compile(r"(?P<id>T\S*)\t(?P<type>\S+) (?P<places>\d+ \d+(?:;\d+ \d+)*)(?:\t(?P<text>.*))?")
+_TRIGGER = re.compile(r"E\S*\t[^\s:]+:(\S+)")
 
 
 class BratSource(StandoffSource):
-    """The sentences of a document: a line is a sentence. Relations, events, attributes and notes are left out."""
+    """The sentences of a document: a line is a sentence.
+
+    Relations, events with the words that trigger them, attributes and notes are left out.
+    """
 
     numbers_lines = True
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
+        if Path(file.name) != file.path:
+            raise SettingsError(f"{file.name}: brat keeps a document in two files, name one of them")
         self._text = TextFile(file.path.with_suffix(TEXT), options.encoding)
         super().__init__(TextFile(file.path.with_suffix(LABELS), options.encoding), options)
-
-    @property
-    def inputs(self) -> list[Path]:
-        """The text and the labels."""
-        return [self._text.path, self.file.path]
 
     @property
     def description(self) -> str:
@@ -49,20 +41,26 @@ class BratSource(StandoffSource):
     def documents(self, found: Pass) -> Iterator[Document]:
         """The document, if its labels can be read."""
         text = "".join(self._text.lines())
-        spans: list[Span] = []
-        flaws: list[Flaw] = []
-        for number, line in enumerate(self.file.lines(), start=1):
-            if line.startswith("T"):
-                read = _LABEL.fullmatch(line.rstrip("\r\n"))
-                if read is None:
-                    message = f"{line.rstrip()!r:.60}, expected e.g. T1, a tab, PER 0 12, a tab, Ada Lovelace"
-                    flaws.append(Flaw(number, "not a label", message))
-                else:
-                    spans.append(_span(read, number))
-        if flaws:
+        lines = [(number, line.rstrip("\r\n")) for number, line in enumerate(self.file.lines(), start=1)]
+        triggers = {match[1] for _, line in lines if (match := _TRIGGER.match(line))}
+        labels = [
+            (number, line, _LABEL.fullmatch(line)) for number, line in lines if line.strip() and not _is_other(line)
+        ]
+        if flaws := [_flaw(number, line) for number, line, read in labels if read is None]:
             found.broken(self.file.stem, flaws, Sentence(tuple(storable(text).split()) or (UNKNOWN_COLUMN,)))
         elif text.strip():
+            spans = [_span(read, number) for number, _, read in labels if read and read["id"] not in triggers]
             yield Document(self.file.stem, text, spans)
+
+
+def _is_other(line: str) -> bool:
+    """Whether a line says something that is no label."""
+    return line.startswith(KINDS) and not line.startswith("T")
+
+
+def _flaw(number: int, line: str) -> Flaw:
+    message = f"{line!r:.60}, expected e.g. T1, a tab, PER 0 12, a tab, Ada Lovelace"
+    return Flaw(number, "not a label", message, ("--format text where these are no labels of the text",))
 
 
 def _span(read: re.Match[str], line: int) -> Span:

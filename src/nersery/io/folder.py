@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nersery.data import Sentence
+from nersery.disk import LABELS, files_of
 from nersery.errors import DataError, Problem
 from nersery.io.base import AUTO, Pass, ReadOptions, Source
-from nersery.io.brat import LABELS, pair_of
 from nersery.io.files import TextFile
 
 MANIFEST = "manifest.jsonl"
@@ -47,7 +47,7 @@ class FolderSource(Source):
         spans = file.path / SPANS
         folder = spans if spans.is_dir() and (file.path / RECORD).is_file() else file.path
         as_pairs = options.format in (AUTO, "brat")
-        pairs = [pair_of(path) for path in folder.glob(f"*{LABELS}")]
+        pairs = [files_of(path) for path in folder.iterdir() if path.suffix == LABELS]
         others = {text if as_pairs else labels for text, labels in pairs}  # a document is read once
         self.paths = [path for path in sorted(folder.iterdir()) if path not in others and not _is_left_out(path)]
         if problems := list(self._problems()):

@@ -1,18 +1,18 @@
 """Texts with labels by characters in JSON: what doccano, Prodigy and Label Studio export, and what spaCy is fed with.
 
-An object has a ``text`` and, under ``label``, ``labels``, ``entities`` or ``spans``, a list of its labels. A label is
-``[start, end, type]`` or an object of ``start`` or ``start_offset``, ``end`` or ``end_offset``, and ``label``,
-``labels`` or ``type``; it may say what ``text`` it covers. A pair ``["text", {"entities": […]}]`` is read likewise, and
-so is a task of Label Studio, with its ``data`` and ``annotations``. Prodigy's ``tokens`` are the words; without them
-words are cut. The objects stand one a line, or in one array. Keys other than these, ``id`` and ``language`` are left
-out. What is written is doccano's: ``text`` and ``label``.
+An object has a ``text`` and a list of its labels, under ``label``, ``labels``, ``entities``, ``spans``, or any other
+key of such a list. A label is ``[start, end, type]`` or an object of ``start`` or ``start_offset``, ``end`` or
+``end_offset``, and ``label``, ``labels`` or ``type``; it may say what ``text`` it covers. A pair
+``["text", {"entities": […]}]`` is read likewise, and so is a task of Label Studio, with its ``data`` and
+``annotations``. Prodigy's ``tokens`` are the words; without them words are cut. The objects stand one a line, or in one
+array. Keys other than these, ``id`` and ``language`` are left out. What is written is doccano's: ``text`` and
+``label``.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 from nersery.data import UNKNOWN_COLUMN, Sentence
@@ -32,15 +32,23 @@ EXPECTED = 'a "text" with "label": [[start, end, type], …], or a task of Label
 EXPECTED_LABEL = "[start, end, type], or an object with start, end and label"
 
 
-def holds_spans(line: str) -> bool:
-    """Whether a line, the first of a file, is an object with a text and not with words."""
+def holds_spans(line: str) -> bool | None:
+    """Whether a line is an object with a text, and with no words or tags; None where it cannot be read."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or value.keys() & {"words", "tags", "ner_tags"}:
+        return _is_pair(value)
+    tokens = value.get("tokens")
+    if isinstance(tokens, list) and any(isinstance(token, str) for token in tokens):
         return False
-    if not isinstance(value, dict) or "words" in value:
-        return False
-    return isinstance(value.get("text"), str) or isinstance(value.get("data"), dict)
+    return "text" in value or isinstance(value.get("data"), dict)
+
+
+def _is_pair(value: Any) -> bool:
+    """Whether a value is a text and an object with its labels, as spaCy's examples have them."""
+    return isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], dict)
 
 
 class SpansSource(StandoffSource):
@@ -69,7 +77,7 @@ class SpansSource(StandoffSource):
         first = next(lines, None)
         if first is None:
             return
-        if first[1].lstrip(BLANKS).startswith("["):
+        if first[1].lstrip(BLANKS).startswith("[") and not holds_spans(first[1]):
             yield from self._array()
         else:
             yield first
@@ -103,7 +111,7 @@ def _behind_blanks(text: str, at: int) -> int:
 
 def _with_keys(value: Any, line: int) -> Object:
     """A value as an object."""
-    if isinstance(value, list) and len(value) == 2 and isinstance(value[1], dict):
+    if _is_pair(value):
         return {"text": value[0], **value[1]}
     if not isinstance(value, dict):
         raise _broken(line, f"{value!r:.60}, expected {EXPECTED}")
@@ -129,42 +137,65 @@ def _document(value: Object, id: str, line: int) -> Document:
         raise _broken(line, f'"text" is {text!r:.60}, expected {EXPECTED}')
     if (answer := value.get("answer")) in REFUSALS:
         raise BrokenError(Flaw(line, f"answered {answer}", f'the answer to it was "{answer}", expected "accept"'))
+    if value.get("_is_binary") is True:
+        message = "its answer judges one label and says nothing of others, expected all labels of the text"
+        raise BrokenError(Flaw(line, "a single label judged", message))
     spans = [span for label in _labels(value, line) for span in _spans(label, line)]
     language = value.get("language")
     if not isinstance(language, str | None):
         raise _broken(line, f'"language" is {language!r:.60}, expected a BCP 47 tag such as en or hi')
-    return Document(id, text, spans, line, _places(value.get("tokens"), len(text), line), language)
+    return Document(id, text, spans, line, _places(value.get("tokens"), text, line), language)
 
 
 def _of_task(task: Object, line: int) -> Object:
     """The text and the labels of a task of Label Studio."""
-    texts = {key: value for key, value in task["data"].items() if isinstance(value, str)}
-    if "text" not in texts and len(texts) != 1:
-        raise _broken(line, f'"data" has {", ".join(texts) or "no text"}, expected "text", or one text alone')
     made: list[Any] = next((task[key] for key in ANNOTATIONS if isinstance(task.get(key), list)), [])
     made = [one for one in made if isinstance(one, dict) and not one.get("was_cancelled")]
+    made = [one for one in made if one.get("ground_truth")] or made
     if not made:
         raise BrokenError(Flaw(line, "not annotated", "nobody has annotated this task", ("annotate it",)))
-    found = [[_of_result(result) for result in one.get("result") or () if _has_labels(result)] for one in made]
+    found = [_of_results(one.get("result") or (), line) for one in made]
     if any(sorted(map(str, other)) != sorted(map(str, found[0])) for other in found[1:]):
-        fix = "keep the annotation that holds"
+        fix = "keep the annotation that holds, or mark it as ground truth"
         raise BrokenError(
             Flaw(line, "annotations differ", f"{len(made)} annotations that differ, expected one", (fix,))
         )
-    return {"text": texts.get("text", next(iter(texts.values()))), "spans": found[0]}
+    return {"text": _text_of(task["data"], found[0], line), "spans": found[0]}
 
 
-def _has_labels(result: Any) -> bool:
-    return isinstance(result, dict) and isinstance(result.get("value"), dict) and "labels" in result["value"]
+def _of_results(results: Sequence[Any], line: int) -> list[Object]:
+    """The labels that somebody has given; choices, relations and their kin are left out."""
+    placed = [one for one in results if isinstance(one, dict) and isinstance(one.get("value"), dict)]
+    placed = [one for one in placed if {"start", "end"} <= one["value"].keys()]
+    labels = [one for one in placed if "labels" in one["value"]]
+    known = {one.get("id") for one in labels}
+    if other := next((one for one in placed if one not in labels and one.get("id") not in known), None):
+        raise _broken(line, f'a label is of the kind "{other.get("type")}", expected "labels" over plain text')
+    if len(texts := {str(one["to_name"]) for one in labels if "to_name" in one}) > 1:
+        raise _broken(line, f"labels are of {len(texts)} texts ({', '.join(sorted(texts))}), expected one text a task")
+    return [{key: one["value"].get(key) for key in ("start", "end", "labels", "text")} for one in labels]
 
 
-def _of_result(result: Object) -> Object:
-    return {key: result["value"].get(key) for key in ("start", "end", "labels", "text")}
+def _text_of(data: Object, labels: Sequence[Object], line: int) -> Any:
+    """The text of a task: what is called so, or else the only one, or the only one that the labels fit."""
+    if "text" in data:
+        return data["text"]
+    texts = {key: value for key, value in data.items() if isinstance(value, str)}
+    if labels and all(isinstance(label["text"], str) for label in labels):
+        texts = {key: text for key, text in texts.items() if all(label["text"] in text for label in labels)}
+    elif len(data) > 1:
+        texts = {}
+    if len(texts) != 1:
+        raise _broken(line, f'"data" has {", ".join(data) or "nothing"}, expected "text", or one text that labels fit')
+    return next(iter(texts.values()))
 
 
 def _labels(value: Object, line: int) -> Sequence[Any]:
     """The labels as they stand; none where there is no key for them, as in text that nobody has labelled."""
     named = {key: value[key] for key in LABEL_KEYS if value.get(key) not in (None, [])}
+    named |= {
+        key: content for key, content in value.items() if isinstance(content, list) and any(map(_is_label, content))
+    }
     if len(named) > 1:
         raise _broken(line, f"labels stand under {' and '.join(named)}, expected one of them")
     for key, labels in named.items():
@@ -172,6 +203,13 @@ def _labels(value: Object, line: int) -> Sequence[Any]:
             raise _broken(line, f'"{key}" is {labels!r:.60}, expected a list of labels, each {EXPECTED_LABEL}')
         return labels
     return ()
+
+
+def _is_label(value: Any) -> bool:
+    """Whether a value looks like a label, under whatever key it stands."""
+    if isinstance(value, list):
+        return len(value) == 3 and [*map(type, value)] == [int, int, str]
+    return isinstance(value, dict) and all(value.keys() & {*keys} for keys in (STARTS, ENDS, TYPES))
 
 
 def _spans(label: Any, line: int) -> Iterator[Span]:
@@ -194,18 +232,22 @@ def _first(label: Mapping[str, Any], keys: Sequence[str]) -> Any:
     return next((label[key] for key in keys if key in label), None)
 
 
-def _places(tokens: Any, length: int, line: int) -> list[Place] | None:
+def _places(tokens: Any, text: str, line: int) -> list[Place] | None:
     """The words that Prodigy has cut; its tokens of white space are none."""
     if tokens is None:
         return None
     try:
-        places = [(token["start"], token["end"]) for token in tokens if token["text"].strip()]
-        in_order = all(a < b for a, b in places) and all(b <= c for (_, b), (c, _) in pairwise(places))
-        if not in_order or (places and not 0 <= places[0][0] < places[-1][1] <= length):
-            raise ValueError
-    except (TypeError, LookupError, ValueError, AttributeError):
-        raise _broken(line, '"tokens" are no words of the text in order, each with text, start and end') from None
-    return places
+        places = [(token["start"], token["end"]) for token in tokens]
+        if not all(type(border) is int for place in places for border in place):
+            raise TypeError
+    except (TypeError, LookupError):
+        raise _broken(line, '"tokens" are expected to be objects with text, start and end') from None
+    words = [place for place in places if text[slice(*place)].strip()]
+    borders = [0, *(border for place in words for border in place), len(text)]
+    between = [text[end:start] for end, start in zip(borders[::2], borders[1::2], strict=True)]
+    if borders != sorted(borders) or any(gap.strip() for gap in between):
+        raise _broken(line, '"tokens" are not the words of the text, all of them and in order')
+    return words
 
 
 def _broken(line: int, message: str) -> BrokenError:
@@ -220,7 +262,14 @@ class SpansWriter(Writer):
     """
 
     def encode(self, sentence: Sentence) -> str:
-        """One line."""
+        """One line.
+
+        Raises:
+            DataError: When a word begins or ends with white space, which would not come back.
+        """
+        if odd := next((word for word in sentence.words if word.strip() != word), None):
+            message = f"the word {odd!r} begins or ends with white space, which labels by characters cannot keep"
+            raise DataError(Problem(message, sentence=sentence.id or None), fix="write .jsonl, which holds everything")
         places, at = [], 0
         for word in sentence.words:
             places.append((at, at + len(word)))

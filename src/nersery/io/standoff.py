@@ -7,6 +7,7 @@ a label begins or ends in the middle of a word, that is a fault, which can be me
 from __future__ import annotations
 
 from abc import abstractmethod
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +15,7 @@ from itertools import pairwise
 
 from nersery.data import UNKNOWN_COLUMN, Entity, Sentence
 from nersery.errors import DataError
-from nersery.io.base import Flaw, Pass, Source, flaws_of, repair_hint, storable
+from nersery.io.base import Flaw, Pass, Source, flaws_of, lone_return, repair_hint, storable
 from nersery.io.splitting import Splitter, runs_on, splitter
 from nersery.io.text import LONGEST, SPLIT_HINT
 from nersery.repairs import CUT_WORDS, UTF16_OFFSETS
@@ -49,9 +50,15 @@ class Span:
         """Whether it covers what the file says it does, if it says anything."""
         return self.text is None or text[self.start : self.end].split() == self.text.split()
 
+    def inner(self, text: str) -> Place:
+        """The place without the white space at its ends; an empty one where nothing else is there."""
+        covered = text[max(0, self.start) : max(0, self.end)]
+        start = self.start + len(covered) - len(covered.lstrip())
+        return start, max(start, self.end - (len(covered) - len(covered.rstrip())))
+
     def __str__(self) -> str:
         """As messages have it, and comments of rejects."""
-        return f"{self.type} [{self.start}, {self.end})"
+        return f"{' '.join(self.type.split())} [{self.start}, {self.end})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +79,132 @@ class Document:
     places: Sequence[Place] | None = None
     language: str | None = None
 
+    @property
+    def has_pairs(self) -> bool:
+        """Whether there is a character that counts for two in JavaScript."""
+        return max(self.text, default="") > LAST_OF_PLANE
+
+    def in_code_points(self) -> Document:
+        """The document with labels counted in units of UTF-16, as JavaScript does, counted in characters.
+
+        A label whose text says that it is right stays as it is.
+        """
+        units = [0]
+        for character in self.text:
+            units.append(units[-1] + 1 + (character > LAST_OF_PLANE))
+        place = {unit: number for number, unit in enumerate(units)}
+        moved = [
+            span if span.text is not None and span.fits(self.text)
+            else replace(span, start=place.get(span.start, -1), end=place.get(span.end, -1))
+            for span in self.spans
+        ]  # fmt: skip
+        return replace(self, spans=moved)
+
+    def lines(self) -> Iterator[Line]:
+        """The lines that are not blank, each with all labels that touch it; of a blank text the first."""
+        ends, beginning = [], 0
+        for text in self.text.split("\n"):
+            ends.append((beginning, beginning + len(text)))
+            beginning += len(text) + 1
+        numbered = [(n, *place) for n, place in enumerate(ends, start=1) if self.text[slice(*place)].strip()]
+        numbered = numbered or [(1, *ends[0])]
+        starts = [start for _, start, _ in numbered]
+        touching: list[list[Span]] = [[] for _ in numbered]
+        for span in sorted(self.spans, key=lambda span: (span.start, span.end, span.type)):
+            start, end = span.inner(self.text)
+            first = max(0, bisect_right(starts, start) - 1)
+            for number in range(first, max(first + 1, bisect_left(starts, end))):
+                touching[number].append(span)
+        has_pairs = self.has_pairs
+        for (number, start, end), spans in zip(numbered, touching, strict=True):
+            yield Line(self, number, start, end, spans, has_pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a document.
+
+    Args:
+        number: From 1.
+        start: Its first character.
+        end: The character behind its last.
+        spans: The labels that touch it.
+        has_pairs: See `Document.has_pairs`.
+    """
+
+    document: Document
+    number: int
+    start: int
+    end: int
+    spans: Sequence[Span]
+    has_pairs: bool
+
+    @property
+    def text(self) -> str:
+        """What stands in it."""
+        return self.document.text[self.start : self.end]
+
+    def places(self, cut: Splitter) -> list[Place]:
+        """The words."""
+        given = self.document.places
+        if given is not None:
+            return list(given[bisect_left(given, (self.start,)) : bisect_left(given, (self.end,))])
+        places, at = [], self.start
+        for word in cut(self.text):
+            at = self.document.text.index(word, at)
+            places.append((at, at + len(word)))
+            at += len(word)
+        return places
+
+    def finer(self, places: Sequence[Place]) -> list[Place]:
+        """The words, those cut in two in which a label begins or ends."""
+        borders = sorted({border for span in self.spans for border in span.inner(self.document.text)})
+        inside = (
+            (start, end, borders[bisect_right(borders, start) : bisect_left(borders, end)]) for start, end in places
+        )
+        return [place for start, end, cuts in inside for place in pairwise([start, *cuts, end])]
+
+    def entities(self, places: Sequence[Place]) -> tuple[Entity, ...]:
+        """The labels by words, none of them twice; they have no flaws."""
+        first, last = {start: n for n, (start, _) in enumerate(places)}, {end: n for n, (_, end) in enumerate(places)}
+        inner = {(*span.inner(self.document.text), span.type): None for span in self.spans}
+        return tuple(Entity(first[start], last[end] + 1, type_) for start, end, type_ in inner)
+
+    def flaws(self, places: Sequence[Place]) -> Iterator[Flaw]:
+        """What is wrong with its labels."""
+        of_javascript = [repair_hint(UTF16_OFFSETS)] if self.has_pairs else []
+        for span in self.spans:
+            start, end = span.inner(self.document.text)
+            if span.parts > 1:
+                message = f"{span} is in {span.parts} parts, expected one"
+                yield Flaw(span.line, "label in parts", message, ("label each part by itself",))
+            elif message := self._misplaced(span, start, end):
+                yield Flaw(span.line, "label out of place", message, tuple(of_javascript))
+            elif (part := self._cut_by(start, end, places)) is not None:
+                fixes = [*(["--split characters"] if runs_on([part]) else []), repair_hint(CUT_WORDS), *of_javascript]
+                message = f"{span} covers {self.document.text[start:end]!r:.60}, a part of {part!r:.60}"
+                yield Flaw(span.line, "label within a word", message, tuple(fixes))
+
+    def _misplaced(self, span: Span, start: int, end: int) -> str:
+        """What is wrong with the place of a label, whatever the words are; empty where nothing is."""
+        text = self.document.text
+        if not 0 <= span.start <= span.end <= len(text):
+            return f"{span} does not lie within the {len(text):,} characters of its text"
+        if start == end:
+            return f"{span} covers no word"
+        if not span.fits(text):
+            return f"{span} covers {text[span.start : span.end]!r:.60}, and should cover {span.text!r:.60}"
+        is_inside = self.start <= start and end <= self.end
+        return "" if is_inside else f"{span} goes on behind the end of its line, expected a label for each line"
+
+    def _cut_by(self, start: int, end: int, places: Sequence[Place]) -> str | None:
+        """The words that a label covers in part; None where it covers whole ones."""
+        first = max(0, bisect_right(places, (start, len(self.document.text))) - 1)
+        touched = [place for place in places[first : bisect_left(places, (end,))] if place[1] > start]
+        if touched and (touched[0][0], touched[-1][1]) == (start, end):
+            return None
+        return " ".join(self.document.text[slice(*place)] for place in touched)
+
 
 class StandoffSource(Source):
     """Sentences from texts with labels by characters.
@@ -87,145 +220,49 @@ class StandoffSource(Source):
         """One pass over the texts; what is wrong goes to ``found``."""
 
     def sentences(self, found: Pass) -> Iterator[Sentence]:
-        """One pass: the lines that are not blank, each with the labels that begin in it."""
+        """One pass: the lines that are not blank."""
         for document in self.documents(found):
-            document, moved = self._in_code_points(document)
-            found.count(+Counter({UTF16_OFFSETS: moved}))
-            yield from self._sentences(document, found)
+            if UTF16_OFFSETS in self.options.repair and document.has_pairs:
+                before, document = document, document.in_code_points()
+                found.count(+Counter({UTF16_OFFSETS: sum(map(Span.__ne__, before.spans, document.spans))}))
+            lines = list(document.lines())
+            for line in lines:
+                alone = len(lines) == 1 and not self.numbers_lines
+                sentence = self._sentence(line, document.id if alone else f"{document.id}:{line.number}", found)
+                if sentence is not None:
+                    yield sentence
 
-    def _in_code_points(self, document: Document) -> tuple[Document, int]:
-        """The document with places counted in characters, and how many labels that moved."""
-        if UTF16_OFFSETS not in self.options.repair or not _has_pairs(document.text):
-            return document, 0
-        spans = [_in_code_points(span, document.text) for span in document.spans]
-        return replace(document, spans=spans), sum(map(Span.__ne__, spans, document.spans))
-
-    def _sentences(self, document: Document, found: Pass) -> Iterator[Sentence]:
-        lines, beginning = [], 0
-        for number, text in enumerate(document.text.split("\n"), start=1):
-            lines.append((number, beginning, beginning + len(text)))
-            beginning += len(text) + 1
-        lines = [line for line in lines if document.text[line[1] : line[2]].strip()] or lines[:1]
-        ends = [start for _, start, _ in lines[1:]] + [max(len(document.text), beginning) + 1]
-        spans = sorted(set(document.spans), key=lambda span: (span.start, span.end, span.type))
-        for nth, ((number, start, end), next_start) in enumerate(zip(lines, ends, strict=True)):
-            own = [span for span in spans if (span.start < next_start or nth == len(lines) - 1)]
-            spans = spans[len(own) :]
-            alone = len(lines) == 1 and not self.numbers_lines
-            line = _Line(document, f"{document.id}:{number}" * (not alone) or document.id, start, end, own)
-            if (sentence := self._sentence(line, found)) is not None:
-                yield sentence
-
-    def _sentence(self, line: _Line, found: Pass) -> Sentence | None:
-        language = self.options.language if line.document.language is None else line.document.language
-        splitting = "characters" if self.options.split == "characters" else "punctuation"
-        places = whole = line.places(splitter(splitting, language))
+    def _sentence(self, line: Line, id: str, found: Pass) -> Sentence | None:
+        document = line.document
+        flaws = [flaw for flaw in (_too_long(line), lone_return(line.text, document.line)) if flaw]
+        if clash := found.clash(id, document.line):
+            flaws.append(clash)
+        language = self.options.language if document.language is None else document.language
+        places = whole = [] if flaws else line.places(splitter(self._splitting, language))
         if CUT_WORDS in self.options.repair:
             places = line.finer(whole)
-        flaws = list(line.flaws(places))
-        if clash := found.clash(line.id, line.document.line):
-            flaws.append(clash)
-        words = tuple(line.document.text[start:end] for start, end in places)
-        try:
-            sentence = Sentence(words, () if flaws else line.entities(places), line.id, language)
-        except DataError as error:
-            flaws += flaws_of(error, line.document.line)
+        words = tuple(document.text[start:end] for start, end in places)
+        if not flaws:
+            flaws += line.flaws(places)
+            try:
+                sentence = Sentence(words, () if flaws else line.entities(places), id, language)
+            except DataError as error:
+                flaws += flaws_of(error, document.line)
         if not flaws:
             found.count(+Counter({CUT_WORDS: len(places) - len(whole)}))
             return sentence
         comments = tuple(storable(f"# label: {span}") for span in line.spans)
-        found.broken(line.id, flaws, Sentence(tuple(map(storable, words)) or (UNKNOWN_COLUMN,), comments=comments))
+        remains = storable(" ".join(words) or line.text).split()
+        found.broken(id, flaws, Sentence(tuple(remains) or (UNKNOWN_COLUMN,), comments=comments))
         return None
 
-
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A line of a document, with the labels that begin in it."""
-
-    document: Document
-    id: str
-    start: int
-    end: int
-    spans: Sequence[Span]
-
-    def places(self, cut: Splitter) -> list[Place]:
-        """The words."""
-        if self.document.places is not None:
-            return [place for place in self.document.places if self.start <= place[0] < self.end]
-        places, at = [], self.start
-        for word in cut(self.document.text[self.start : self.end]):
-            at = self.document.text.index(word, at)
-            places.append((at, at + len(word)))
-            at += len(word)
-        return places
-
-    def finer(self, places: Sequence[Place]) -> list[Place]:
-        """The words, those cut in two in which a label begins or ends."""
-        borders = {border for span in self.spans for border in self._inner(span)}
-        cuts = [[start, *sorted(b for b in borders if start < b < end), end] for start, end in places]
-        return [place for cut in cuts for place in pairwise(cut)]
-
-    def entities(self, places: Sequence[Place]) -> tuple[Entity, ...]:
-        """The labels by words; they have no flaws."""
-        first, last = {start: n for n, (start, _) in enumerate(places)}, {end: n for n, (_, end) in enumerate(places)}
-        inner = {(*self._inner(span), span.type): None for span in self.spans}
-        return tuple(Entity(first[start], last[end] + 1, type_) for start, end, type_ in inner)
-
-    def flaws(self, places: Sequence[Place]) -> Iterator[Flaw]:
-        """What is wrong with the text and its labels."""
-        if self.end - self.start > LONGEST:
-            message = f"a line of the text has more than {LONGEST:,} characters, expected one sentence"
-            yield Flaw(self.document.line, "line too long", message, (SPLIT_HINT,))
-        of_javascript = [repair_hint(UTF16_OFFSETS)] if _has_pairs(self.document.text) else []
-        for span in self.spans:
-            if span.parts > 1:
-                message = f"{span} is in {span.parts} parts, expected one"
-                yield Flaw(span.line, "label in parts", message, ("label each part by itself",))
-            elif message := self._misplaced(span):
-                yield Flaw(span.line, "label out of place", message, tuple(of_javascript))
-            elif part := self._cut_by(span, places):
-                covered = self.document.text[slice(*self._inner(span))]
-                fixes = [*(["--split characters"] if runs_on([part]) else []), repair_hint(CUT_WORDS), *of_javascript]
-                message = f"{span} covers {covered!r:.60}, a part of {part!r:.60}"
-                yield Flaw(span.line, "label within a word", message, tuple(fixes))
-
-    def _misplaced(self, span: Span) -> str:
-        """What is wrong with the place of a label, whatever the words are; empty where nothing is."""
-        text, (start, end) = self.document.text, self._inner(span)
-        if not 0 <= span.start <= span.end <= len(text):
-            return f"{span} does not lie within the {len(text):,} characters of its text"
-        if start == end:
-            return f"{span} covers no word"
-        if not span.fits(text):
-            return f"{span} covers {text[span.start : span.end]!r:.60}, and should cover {span.text!r:.60}"
-        return f"{span} goes on behind the end of its line, expected a label for each line" if end > self.end else ""
-
-    def _cut_by(self, span: Span, places: Sequence[Place]) -> str:
-        """The words that a label covers in part; empty where it covers whole ones."""
-        start, end = self._inner(span)
-        touched = [place for place in places if place[0] < end and place[1] > start]
-        if touched and (touched[0][0], touched[-1][1]) == (start, end):
-            return ""
-        return " ".join(self.document.text[slice(*place)] for place in touched)
-
-    def _inner(self, span: Span) -> Place:
-        """The place of a label without the white space at its ends."""
-        covered = self.document.text[max(0, span.start) : max(0, span.end)]
-        start = span.start + len(covered) - len(covered.lstrip())
-        return start, max(start, span.end - (len(covered) - len(covered.rstrip())))
+    @property
+    def _splitting(self) -> str:
+        return "characters" if self.options.split == "characters" else "punctuation"
 
 
-def _has_pairs(text: str) -> bool:
-    """Whether there is a character that counts for two in JavaScript."""
-    return max(text, default="") > LAST_OF_PLANE
-
-
-def _in_code_points(span: Span, text: str) -> Span:
-    """A label counted in units of UTF-16, as JavaScript counts; one whose text says otherwise stays as it is."""
-    if span.text is not None and span.fits(text):
-        return span
-    units = [0]
-    for character in text:
-        units.append(units[-1] + 1 + (character > LAST_OF_PLANE))
-    place = {unit: number for number, unit in enumerate(units)}
-    return replace(span, start=place.get(span.start, -1), end=place.get(span.end, -1))
+def _too_long(line: Line) -> Flaw | None:
+    if line.end - line.start <= LONGEST:
+        return None
+    message = f"a line of the text has more than {LONGEST:,} characters, expected one sentence"
+    return Flaw(line.document.line, "line too long", message, (SPLIT_HINT,))
