@@ -75,7 +75,7 @@ class TestLabels:
         learning = ("--gold", "train.conll", "--dev", "dev.conll", "--seed", "7")
         result = call("annotate", "tagger_labels", "raw.txt", "out.jsonl", *learning)
         assert result.code == 0, result.err
-        ((_, gold, training),) = given
+        ((_, _, gold, training),) = given
         assert [s.labels for s in gold] == [s.labels for s in sentences(24)]
         assert (len(training.dev), training.seed, training.folder) == (6, 7, Path("out.jsonl.training"))
 
@@ -87,7 +87,7 @@ class TestLabels:
         result = call("annotate", "tagger_labels", "raw.txt", "out.jsonl", "--gold", "train.conll", "--format", "text")
         assert result.code == 0, result.err
         assert len(io.read("out.jsonl")) == 30
-        assert given[0][1][0].labels
+        assert given[0][2][0].labels
 
     def test_a_line_that_is_no_sentence_goes_to_the_rejects(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(text, "LONGEST", 100)
@@ -97,7 +97,7 @@ class TestLabels:
         assert refused.code == 3
         assert "raw.txt:31" in refused.err
         result = call(*TEACHER, "--repair", "drop-sentence", "-q")
-        assert result.out == "out.jsonl: read 31, wrote 30, rejected 1 (line too long: 1)\n"
+        assert result.out == "out.jsonl: read 31, wrote 30, rejected 1 (line too long, its beginning kept: 1)\n"
         (reject,) = io.read_rejects(Path("out.jsonl.rejects.jsonl"))
         assert reject.sentence is not None
         assert reject.sentence.id == "raw:31"
