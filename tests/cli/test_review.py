@@ -9,6 +9,8 @@ import sys
 import urllib.request
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pytest
 
@@ -170,3 +172,23 @@ def test_a_kill_loses_no_decision_and_an_interrupt_writes_them() -> None:
         process.wait(20)
     assert process.returncode == 0
     assert [sentence.id for sentence in io.read("out.jsonl")] == ["a", "o"]
+
+
+def test_a_browser_is_sent_through_a_file_of_one_s_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All users of a machine can read what a program is called with, so the address is not among that."""
+    servers: list[ReviewServer] = []
+    seen: list[Any] = []
+
+    def opened(address: str) -> None:
+        door = Path(url2pathname(urlsplit(address).path))
+        seen.extend(
+            [door.stat().st_mode & 0o777, servers[0].address in door.read_text("utf-8"), servers[0].secret in address]
+        )
+        servers[0].review.end()
+
+    monkeypatch.setattr(ReviewServer, "__enter__", lambda server: servers.append(server))
+    monkeypatch.setattr(ReviewServer, "__exit__", lambda server, *error: server.server_close())
+    monkeypatch.setattr("webbrowser.open", opened)
+    assert call("review", "in.jsonl", "out.jsonl", "--open").code == 0
+    assert seen == [0o600, True, False]
+    assert [path.name for path in Path("out.jsonl.review").glob("*.html")] == []

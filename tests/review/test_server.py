@@ -117,7 +117,7 @@ def test_strangers_get_nothing(server: ReviewServer) -> None:
 def test_the_page_ends_the_review(server: ReviewServer) -> None:
     assert not server.review.over.is_set()
     assert ask(server, f"/{server.secret}/over", {})[0] == 200
-    assert server.review.over.is_set()
+    assert server.review.over.wait(10)
     late = ask(server, f"/{server.secret}/sentence/0", {"verdict": "reject", "labels": []})[:2]
     assert late == (400, {"error": "the review has ended; start it again to go on"})
     assert server.review.decisions["o"].verdict == "", "what is decided after the end would not be in the output"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import sys
 import threading
 import webbrowser
@@ -100,7 +101,7 @@ def review(
     writer = io.writer(output_format(target))
     with Decisions.opened(corpus, folder, writer.encode) as decisions:
         if page:
-            _serve(Review(decisions, order, others, names, source), port, browser=browser)
+            _serve(Review(decisions, order, others, names, source), port, folder / "open.html" if browser else None)
         job = file_job(target, {"review": content_of(opened), "decisions": content_hash(decisions.file)}, writer)
         tally = job.run(corpus, lambda batch: [decisions.outcome(sentence) for sentence in batch], overwrite=True)
     counts = {key: decisions.counts[key] for key in ("accept", "corrected", "reject")}
@@ -135,8 +136,12 @@ def _beside(corpus: Corpus, others: Iterable[Sentence], name: str) -> dict[str, 
     return found
 
 
-def _serve(review: Review, port: int, *, browser: bool) -> None:
-    """Show the page until the person ends the review, there or by Ctrl-C."""
+def _serve(review: Review, port: int, door: Path | None) -> None:
+    """Show the page until the person ends the review, there or by Ctrl-C.
+
+    Args:
+        door: A file through which a browser is sent there; None opens none.
+    """
     from nersery.review.server import ReviewServer
 
     try:
@@ -145,9 +150,22 @@ def _serve(review: Review, port: int, *, browser: bool) -> None:
         raise SettingsError(f"--port {port} cannot be used: {error.strerror}. Expected another one, or 0") from error
     with contextlib.suppress(KeyboardInterrupt), server:
         print(f"review at {server.address}\nEnd it there, or by Ctrl-C.", file=sys.stderr, flush=True)
-        if browser:  # one in the terminal keeps the caller until it ends
-            threading.Thread(target=webbrowser.open, args=(server.address,), daemon=True).start()
+        if door is not None:
+            _write_door(door, server.address)
+            # in a thread, for a browser in the terminal keeps the caller until it ends
+            threading.Thread(target=webbrowser.open, args=(door.absolute().as_uri(),), daemon=True).start()
         review.over.wait()
+    if door is not None:
+        door.unlink(missing_ok=True)
+
+
+def _write_door(door: Path, address: str) -> None:
+    """Write a file that leads to the page, for nobody else: what a browser is called with, all users can read."""
+    door.unlink(missing_ok=True)
+    with open(os.open(door, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+        stream.write(
+            f'<!doctype html><meta http-equiv="refresh" content="0; url={address}"><a href="{address}">review</a>\n'
+        )
 
 
 def _put_aside(file: Path, *, quiet: bool) -> None:
