@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import pickle
 from pathlib import Path
 from typing import IO
 
 import pytest
 
 from nersery.disk import content_hash, differences, files_in, locked
+from nersery.errors import DataError, Problem
 
 
 class TestLock:
@@ -69,3 +71,9 @@ def test_differences_name_what_only_one_side_has():
     assert differences({"a": None, "b": {"c": 1}}, {"b": {"c": 1, "d": [2]}}) == (
         "  a: there None, asked for nothing\n  b.d: there nothing, asked for [2]"
     )
+
+
+def test_an_error_of_another_process_reads_as_it_did_there():
+    error = DataError([Problem("one", "a.conll", 3), Problem("two\nlines")], fix="mend it")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.problems, again.fix) == (str(error), error.problems, "mend it")

@@ -10,7 +10,8 @@ import os
 import re
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import IO, Any
 
@@ -135,27 +136,40 @@ def remove_folder(folder: Path) -> None:
         shutil.rmtree(unfinished)
 
 
-def check_replaceable(folder: Path, mark: str, what: str, *, force: bool) -> None:
+def check_replaceable(folder: Path, mark: str, what: str, own: Sequence[str], *, force: bool) -> None:
     """Refuse a folder that is not to be overwritten; one that holds anything but what is to be written never is.
 
     Args:
         mark: The file that every such folder has.
         what: What such a folder holds, for the user.
+        own: Patterns for all that it holds.
 
     Raises:
         SettingsError: Saying which it is.
     """
+    here = Path.cwd()
+    if folder.resolve() in (here, *here.parents):
+        raise SettingsError(
+            f"{folder} is the folder that you are in, and the {what} would take its place. Name another"
+        )
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file, expected the folder to write the {what} to")
     if folder.exists() and not force:
         raise SettingsError(f"{folder} exists already. Choose another folder, or allow to overwrite it (--force)")
     if folder.exists() and any(folder.iterdir()) and not (folder / mark).exists():
         raise SettingsError(f"{folder} holds no {what}, and is not overwritten even by --force. Choose another folder")
+    names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+    if others := [name for name in names if not any(fnmatchcase(name, pattern) for pattern in own)]:
+        raise SettingsError(
+            f"{folder} holds {', '.join(others[:5])}, which would be lost: no part of the {what}. Move that away, or "
+            "choose another folder"
+        )
 
 
 @contextlib.contextmanager
 def replaced_folder(folder: Path) -> Iterator[Path]:
     """A new folder that takes the place of one when everything is in it; made at once, to fail before the work."""
+    folder = folder.resolve()
     unfinished, old = (folder.with_name(f"{folder.name}.{end}-{secrets.token_hex(4)}") for end in ("part", "old"))
     unfinished.mkdir(parents=True)
     own = re.compile(re.escape(folder.name) + r"\.part-[0-9a-f]{8}")

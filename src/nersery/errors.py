@@ -9,6 +9,8 @@ import difflib
 import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 SHOWN_PROBLEMS = 20
 """How many problems of one file a message prints; the rest is counted."""
@@ -70,6 +72,10 @@ class DataError(NerseryError):
         self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
         self.fix = fix
         super().__init__(_summary(self.problems, fix))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As other processes get it: made anew from its parts."""
+        return partial(type(self), fix=self.fix), (self.problems,)
 
 
 def _summary(problems: Sequence[Problem], fix: str) -> str:

@@ -10,9 +10,10 @@ from dataclasses import replace
 from nersery import io
 from nersery.augment.base import made_from
 from nersery.data import Corpus, Sentence
-from nersery.errors import DataError, Problem
+from nersery.errors import DataError, Problem, SettingsError
 from nersery.overrides import EXAMPLE_PREFIX, SPLITS
 from nersery.recipe import Recipe, shipped_recipes
+from nersery.sampling import sample
 from nersery.splits import DataFile
 
 Parts = Mapping[DataFile, Corpus]
@@ -136,6 +137,20 @@ def _size_problems(recipe: Recipe, parts: Parts) -> list[Problem]:
             for label, count in there.items()
             if size is not None and size > count
         ]
+    return problems or _protocol_problems(recipe, parts)
+
+
+def _protocol_problems(recipe: Recipe, parts: Parts) -> list[Problem]:
+    """Seeds for which no sample with every type is found; each draws in another order."""
+    size, protocol, problems = recipe.sample.size, recipe.sample.protocol, []
+    for file, part in parts.items():
+        if file.split != "train" or protocol != "every_type" or size is None or size >= len(part):
+            continue
+        for seed in recipe.seeds:
+            try:
+                sample(part, size, protocol, seed)
+            except SettingsError as error:
+                problems.append(Problem(f"sample.size, seed {seed}: {error}", file.name))
     return problems
 
 

@@ -52,6 +52,10 @@ def settings_of(pairs: Sequence[str]) -> dict[str, Any]:
     return settings
 
 
+_KEY = re.compile(r""" "[^"]*" | '[^']*' | [^.]+ """, re.VERBOSE)
+"""A part of a dotted key; in quotes it may have dots."""
+
+
 def _unquoted(name: str) -> str:
     """A key without the quotes that TOML wants around one of more than letters and digits."""
     return name[1:-1] if len(name) > 2 and name[0] == name[-1] and name[0] in "\"'" else name
@@ -65,7 +69,7 @@ def apply(table: dict[str, Any], override: str) -> str:
     key, equals, text = override.partition("=")
     if fault := _fault(override, key, equals, "tagger.steps=100"):
         return fault
-    keys = key.strip().split(".")
+    keys = [_unquoted(part) for part in _KEY.findall(key.strip())]
     try:
         place = _section(table, keys)
     except LookupError as error:

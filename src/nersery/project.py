@@ -205,13 +205,18 @@ class Projection:
         return self.strip_punctuation and not word[0].isalnum() and is_punctuation(word)
 
 
+UNSEEN = ("Cf", "Mn", "Me")
+"""Categories of characters that change the direction or the look of others, as of a comma in Arabic text."""
+
+
 def is_punctuation(word: str) -> bool:
     """Whether a word is of punctuation and symbols alone, in any script.
 
     >>> [is_punctuation(word) for word in ("।", "…", "$", "U.S.", "の")]
     [True, True, True, False, False]
     """
-    return all(category(character)[0] in "PS" for character in word)
+    kinds = {category(character)[0] for character in word if category(character) not in UNSEEN}
+    return bool(kinds) and kinds <= {"P", "S"}
 
 
 def fault_of_links(links: Links, source: int, target: int) -> str:

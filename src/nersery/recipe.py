@@ -158,6 +158,8 @@ def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
     problems += _value_problems(values)
     found = grid_problems(values["tagger"].method, values["tagger"].settings, values["grid"])
     problems += [f"tagger.grid: {problem}" for problem in found]
+    if values["grid"] and isinstance(data := table.get("data"), dict) and not data.get("dev"):
+        problems.append("tagger.grid: dev chooses among its values, and [data] names none: name a file as dev")
     problems += [
         f"augment {json.dumps(arm.name, ensure_ascii=False)}: finish: {problem}"
         for arm in arms

@@ -312,3 +312,17 @@ def test_an_input_is_never_overwritten():
     result = call("project", "en.jsonl", "de.txt", "links", "--links", "links", "--force")
     assert result.code == 2
     assert Path("links").read_bytes() == before
+
+
+def test_sources_that_lack_sentences_vote_by_ids():
+    """Each file of links has the lines of its own source's left-overs behind those of the target."""
+    for name, numbers in (("de", (1, 2, 5)), ("en", (1, 2, 3)), ("fr", (1, 2, 4))):
+        io.write([Sentence(("Ada", "x"), (Entity(0, 1, "PER"),), id=f"d{n}") for n in numbers], f"{name}.jsonl")
+    for name in ("en", "fr"):
+        call("align", f"{name}.jsonl", "de.jsonl", f"{name}.links", "--method", "in_place", "--pair-by", "id")
+        assert len(Path(f"{name}.links").read_text("utf-8").splitlines()) == 4
+    files = ("--links", "en.links", "--also", "fr.jsonl", "--links", "fr.links", "--pair-by", "id")
+    result = call("project", "en.jsonl", "de.jsonl", "out.jsonl", *files)
+    assert result.code == 0, result.err
+    assert [(s.id, s.labels) for s in io.read("out.jsonl")] == [("d1", ((0, 1, "PER"),)), ("d2", ((0, 1, "PER"),))]
+    assert "read 5, wrote 2, rejected 3" in result.out

@@ -79,3 +79,25 @@ def test_holm_never_lowers_a_p_value_and_keeps_their_order(p_values):
     assert all(p <= new <= 1 for p, new in zip(p_values, corrected, strict=True))
     ranked = [new for _, new in sorted(zip(p_values, corrected, strict=True))]
     assert ranked == sorted(ranked)
+
+
+def test_a_correction_that_turns_the_verdict_is_told():
+    arms = [GOLD, arm("a", 0.48, 0.03, difference=0.02), arm("b", 0.46, 0.5), arm("c", 0.46, 0.6)]
+    for one, p in zip(arms[1:], (0.09, 1.0, 1.0), strict=True):
+        one["against_gold"]["holm"] = p
+    assert verdict(arms, seeds=1).tone == "unclear"
+    assert verdict(arms, seeds=1).details[0].endswith("p = 0.09, so it may be chance after all.")
+
+
+@pytest.mark.parametrize(
+    ("seeds", "p", "said"),
+    [
+        (5, 0.0625, "Over the seeds alone (sign-flip test): p = 0.062; with 5 seeds it cannot be below 0.062."),
+        (5, 0.375, "cannot be below 0.062: seeds disagree, and others may say otherwise."),
+        (8, 0.0078, "Over the seeds alone (sign-flip test): p = 0.0078."),
+    ],
+)
+def test_what_seeds_say_stands_beside(seeds: int, p: float, said: str):
+    best = arm("a", 0.48, 0.001, difference=0.02)
+    best["against_gold"]["p_over_seeds"] = p
+    assert any(said in detail for detail in verdict([GOLD, best], seeds).details)

@@ -50,13 +50,31 @@ def write(name: str, *lines: str) -> None:
 # --- by order -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("order", "paired_by"), [("ab", "id"), ("ba", "id"), ("bc", "order")])
+@pytest.mark.parametrize(("order", "paired_by"), [("ab", "id"), ("ba", "id"), ("cd", "order")])
 def test_the_same_ids_in_any_order_pair_by_ids(order: str, paired_by: str):
     io.write([Sentence((id,), id=id) for id in "ab"], "t.jsonl")
     io.write([Sentence((id.upper(),), id=id) for id in order], "s.jsonl")
     rows = bitext("t.jsonl", "s.jsonl")
     assert rows.paired_by == paired_by
-    assert [texts(row) for row in rows] == ([["a", "A"], ["b", "B"]] if paired_by == "id" else [["a", "B"], ["b", "C"]])
+    assert [texts(row) for row in rows] == ([["a", "A"], ["b", "B"]] if paired_by == "id" else [["a", "C"], ["b", "D"]])
+
+
+def test_ids_that_are_the_same_in_part_need_a_word_on_how_to_pair():
+    """Paired by order, one sentence that is missing at the beginning would shift all labels."""
+    io.write([Sentence((id,), id=id) for id in "abc"], "t.jsonl")
+    io.write([Sentence((id,), id=id) for id in "bcd"], "s.jsonl")
+    with pytest.raises(SettingsError, match=r"share ids, e\.g\. b, and differ in others.*--pair-by id or"):
+        list(bitext("t.jsonl", "s.jsonl"))
+
+
+def test_ids_like_those_of_a_file_without_ids_are_its_own_where_some_are_missing(tmp_path: Path):
+    """As convert writes them where it has dropped a sentence."""
+    for folder, numbers in (("e", (1, 3, 4)), ("h", (1, 2, 4))):
+        (tmp_path / folder).mkdir()
+        io.write([Sentence((str(n),), id=f"train:{n}") for n in numbers], tmp_path / folder / "train.jsonl")
+    rows = bitext(str(tmp_path / "e/train.jsonl"), str(tmp_path / "h/train.jsonl"))
+    assert rows.paired_by == "id"
+    assert [texts(row) for row in rows if isinstance(row.target, Sentence)][::2] == [["1", "1"], ["4", "4"]]
 
 
 def test_line_by_line():

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -99,6 +100,13 @@ class TestWithPyarrow:
         table = pyarrow.Table.from_pylist([{"words": ["a"]}]).replace_schema_metadata({"huggingface": told})
         format.write_table(table, tmp_path / "a.parquet")
         assert len(read(tmp_path / "a.parquet")) == 1
+
+    @pytest.mark.parametrize("column", [{"scores": [[{"label": "a", "value": 1.0}]]}, {"day": [date(2026, 1, 2)]}])
+    def test_columns_of_other_kinds_are_told_by_name(self, tmp_path: Path, column: dict[str, Any]) -> None:
+        pyarrow = pytest.importorskip("pyarrow")
+        pyarrow.parquet.write_table(pyarrow.table({"words": [["a"]], **column}), tmp_path / "a.parquet")
+        with pytest.raises(DataError, match=rf"a\.parquet:1 .*\"{next(iter(column))}\""):
+            read(tmp_path / "a.parquet")
 
     def test_what_is_wrong_is_told_with_its_row(self, tmp_path: Path) -> None:
         rows = [{"words": ["a"]}, {"words": [""]}]

@@ -49,6 +49,7 @@ def test_forms():
         ("0-0-0", "is no link"),
         ("०-०", "is no link"),
         ("0-0:", "is no link"),
+        ("0-0\u00a01-1", "is no link"),
         ("0-0:nan", "is no link"),
         ("0-0:-0.5", "is no link"),
         ("0-0:0", "a probability is 0, expected a number above 0"),

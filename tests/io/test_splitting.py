@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -103,3 +105,10 @@ def test_spaces_are_taken_as_given():
 def test_an_unknown_way():
     with pytest.raises(SettingsError, match='no splitting "punctuaton"; did you mean "punctuation"'):
         splitter("punctuaton")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["a-" * 50_000, "Ab9+/" * 20_000 + "=", "กขค" * 30_000 + "."])
+def test_a_long_run_without_spaces_takes_no_longer_a_character(text: str):
+    began = process_time()
+    assert "".join(splitter("punctuation")(text)) == text
+    assert process_time() - began < 5, "quadratic it took a minute"

@@ -285,7 +285,7 @@ def test_wrong_settings(settings: dict[str, Any], message: str):
         Projection(**settings)
 
 
-@pytest.mark.parametrize("word", ["।", "«", "…", "$", "-", "...", "。", "٪"])
+@pytest.mark.parametrize("word", ["।", "«", "…", "$", "-", "...", "。", "٪", "،\u200f", "!\ufe0f"])
 def test_punctuation(word: str):
     assert is_punctuation(word)
 

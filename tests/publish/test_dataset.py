@@ -8,13 +8,13 @@ import yaml
 from markdown_it import MarkdownIt
 
 from nersery import Entity, Origin, Sentence, io
-from nersery.disk import check_replaceable, content_hash
+from nersery.disk import check_replaceable, content_hash, replaced_folder
 from nersery.errors import DataError, MissingResourceError, SettingsError
 from nersery.evaluate.errors import find_errors
 from nersery.evaluate.scores import score
 from nersery.io.folder import RECORD as MARK
 from nersery.publish.about import About, Origins, gather, read_about, read_evaluation
-from nersery.publish.dataset import check_parquet, publish
+from nersery.publish.dataset import FILES, check_parquet, publish
 from nersery.publish.splits import Division, divide
 
 GOLD = [
@@ -233,14 +233,14 @@ def test_a_failure_leaves_nothing_and_the_old_one_as_it_was(tmp_path: Path, monk
 def test_a_folder_of_somebody_else_is_never_overwritten(tmp_path: Path):
     folder = written(tmp_path)
     with pytest.raises(SettingsError, match="exists already"):
-        check_replaceable(folder, MARK, "dataset", force=False)
-    check_replaceable(folder, MARK, "dataset", force=True)
+        check_replaceable(folder, MARK, "dataset", FILES, force=False)
+    check_replaceable(folder, MARK, "dataset", FILES, force=True)
     (tmp_path / "thesis").mkdir()
     (tmp_path / "thesis/thesis.tex").write_text("precious")
     with pytest.raises(SettingsError, match="not overwritten even by --force"):
-        check_replaceable(tmp_path / "thesis", MARK, "dataset", force=True)
+        check_replaceable(tmp_path / "thesis", MARK, "dataset", FILES, force=True)
     with pytest.raises(SettingsError, match="is a file"):
-        check_replaceable(tmp_path / "thesis/thesis.tex", MARK, "dataset", force=True)
+        check_replaceable(tmp_path / "thesis/thesis.tex", MARK, "dataset", FILES, force=True)
 
 
 def test_without_pyarrow_the_extra_is_named(monkeypatch):
@@ -286,3 +286,24 @@ def test_gather(tmp_path: Path):
     assert records[0]["sha256"] == content_hash(tmp_path / "one.jsonl")
     with pytest.raises(DataError, match="rename one of the files"):
         gather([(one, ""), (one, "test")])
+
+
+def test_what_is_no_part_of_a_dataset_is_never_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = written(tmp_path)
+    (folder / ".git").mkdir()
+    with pytest.raises(SettingsError, match=r"holds \.git, which would be lost"):
+        check_replaceable(folder, MARK, "dataset", FILES, force=True)
+    monkeypatch.chdir(folder)
+    for here in (".", "..", str(folder)):
+        with pytest.raises(SettingsError, match="the folder that you are in"):
+            check_replaceable(Path(here), MARK, "dataset", FILES, force=True)
+
+
+def test_a_link_to_a_folder_stays_one(tmp_path: Path):
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with replaced_folder(tmp_path / "link") as folder:
+        (folder / "new").touch()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "real"]
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real/new").exists()

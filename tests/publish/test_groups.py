@@ -52,6 +52,11 @@ def test_children_stay_with_their_parents_and_each_other():
     assert ids(made) == [["1", "3", "6"], ["2", "4", "5"], ["7"]]
 
 
+def test_grandchildren_stay_where_nobody_has_kept_their_parents():
+    made = [sentence("1", "first"), sentence("1~melm-1~eda-2", "far away", "1~melm-1"), sentence("1~lwtr-1", "other")]
+    assert ids(made) == [["1", "1~melm-1~eda-2", "1~lwtr-1"]]
+
+
 @settings(deadline=None, max_examples=40)
 @given(
     st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8), max_size=9), st.sampled_from([0.6, 0.8, 1.0])

@@ -25,6 +25,12 @@ class TestOverrides:
         assert recipe.name == "with = sign"
         assert recipe.overrides == tuple(overrides)
 
+    def test_keys_in_quotes_may_have_dots_and_blanks(self, write: Write):
+        recipe = write(GOOD.replace("mention_replacement", "label_conditioned"))
+        loaded = load(recipe, ['augment.label_conditioned.definitions."U.S. City"=a city'])
+        assert loaded.arms[1].method is not None
+        assert loaded.arms[1].method.settings["definitions"] == {"U.S. City": "a city"}
+
     def test_the_last_one_wins(self, write: Write):
         assert load(write(GOOD), ["name=a", "name=b"]).name == "b"
 

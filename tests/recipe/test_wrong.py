@@ -11,6 +11,11 @@ from tests.recipe.asking import CHAIN, GOOD, Write, problem, problems
 
 
 class TestWrongRecipes:
+    def test_a_grid_needs_dev(self, write: Write):
+        recipe = GOOD + "[tagger.grid]\nlearning_rate = [0.1, 0.2]\n"
+        assert "name a file as dev" in problem(write(recipe))
+        load(write(recipe.replace("[[augment]]", 'dev = "dev.conll"\n[[augment]]')))
+
     def test_everything_at_once(self, write: Write):
         found = problems(
             write(

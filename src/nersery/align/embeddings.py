@@ -40,6 +40,9 @@ MULTIPLE = 8
 CELLS = 2**24
 """Similarities are computed for so many pairs at once, but not of more cells than that, with sides padded to a multiple
 of pieces: a shape that follows from each pair alone, so that its links do not change by a bit in other company."""
+MOST_CELLS = 2 * CELLS
+"""A pair of more, as of two sentences of 5,800 pieces each, is rejected: its matrices would fill the memory."""
+TOO_MUCH = "a pair too long to compare"
 WATCHED_PAIRS = 1000
 """So many pairs are looked at to see whether the model knows their languages."""
 
@@ -157,6 +160,10 @@ class Embeddings(Aligner):
         readable = [
             n for n, pair in enumerate(pairs) if encoder.can_read(pair.source) and encoder.can_read(pair.target)
         ]
+        for n in readable:
+            if encoder.piece_count(pairs[n].source) * encoder.piece_count(pairs[n].target) > MOST_CELLS:
+                found[n] = Reject(TOO_MUCH)
+        readable = [n for n in readable if found[n] != Reject(TOO_MUCH)]
         for chunk in _chunks(readable, [encoder.piece_count(pair.source + pair.target) for pair in pairs]):
             states = encoder.states([side for n in chunk for side in (pairs[n].source, pairs[n].target)])
             refuse_nan(states.values, self._source)

@@ -74,7 +74,7 @@ def _print(found: Agreement) -> None:
     tables.show(shown)
     print()
     shown = tables.table("", "F1", "alike", "first", "second", figures_from=1)
-    for name, counts in {**found.entities.per_type, "entities": found.entities.micro}.items():
+    for name, counts in (*found.entities.per_type.items(), ("entities", found.entities.micro)):
         figures = (f"{counts.correct:,}", f"{counts.gold:,}", f"{counts.predicted:,}")
         f1 = f"{100 * counts.f1:.1f}" if counts.gold + counts.predicted else "-"
         shown.add_row(tables.text(name), f1, *figures)

@@ -264,7 +264,8 @@ def sample(
 
 def _print_sample(target: Path, corpus: Corpus, tally: Tally, *, as_json: bool) -> None:
     if as_json:
-        print_tally(target, tally, as_json=True)
+        left = tally.read - tally.written - tally.rejected
+        print_json({"output": str(target), **tally.as_dict(), "not_drawn": left})
         return
     types = Counter(entity.type for sentence in corpus for entity in sentence.entities)
     counts = ", ".join(f"{printable(type_)} {count}" for type_, count in sorted(types.items()))

@@ -42,7 +42,7 @@ from nersery.data import Corpus, Sentence
 from nersery.disk import check_replaceable, files_in, replaced_folder
 from nersery.errors import DataError, Problem, SettingsError, printable
 from nersery.loop import BATCH_SIZE
-from nersery.tagger.base import DESCRIPTION, Tagger
+from nersery.tagger.base import DESCRIPTION, FILES, Tagger
 
 if TYPE_CHECKING:
     from nersery.evaluate.errors import Errors
@@ -85,7 +85,7 @@ def train(
     *names, folder_name = files
     folder = Path(folder_name)
     refuse_odd_bytes(folder)
-    check_replaceable(folder, DESCRIPTION, "tagger", force=force)
+    check_replaceable(folder, DESCRIPTION, "tagger", FILES, force=force)
     training = folder.with_name(folder.name + ".training")
     check_training(training)
     tagger = _untrained(method, preset, settings or [])
@@ -282,11 +282,10 @@ def _with_some_missing(
 
 
 def _print_scores(result: dict[str, Any]) -> None:
-    rows = {**result["per_type"], "micro": result["micro"]}
-    rows = {printable(name): row for name, row in rows.items()}
-    empty, *names = tables.padded(["", *rows])
+    rows = [*result["per_type"].items(), ("micro", result["micro"])]  # no dict, for a type may be called so too
+    empty, *names = tables.padded(["", *(printable(name) for name, _ in rows)])
     print(f"{empty}  precision  recall     F1   correct  predicted   gold")
-    for name, row in zip(names, rows.values(), strict=True):
+    for name, (_, row) in zip(names, rows, strict=True):
         print(f"{name}  {_figures(row)}  {row['correct']:8,}  {row['predicted']:9,}  {row['gold']:5,}")
     if not result["per_type"]:
         print("note: neither side has an entity, so there is nothing to score", file=sys.stderr)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
@@ -192,7 +193,7 @@ def _check_kept(folder: Path, method: str, settings: Mapping[str, Any], output: 
     Raises:
         SettingsError: Saying which.
     """
-    from nersery.align.lexicon import RECORD
+    from nersery.align.lexicon import RECORD, TENSORS
 
     if "priors" not in registry.defaults("align", method):
         raise SettingsError(f"--keep {folder}: {method} has no setting priors, to which it could be given again")
@@ -201,7 +202,7 @@ def _check_kept(folder: Path, method: str, settings: Mapping[str, Any], output: 
     taken = (output, rejects_of(output), output.with_name(f"{output.name}.training"))
     if folder.resolve() in [path.resolve() for path in taken]:
         raise SettingsError(f"--keep {folder}: the links, or what belongs to them, go there. Choose another folder")
-    check_replaceable(folder, RECORD, "priors", force=force)
+    check_replaceable(folder, RECORD, "priors", (RECORD, TENSORS), force=force)
 
 
 def _open(
@@ -256,17 +257,17 @@ def _links_files(
     return [LinksFile(input_path(name), first=first, probabilities=beside, reject=reject) for name in links]
 
 
-def _check_lengths(files: Sequence[LinksFile], rows: int) -> None:
+def _check_lengths(files: Sequence[LinksFile], rows: Sequence[int]) -> None:
     """Refuse links of other text.
 
     Raises:
-        DataError: When a file has not a line for each row.
+        DataError: When a file has not a line for each row of its source.
     """
-    counts = {file.file.name: sum(1 for _ in file.file.lines()) for file in files}
+    counts = [sum(1 for _ in file.file.lines()) for file in files]
     problems = [
-        Problem(f"{count:,} lines of links, expected {rows:,}: one for each pair of sentences", name)
-        for name, count in counts.items()
-        if count != rows
+        Problem(f"{count:,} lines of links, expected {expected:,}: one for each pair of sentences", file.file.name)
+        for file, count, expected in zip(files, counts, rows, strict=True)
+        if count != expected
     ]
     if problems:
         raise DataError(problems, fix="align the same files anew; an aligner must write an empty line for an empty one")
@@ -312,22 +313,32 @@ class _Tasks:
 
     def count(self) -> int:
         """The number of rows; links of other text are refused."""
-        rows = self.bitext.count()
-        _check_lengths(self.files, rows)
-        return rows
+        if self.bitext.paired_by == "order":
+            rows = self.bitext.count()
+            _check_lengths(self.files, [rows] * len(self.files))
+            return rows
+        found = Counter(row.of for row in self.bitext)
+        _check_lengths(self.files, [found[None] + found[number] for number in range(len(self.files))])
+        return found.total()
 
     def outcomes(self) -> Iterator[Task | Reject]:
         """The tasks, read anew with each call."""
-        for row, *aligned in zip(self.bitext, *self.files, strict=True):
-            target, sources = row
-            if (fault := fault_of(row)) or isinstance(target, Reject):
-                yield fault or target
+        files = [*map(iter, self.files)]
+        for row in self.bitext:
+            target, sources, of = row
+            aligned = [next(file) for file in (files if of is None else [files[of]])]
+            if fault := fault_of(row):
+                yield fault
+            elif isinstance(target, Reject):
+                yield target
             else:
                 translations = [_translation(*pair, target) for pair in zip(sources, aligned, strict=True)]
                 for translation in translations:
                     if not isinstance(translation, Reject):
                         self.seen.note(translation)
                 yield Task(target, translations)
+        for file in files:  # at its end it says what is wrong with it
+            deque(file, maxlen=0)
 
 
 def _translation(source: Sentence | Reject, links: Links | Reject, target: Sentence) -> Translation | Reject:

@@ -80,7 +80,7 @@ def publish(
 
     *inputs, folder = _inputs_and_folder(files)
     division = Division(dev_share, test_share, similarity, cast(Any, leaks), seed)
-    check_replaceable(folder, RECORD, "dataset", force=force)
+    check_replaceable(folder, RECORD, "dataset", dataset.FILES, force=force)
     if parquet:
         dataset.check_parquet()
     described = read_about(about) if about else About()

@@ -58,6 +58,8 @@ def _print_plan(plan: dict[str, Any]) -> None:
 
 
 def _print_summary(report: dict[str, Any], folder: Path) -> None:
+    from nersery.evaluate.formats import told_p
+
     width = max(len(arm["name"]) for arm in report["arms"])
     for arm in report["arms"]:
         f1, test = arm["f1"], arm["against_gold"]
@@ -66,7 +68,7 @@ def _print_summary(report: dict[str, Any], folder: Path) -> None:
         if test is not None:
             line += (
                 f"   {100 * test['difference']:+z.1f} against gold only "
-                f"(95 % {100 * test['low']:+z.1f} to {100 * test['high']:+z.1f}, p = {test['p']:.3f})"
+                f"(95 % {100 * test['low']:+z.1f} to {100 * test['high']:+z.1f}, {told_p(test['p'])})"
             )
         print(line)
     print(f"report: {folder / 'report.html'}")

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from nersery.evaluate.formats import interval, p_value, percent, plural, signed
+from nersery.evaluate.formats import interval, percent, plural, signed, told_p
 
 LEVEL = 0.05
 """The p-value below which a difference counts as more than chance."""
@@ -91,9 +91,8 @@ def verdict(arms: Sequence[Arm], seeds: int) -> Verdict:
         return Verdict("unclear", f"{_score(reference)}; no augmentation was tried.", caution)
     best = max(tried, key=lambda arm: difference(arm, reference) or 0.0)
     others = _others([arm for arm in tried if arm is not best], reference)
-    return Verdict(
-        _tone(best), _sentence(best, reference, len(tried) > 1), (*_corrected(best, tried), *others, *caution)
-    )
+    details = (*_corrected(best, tried), *_over_seeds(best, seeds), *others, *caution)
+    return Verdict(_tone(best), _sentence(best, reference, len(tried) > 1), details)
 
 
 def _score(arm: Arm) -> str:
@@ -116,7 +115,7 @@ def _sentence(best: Arm, reference: Arm, several: bool) -> str:
     if tested.get("p") is None:
         evidence, chance = "(not tested)", ""
     else:
-        evidence = f"(95 % interval {interval(tested)}, {_p(tested['p'])})"
+        evidence = f"(95 % interval {interval(tested)}, {told_p(tested['p'])})"
         chance = ", which may be chance" if _tone(best) == "unclear" and signed(gap) != "0.0" else ""
     opening = "" if gap > 0 else "No method helped. The best is " if several else "Augmentation did not help. "
     return f"{opening}{_score(best)}, {place} {label(reference)}{chance} {evidence}."
@@ -140,12 +139,20 @@ def _others(arms: Sequence[Arm], reference: Arm) -> tuple[str, ...]:
 def _corrected(best: Arm, tried: Sequence[Arm]) -> tuple[str, ...]:
     """What is left of the best method's p-value when all comparisons are counted."""
     tested = [arm for arm in tried if (arm.get("against_gold") or {}).get("p") is not None]
-    if len(tested) < 2 or _tone(best) == "unclear":
+    if len(tested) < 2 or best not in tested or best["against_gold"]["p"] >= LEVEL:
         return ()
     corrected = holm([arm["against_gold"]["p"] for arm in tested])[tested.index(best)]
     weakened = ", so it may be chance after all" if corrected >= LEVEL else ""
-    return (f"Corrected for {plural(len(tested), 'comparison')} (Holm): {_p(corrected)}{weakened}.",)
+    return (f"Corrected for {plural(len(tested), 'comparison')} (Holm): {told_p(corrected)}{weakened}.",)
 
 
-def _p(value: float) -> str:
-    return f"p {p_value(value)}" if value < 0.001 else f"p = {p_value(value)}"
+def _over_seeds(best: Arm, seeds: int) -> tuple[str, ...]:
+    """Whether the best method's difference comes back with each seed."""
+    p = (best.get("against_gold") or {}).get("p_over_seeds")
+    if p is None:
+        return ()
+    least = 2 / 2**seeds
+    limit = f"; with {seeds} seeds it cannot be below {least:.2g}" if least >= LEVEL else ""
+    disagree = p >= LEVEL and p > least * 1.001 and _tone(best) != "unclear"
+    weakened = ": seeds disagree, and others may say otherwise" if disagree else ""
+    return (f"Over the seeds alone (sign-flip test): {told_p(p)}{limit}{weakened}.",)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from hashlib import blake2b
@@ -19,6 +19,7 @@ from nersery.io.columns import BLANKS
 from nersery.io.divergence import where_apart
 from nersery.io.files import TextFile
 from nersery.io.folder import FolderSource
+from nersery.io.ids import Ids
 from nersery.io.jsonl import JsonlSource
 from nersery.io.splitting import Splitter, splitter
 from nersery.io.text import TextSource
@@ -38,10 +39,14 @@ PairedBy = Literal["auto", "order", "id"]
 
 
 class Row(NamedTuple):
-    """What stands in one place of parallel text: a target, and what it is a translation of in each source."""
+    """What stands in one place of parallel text: a target, and what it is a translation of in each source.
+
+    Where there is no target, but a sentence that a source has left over, ``of`` is the number of that source, from 0.
+    """
 
     target: Side
     sources: tuple[Side, ...]
+    of: int | None = None
 
 
 class Lines(TextSource):
@@ -118,7 +123,8 @@ class Bitext:
 
     Args:
         by: ``order`` pairs the first with the first; ``id`` pairs equal ids, in the order of the target; ``auto`` takes
-            ids where all files bring their own, and begin with the same one or have the same ones in another order.
+            ids where all files bring their own, and begin with the same one or have the same ones in another order, and
+            the order where they have none in common.
     """
 
     target: Source
@@ -135,7 +141,8 @@ class Bitext:
         """How the sides are paired.
 
         Raises:
-            SettingsError: When ids are asked for, and a side is text without ids.
+            SettingsError: When ids are asked for, and a side is text without ids; or when nobody says what pairs the
+                sides, and some of their ids are the same and some are not.
         """
         if self.by == "id":
             for side in self.sides:
@@ -146,8 +153,15 @@ class Bitext:
         first = [_first_own_id(side) for side in self.sides]
         if not all(first):
             return "order"
-        same = len({*first}) == 1 or len({_ids_digest(side) for side in self.sides}) == 1
-        return "id" if same else "order"
+        if len({*first}) == 1 or len({_ids_digest(side) for side in self.sides}) == 1:
+            return "id"
+        if shared := _shared_id(self.sides):
+            names = " and ".join(side.file.name for side in self.sides)
+            raise SettingsError(
+                f"{names} share ids, e.g. {shared}, and differ in others, so nothing says what belongs together: "
+                "choose --pair-by id or --pair-by order"
+            )
+        return "order"
 
     def __iter__(self) -> Iterator[Row]:
         """The rows; those of sources without a target come last.
@@ -183,8 +197,8 @@ class Bitext:
         for target in in_order(self.target):
             found = [None if isinstance(target, Reject) else table.take(target.id) for table in tables]
             yield Row(target, tuple(side or Reject(UNPAIRED) for side in found))
-        for reject in (reject for table in tables for reject in table.rest()):
-            yield Row(reject, (reject,))
+        for number, table in enumerate(tables):
+            yield from (Row(reject, (reject,), number) for reject in table.rest())
 
     def _unequal(self) -> DataError:
         """What is told of files of unequal length, with the place where they run apart if it can be seen."""
@@ -210,7 +224,7 @@ class Bitext:
 
 def fault_of(row: Row) -> Reject | None:
     """Why nothing can be done with a row: it has no target, or no source; None where it has both."""
-    target, sources = row
+    target, sources, _ = row
     there = [source for source in sources if isinstance(source, Sentence)]
     if isinstance(target, Sentence):
         return None if there else _named(sources[0], Reject(EMPTY_SOURCE, target), target)
@@ -258,7 +272,7 @@ class WholePairs:
 
 def pair_of(row: Row) -> Pair:
     """The words of a whole row, under the id of its target."""
-    target, (source,) = row
+    target, (source,), _ = row
     assert isinstance(target, Sentence)
     assert isinstance(source, Sentence)
     return Pair(source.words, target.words, target.id)
@@ -298,10 +312,28 @@ def _excerpt(source: Source, number: int) -> str:
 
 
 def _first_own_id(source: Source) -> str:
-    """The id of the first sentence, if the file says it."""
-    found = Pass(source.file, source.options)
-    first = next(source.sentences(found), None)
-    return "" if first is None or first.id.startswith(f"{found.file.stem}:") else first.id
+    """The id of the first sentence, if the file brings ids other than those that reading it would give."""
+    if isinstance(source, FolderSource):
+        found = Pass(source.file, source.options)
+        head = next(source.sentences(found), None)
+        return "" if head is None or head.id.startswith(f"{found.file.stem}:") else head.id
+    first = ""
+    for number, side in enumerate(() if isinstance(source, Lines) else in_order(source), start=1):
+        if isinstance(side, Sentence):
+            first = first or side.id
+            if side.id != f"{source.file.stem}:{number}":
+                return first
+    return ""
+
+
+def _shared_id(sides: Iterable[Source]) -> str:
+    """An id that two sides have; empty where there is none."""
+    ids = Ids()
+    for number, source in enumerate(sides):
+        for side in in_order(source):
+            if isinstance(side, Sentence) and ids.add(side.id, number) not in (None, (number, "")):
+                return side.id
+    return ""
 
 
 def _ids_digest(source: Source) -> tuple[int, int]:

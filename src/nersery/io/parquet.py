@@ -59,7 +59,7 @@ class _Rows(TextFile):
                 names = _names(stream.schema_arrow.metadata)
                 for batch in stream.iter_batches(READ_ROWS):
                     rows = (_with_names(_without_nulls(row), names) for row in batch.to_pylist())
-                    yield from (f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows)
+                    yield from (f"{json.dumps(row, ensure_ascii=False, default=str)}\n" for row in rows)
         except OSError as error:
             raise self._unreadable(error) from None
         except (_pyarrow().ArrowException, ValueError, TypeError) as error:
@@ -69,7 +69,8 @@ class _Rows(TextFile):
 
 def _without_nulls(row: Object) -> Object:
     row = {key: value for key, value in row.items() if value is not None}
-    if isinstance(scores := row.get("scores"), list):
+    scores = row.get("scores")
+    if isinstance(scores, list) and all(isinstance(one, dict) and one.keys() == {"name", "value"} for one in scores):
         row["scores"] = {score["name"]: score["value"] for score in scores}
     return row
 

@@ -62,10 +62,15 @@ def _fields(text: str) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
         numbers = text.replace("-", " ").replace(":", " ").split()
         return numbers[::3], numbers[1::3], numbers[2::3]
     fields = _LINK.findall(text)
-    if len(fields) < len(text.split()):
-        odd = next(field for field in text.split() if not _LINK.fullmatch(field))
+    if len(fields) < len(parts := _parts(text)):
+        odd = next(part for part in parts if not _LINK.fullmatch(part))
         raise ValueError(f"{odd!r:.40} is no link, expected e.g. 0-0 or 0-0:0.83")
     return tuple(zip(*fields, strict=True)) if fields else ((), (), ())  # type: ignore[return-value]
+
+
+def _parts(text: str) -> list[str]:
+    """What stands between blanks; other white space is no part of the format."""
+    return re.findall(r"[^ \t\r\n]+", text)
 
 
 def _shifted(links: Sequence[Link], first: int) -> list[Link]:
@@ -77,7 +82,7 @@ def _shifted(links: Sequence[Link], first: int) -> list[Link]:
 
 def _joined(text: str, probabilities: str) -> str:
     """The links of a line with the probabilities that stand beside it."""
-    links, chances = text.split(), probabilities.split()
+    links, chances = _parts(text), _parts(probabilities)
     if len(links) != len(chances):
         raise ValueError(f"{len(links)} links and {len(chances)} probabilities, expected one for each")
     return " ".join(map("{}:{}".format, links, chances))

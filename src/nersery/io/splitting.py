@@ -45,7 +45,7 @@ BEFORE_NAMES = {"fr": frozenset(("me", "mm"))}
 """Words that it belongs to, by language, where anything follows."""
 LONGEST_INITIAL = 3
 """In letters, as *Ges* in *Ges.m.b.H.*"""
-_URL = re.compile(r"(?:https?://|www\.)\S+|[\w.+-]+@[\w-]+\.[\w.-]+")
+_URL = re.compile(r"(?:https?://|www\.)\S+|(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]+")
 _AFTER_URL = ".,;:!?)]}\"'»”’।"
 _CLITIC = re.compile(rf"[{APOSTROPHES}](?:s|ll|re|ve|d|m)$", re.IGNORECASE)
 _HEBREW_ACRONYM = re.compile(r"[א-ת]\"[א-ת](?![א-ת])")

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, groupby, takewhile
 from typing import Any
+from unicodedata import category
 
 from nersery.errors import MissingResourceError, SettingsError
 from nersery.lm.cloze import GAP, OWN
@@ -110,7 +111,7 @@ class Dialect:
                 words += [name for _ in run]
                 continue
             text = self._tokenizer.decode(list(run), skip_special_tokens=False, clean_up_tokenization_spaces=False)
-            words += [BROKEN if HALF_A_CHARACTER in word else word for word in text.split()]
+            words += [BROKEN if HALF_A_CHARACTER in word or _is_unseen(word) else word for word in text.split()]
         return tuple(words)
 
     def _ids(self, words: Sequence[str]) -> Iterator[int]:
@@ -183,3 +184,8 @@ def _first(one: Any, other: Any, *names: str) -> Any:
     """The first of some attributes that is set, in one object or else the other."""
     values = (getattr(owner, name, None) for name in names for owner in (one, other))
     return next((value for value in values if isinstance(value, int)), None)
+
+
+def _is_unseen(word: str) -> bool:
+    """Whether a word has no character that is seen by itself, as a joiner alone."""
+    return all(category(character)[0] in "CZM" for character in word)

@@ -37,12 +37,14 @@ class Vocabulary:
         marks: Pieces that write nothing but the border of a word; in SentencePiece vocabularies one stands before most
             words of scripts without spaces.
         signs: Pieces that are punctuation and may stand by themselves, with what they write.
+        marks_ends: Whether pieces say where a word ends (``</w>``, or ``@@`` where not), and not where one begins.
     """
 
     texts: tuple[str, ...]
     begins: tuple[bool, ...]
     marks: frozenset[int] = frozenset()
     signs: Mapping[int, str] = field(default_factory=dict)
+    marks_ends: bool = False
 
     @classmethod
     def of(cls, encoder: PieceEncoder) -> Vocabulary:
@@ -65,7 +67,8 @@ class Vocabulary:
             "" if piece in special or not _is_clean(tail.strip(), begins[piece]) else tail.strip()
             for piece, tail in zip(ids, tails, strict=True)
         )
-        if all(begins[piece] for piece, text in enumerate(texts) if text):  # marks at the end of words, or none at all
+        marks_ends = all(begins[piece] for piece, text in enumerate(texts) if text)  # or there are no marks at all
+        if marks_ends:
             whole = encoder.pieces(texts)
             begins = tuple(pieces == (piece,) for piece, pieces in enumerate(whole))
         if not any(text and whole for text, whole in zip(texts, begins, strict=True)):
@@ -81,7 +84,7 @@ class Vocabulary:
             for (piece, text), pieces in zip(sign_texts.items(), whole, strict=True)
             if pieces == (piece,) and piece not in special
         }
-        return cls(texts, begins, marks, signs)
+        return cls(texts, begins, marks, signs, marks_ends)
 
     def allowed(self, place: int) -> list[int]:
         """The pieces that may stand at a place."""

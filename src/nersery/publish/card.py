@@ -123,7 +123,8 @@ def _sources(about: About) -> Iterator[str]:
     yield from (() if about.sources else ("No sources were named.",))
     yield ""
     if about.citation:
-        yield from ("## Citation", "", *(f"    {printable(line)}" for line in about.citation.splitlines()), "")
+        lines = about.citation.expandtabs(4).splitlines()
+        yield from ("## Citation", "", *(f"    {printable(line)}" for line in lines), "")
 
 
 def _made(divided: Divided, record: Mapping[str, Any]) -> Iterator[str]:

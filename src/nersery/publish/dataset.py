@@ -21,6 +21,9 @@ from nersery.publish.card import Layout, card, front_matter
 from nersery.publish.splits import Divided
 
 TAGS = "tags"
+CARD = "README.md"
+FILES = (CARD, RECORD, SPANS, TAGS)
+"""All that a published dataset holds."""
 """The folder of the Parquet files."""
 ROWS = 10_000
 """In memory at once as rows of Parquet."""
@@ -71,11 +74,11 @@ def publish(
     with replaced_folder(folder) as unfinished:
         spans = _write_spans(divided, unfinished)
         layout = _write_tags(divided, unfinished) if parquet else spans
-        write_atomic(unfinished / "README.md", card(about, divided, full, layout))
+        write_atomic(unfinished / CARD, card(about, divided, full, layout))
         if parquet:  # one card speaks of one format
             names = {split: f"{split}.jsonl" for split in spans.files}
             text = front_matter(about, divided, replace(spans, files=names))
-            write_atomic(unfinished / SPANS / "README.md", f"{text}\nSee the [card](../README.md) one folder up.\n")
+            write_atomic(unfinished / SPANS / CARD, f"{text}\nSee the [card](../README.md) one folder up.\n")
         write_atomic(unfinished / RECORD, json.dumps(full, ensure_ascii=False, indent=1) + "\n")
     return full
 

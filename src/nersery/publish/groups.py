@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from nersery.augment.base import made_from
 from nersery.data import Sentence
 from nersery.select.near import Near, Text, text_of
 
@@ -54,10 +55,12 @@ class _Joined:
 
 
 def _akin(sentences: Sequence[Sentence]) -> Iterator[tuple[int, object]]:
-    """Each sentence with its own id and those of its parents, whether they are there or not."""
+    """Each sentence with its own id and those of its parents and theirs, whether they are there or not."""
     for number, sentence in enumerate(sentences):
         for id_ in (sentence.id, *(sentence.origin.parents if sentence.origin else ())):
-            yield number, ("id", id_)
+            while id_:
+                yield number, ("id", id_)
+                id_, _ = made_from(id_)
 
 
 def _alike(sentences: Sequence[Sentence], similarity: float) -> Iterator[tuple[int, int]]:

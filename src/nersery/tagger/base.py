@@ -18,6 +18,9 @@ from nersery.registry import check_choices, get, name_of
 DESCRIPTION = "nersery.json"
 """The file in a tagger's folder that says which tagger it is, with its settings and the course of its training."""
 
+FILES = ("*.json", "*.safetensors", "*.model", "*.jinja", "vocab.txt", "merges.txt", "bpe.codes")
+"""Patterns for all that taggers, and the tokenizers among them, write into a folder."""
+
 
 class Tagger(ABC):
     """Finds entities in sentences, after it was trained on labelled ones.
