@@ -169,7 +169,8 @@ def check_replaceable(folder: Path, mark: str, what: str, own: Sequence[str], *,
 @contextlib.contextmanager
 def replaced_folder(folder: Path) -> Iterator[Path]:
     """A new folder that takes the place of one when everything is in it; made at once, to fail before the work."""
-    folder = folder.resolve()
+    if folder.is_symlink() or folder.name in ("", ".."):
+        folder = folder.resolve()
     unfinished, old = (folder.with_name(f"{folder.name}.{end}-{secrets.token_hex(4)}") for end in ("part", "old"))
     unfinished.mkdir(parents=True)
     own = re.compile(re.escape(folder.name) + r"\.part-[0-9a-f]{8}")

@@ -150,7 +150,7 @@ def _protocol_problems(recipe: Recipe, parts: Parts) -> list[Problem]:
             try:
                 sample(part, size, protocol, seed)
             except SettingsError as error:
-                problems.append(Problem(f"sample.size, seed {seed}: {error}", file.name))
+                problems.append(Problem(f"{file.label}, seed {seed}: {error}", file.name))
     return problems
 
 
