@@ -193,7 +193,7 @@ class TestLanguages:
 
     def test_a_protocol_that_cannot_draw_so_few_names_the_language(self):
         io.write([*sentences(24), *PRODUCTS], "en/train.conll")
-        with pytest.raises(DataError, match=r"train\.en, seed 0: no sample of 1 with a mention of each of 3 types"):
+        with pytest.raises(DataError, match=r"train \(en\), seed 0: no sample of 1 with a mention of each of 3 types"):
             execute("sample.size=1", "sample.protocol=every_type")
 
     def test_the_shipped_recipe_asks_for_files(self):
