@@ -13,8 +13,9 @@ import torch
 from torch import Tensor
 
 from nersery import registry
+from nersery.align import embeddings
 from nersery.align.base import Links, Pair
-from nersery.align.embeddings import TOO_LONG, Embeddings
+from nersery.align.embeddings import TOO_LONG, TOO_MUCH, Embeddings
 from nersery.align.extraction import Extraction, both_directions
 from nersery.errors import MissingResourceError, SettingsError
 from nersery.lm.load import ModelSource
@@ -183,6 +184,14 @@ class TestLongSides:
         expected = one.align(PAIRS[:2])
         assert one.align([PAIRS[0], long, PAIRS[1]]) == [expected[0], Reject(TOO_LONG), expected[1]]
         assert one.align([Pair(long.target, long.source)]) == [Reject(TOO_LONG)]
+
+    def test_a_pair_whose_matrices_would_fill_the_memory_is_rejected_alone(
+        self, tiny_model: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        expected = aligner(tiny_model).align(PAIRS[:1])
+        monkeypatch.setattr(embeddings, "MOST_CELLS", 10_000)
+        long = Pair(("Ada",) * 200, ("Oslo",) * 200)
+        assert aligner(tiny_model).align([long, PAIRS[0]]) == [Reject(TOO_MUCH), *expected]
 
 
 class TestOddInput:

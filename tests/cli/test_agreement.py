@@ -172,3 +172,15 @@ def test_sentences_that_one_has_not_may_be_left_out():
     result = call("agree", "one.jsonl", "other.jsonl", "--missing", "leave-out")
     assert result.code == 3
     assert "other.jsonl: it has no sentence of the first file" in result.err
+
+
+def test_a_type_that_is_called_like_the_total_has_a_line_of_its_own():
+    io.write([Sentence(("Ada",), (Entity(0, 1, type_),), id=type_) for type_ in ("micro", "entities")], "odd.jsonl")
+    assert call("evaluate", "odd.jsonl", "odd.jsonl").out.count("micro") == 2
+    assert call("agree", "odd.jsonl", "odd.jsonl").out.count("entities ") == 2
+
+
+def test_a_sample_says_what_was_not_drawn():
+    result = json.loads(call("sample", "anna.jsonl", "s.jsonl", "--size", "1", "--json").out)
+    assert result["read"] == result["written"] + result["rejected"] + result["not_drawn"]
+    assert result["not_drawn"] == len(FIRST) - 1

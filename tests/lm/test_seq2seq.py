@@ -92,6 +92,10 @@ class TestWords:
         pieces = model.dialect.target(("saw", "த"))
         assert model.dialect.words(pieces[:-1]) == ("saw", BROKEN)
 
+    def test_a_word_that_nobody_sees_is_none(self, tiny_seq2seq: str) -> None:
+        dialect = opened(tiny_seq2seq).dialect
+        assert dialect.words(dialect.target(("saw", "\u200d", "\u0301"))) == ("saw", BROKEN, BROKEN)
+
     def test_signs_that_stand_alone_stay_words_of_their_own(self, tiny_seq2seq: str, tmp_path: Path) -> None:
         """Decoders of WordPiece vocabularies write "Oslo ." as one word."""
         from tests.conftest import build_tokenizer

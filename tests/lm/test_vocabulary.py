@@ -153,6 +153,23 @@ def test_where_marks_stand_at_the_end_of_words_their_beginnings_are_no_words(tmp
     assert vocabulary.word(pieces) == "Londonada"
 
 
+def test_marks_that_a_word_goes_on_are_no_part_of_it(tmp_path: Path) -> None:
+    """As in the tokenizers of PhoBERT and BERTweet, which are there in Python alone."""
+    from transformers import PhobertTokenizer
+
+    pieces = ["l@@", "o@@", "w@@", "e@@", "lo@@", "low@@", "low", "er", "w", "a", "r", "e", "o", "l"]
+    (tmp_path / "vocab.txt").write_text("".join(f"{piece} 1\n" for piece in pieces), "utf-8")
+    (tmp_path / "bpe.codes").write_text("l o 3\nlo w 3\nlo w</w> 3\ne r</w> 3\n", "utf-8")
+    tokenizer = PhobertTokenizer(str(tmp_path / "vocab.txt"), str(tmp_path / "bpe.codes"))
+    encoder = PieceEncoder(tokenizer)
+    vocabulary = Vocabulary.of(encoder)
+    assert not any("@" in text for text in vocabulary.texts)
+    (lower,) = encoder.pieces(["lower"])
+    assert tokenizer.convert_ids_to_tokens(lower) == ["low@@", "er"]
+    assert vocabulary.word(lower) == "lower"
+    assert vocabulary.places(lower) == [INSIDE, OPENING]
+
+
 def test_a_vocabulary_of_whole_words_has_no_other_pieces(tmp_path: Path) -> None:
     from tokenizers import models
 

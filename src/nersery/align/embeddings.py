@@ -156,14 +156,8 @@ class Embeddings(Aligner):
                 raise SettingsError("the aligner has not learnt anything yet; call fit first")
             self._encoder = self._opened()
         encoder = self._encoder
-        found: list[Links | Reject] = [Reject(TOO_LONG)] * len(pairs)
-        readable = [
-            n for n, pair in enumerate(pairs) if encoder.can_read(pair.source) and encoder.can_read(pair.target)
-        ]
-        for n in readable:
-            if encoder.piece_count(pairs[n].source) * encoder.piece_count(pairs[n].target) > MOST_CELLS:
-                found[n] = Reject(TOO_MUCH)
-        readable = [n for n in readable if found[n] != Reject(TOO_MUCH)]
+        found: list[Links | Reject] = [_fault(encoder, pair) or () for pair in pairs]
+        readable = [number for number, fault in enumerate(found) if not fault]
         for chunk in _chunks(readable, [encoder.piece_count(pair.source + pair.target) for pair in pairs]):
             states = encoder.states([side for n in chunk for side in (pairs[n].source, pairs[n].target)])
             refuse_nan(states.values, self._source)
@@ -226,6 +220,14 @@ def _batches(states: States) -> Iterator[tuple[list[int], _Side, _Side]]:
             part = group[start : start + rows]
             left = _side(states, [2 * number for number in part], rows, source)
             yield part, left, _side(states, [2 * number + 1 for number in part], rows, target)
+
+
+def _fault(encoder: LayerEncoder, pair: Pair) -> Reject | None:
+    """Why a pair cannot be compared, which depends on it alone."""
+    if not (encoder.can_read(pair.source) and encoder.can_read(pair.target)):
+        return Reject(TOO_LONG)
+    too_much = encoder.piece_count(pair.source) * encoder.piece_count(pair.target) > MOST_CELLS
+    return Reject(TOO_MUCH) if too_much else None
 
 
 def _side(states: States, texts: Sequence[int], rows: int, length: int) -> _Side:

@@ -275,11 +275,6 @@ class MaskedLM:
         """
         pieces = self.encoder.pieces([word])[0]
         places = self.vocabulary.places(pieces)[: self.encoder.max_pieces // 4]
-        if drawing.by_piece and self.vocabulary.marks_ends:
-            raise SettingsError(
-                f'by_piece is not for the model "{self.source.name}": its pieces say where a word ends, and not where '
-                "it begins, so a word cannot be put together of them. Leave by_piece out"
-            )
         if not drawing.by_piece:
             behind = places[0] == BEHIND_BORDER
             places = [WORD_OR_SIGN if drawing.signs else BEHIND_BORDER if behind else OPENING]

@@ -37,20 +37,19 @@ class Vocabulary:
         marks: Pieces that write nothing but the border of a word; in SentencePiece vocabularies one stands before most
             words of scripts without spaces.
         signs: Pieces that are punctuation and may stand by themselves, with what they write.
-        marks_ends: Whether pieces say where a word ends (``</w>``, or ``@@`` where not), and not where one begins.
     """
 
     texts: tuple[str, ...]
     begins: tuple[bool, ...]
     marks: frozenset[int] = frozenset()
     signs: Mapping[int, str] = field(default_factory=dict)
-    marks_ends: bool = False
 
     @classmethod
     def of(cls, encoder: PieceEncoder) -> Vocabulary:
         """Read it off the tokenizer's behaviour, so that subword marks (``##``, ``▁``, ``Ġ``) need not be known.
 
-        Where they mark the end of a word (``</w>``), a piece is a whole word when it is what its text is cut into.
+        Where they mark the end of a word (``</w>``), or that it goes on (``@@``), a piece is a whole word when it is
+        what its text is cut into.
 
         Raises:
             MissingResourceError: When no piece is a whole word.
@@ -67,8 +66,8 @@ class Vocabulary:
             "" if piece in special or not _is_clean(tail.strip(), begins[piece]) else tail.strip()
             for piece, tail in zip(ids, tails, strict=True)
         )
-        marks_ends = all(begins[piece] for piece, text in enumerate(texts) if text)  # or there are no marks at all
-        if marks_ends:
+        if all(begins[piece] for piece, text in enumerate(texts) if text):  # marks at the end of words, or none at all
+            texts = _before(tokenizer, texts, anchor)
             whole = encoder.pieces(texts)
             begins = tuple(pieces == (piece,) for piece, pieces in enumerate(whole))
         if not any(text and whole for text, whole in zip(texts, begins, strict=True)):
@@ -84,7 +83,7 @@ class Vocabulary:
             for (piece, text), pieces in zip(sign_texts.items(), whole, strict=True)
             if pieces == (piece,) and piece not in special
         }
-        return cls(texts, begins, marks, signs, marks_ends)
+        return cls(texts, begins, marks, signs)
 
     def allowed(self, place: int) -> list[int]:
         """The pieces that may stand at a place."""
@@ -138,6 +137,16 @@ def _decode(tokenizer: Any, rows: list[list[int]]) -> list[str]:
 def _is_sign(text: str) -> bool:
     """Whether a text is punctuation alone, as it stands between words."""
     return 0 < len(text) <= LONGEST_SIGN and all(unicodedata.category(character)[0] == "P" for character in text)
+
+
+def _before(tokenizer: Any, texts: Sequence[str], anchor: int) -> tuple[str, ...]:
+    """The texts of pieces, of those that a piece behind them goes on with as they are there: without ``@@``."""
+    end = _decode(tokenizer, [[anchor]])[0]
+    joined = (text.removesuffix(end) for text in _decode(tokenizer, [[piece, anchor] for piece in range(len(texts))]))
+    return tuple(
+        before if text and before == before.strip() and _is_clean(before, True) else text
+        for text, before in zip(texts, joined, strict=True)
+    )
 
 
 def _is_clean(text: str, opens: bool) -> bool:
