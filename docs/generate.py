@@ -1,4 +1,4 @@
-"""Writes docs/methods.md and docs/commands.md out of the code, so that they say what the code does.
+"""Writes docs/methods.md, docs/recipes.md and docs/commands.md out of the code, so that they say what the code does.
 
 Run ``make docs``. With ``--check`` nothing is written: the exit code is 1 when a page is out of step.
 """
@@ -7,18 +7,17 @@ from __future__ import annotations
 
 import inspect
 import json
-import re
 import sys
-import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, fields
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import typer
+from docstrings import Sections, arguments, code, sections, table, type_text
 
-from nersery import places, registry, repairs, sampling
-from nersery.cli import with_commands
+from nersery import arms, places, recipe, registry, repairs, sampling, splits
+from nersery.cli import GROUPS, with_commands
 
 FOLDER = Path(__file__).parent
 NOTICE = "<!-- Written by docs/generate.py. Change the docstrings instead, then run: make docs -->"
@@ -52,7 +51,6 @@ KINDS: Mapping[str, tuple[str, str]] = {
         "[`nersery train`](commands.md#nersery-train).",
     ),
 }
-PLAIN_TYPES: Mapping[Any, str] = {int: "whole number", float: "number", str: "text", bool: "true or false"}
 VALUES: Mapping[str, str] = {"int": "N", "float": "X", "Path": "FILE", "str": "TEXT"}
 SHARED: Mapping[str, tuple[str, str]] = {
     "Reading": (
@@ -67,34 +65,8 @@ SHARED: Mapping[str, tuple[str, str]] = {
 }
 """The panels of options that several commands share: title and introduction."""
 
-Row = Sequence[str]
-Sections = dict[str, str]
-"""The parts of a docstring by their titles; what stands before the first title is called by an empty one."""
-
 
 # --- Markdown -------------------------------------------------------------------------------------------------------
-
-
-def table(head: Row, rows: Iterable[Row]) -> str:
-    """A Markdown table; a column that is empty in all rows is left out."""
-    rows = list(rows)
-    kept = [at for at in range(len(head)) if any(row[at] for row in rows)]
-    lines = [[head[at] for at in kept], ["---"] * len(kept), *([_cell(row[at]) for at in kept] for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
-
-
-def code(value: Any) -> str:
-    """A value as in a recipe; None is not set."""
-    return "not set" if value is None else f"`{json.dumps(value, ensure_ascii=False)}`"
-
-
-def markdown(text: str) -> str:
-    """Text of a docstring as Markdown: double backticks become single ones."""
-    return re.sub(r"``(.+?)``", r"`\1`", text, flags=re.DOTALL)
 
 
 def page(title: str, introduction: str, parts: Iterable[str]) -> str:
@@ -147,60 +119,6 @@ def _titled(parts: Sections) -> list[str]:
     return [f"**{title}**\n\n{text}" if "- " in text[:2] else f"**{title}:** {text}" for title, text in parts.items()]
 
 
-def sections(documentation: str) -> Sections:
-    """A docstring as Markdown, by its Google sections.
-
-    >>> sections("Does it.\\n\\nReference:\\n    A paper.")
-    {'': 'Does it.', 'Reference': 'A paper.'}
-    """
-    title = ""
-    lines: dict[str, list[str]] = {"": []}
-    for line in documentation.split("\n"):
-        if re.fullmatch(r"[A-Z][a-z]+:", line):
-            title = line[:-1]
-            lines[title] = []
-        else:
-            lines[title].append(line)
-    return {title: markdown(textwrap.dedent("\n".join(text)).strip()) for title, text in lines.items()}
-
-
-def arguments(text: str) -> dict[str, str]:
-    """What the section Args says of each setting, on one line.
-
-    >>> arguments("rate: How often,\\n    in [0, 1].\\ntable: A file.")
-    {'rate': 'How often, in [0, 1].', 'table': 'A file.'}
-    """
-    entries = re.split(r"^(\w+): ", text, flags=re.MULTILINE)[1:]
-    return {name: " ".join(meaning.split()) for name, meaning in zip(entries[::2], entries[1::2], strict=True)}
-
-
-def type_text(hint: Any) -> str:
-    """A setting's type in words; what may be left out says so by its default.
-
-    >>> type_text(int | None), type_text(Literal["a", "b"]), type_text(dict[str, str]), type_text(list[str] | None)
-    ('whole number', '`"a"` or `"b"`', 'table of text', 'list of text')
-    """
-    if choices := _choices(hint):
-        *others, last = map(code, choices)
-        return f"{', '.join(others)} or {last}" if others else last
-    if get_origin(hint) in (dict, list, tuple):
-        kind = "table" if get_origin(hint) is dict else "list"
-        content = next(iter(get_args(hint))) if get_origin(hint) is tuple else get_args(hint)[-1]
-        return kind if content is Any else f"{kind} of {type_text(content)}"
-    members = [member for member in get_args(hint) if member is not NoneType]
-    return " or ".join(map(type_text, members)) if members else PLAIN_TYPES.get(hint, str(hint))
-
-
-def _choices(hint: Any) -> list[Any]:
-    """The values that a setting may have, where all are named; a group of them may stand among others."""
-    if get_origin(hint) is Literal:
-        return [*get_args(hint)]
-    members = [member for member in get_args(hint) if member is not NoneType]
-    if get_origin(hint) not in (Union, UnionType) or not all(map(_choices, members)):
-        return []
-    return [choice for member in members for choice in _choices(member)]
-
-
 def _presets() -> str:
     rows = []
     for name, preset in sorted(places.presets().items()):
@@ -230,22 +148,87 @@ def _repairs() -> str:
     return f"## Repairs\n\n{introduction}\n\n{table(('repair', 'what it does'), rows)}"
 
 
+# --- recipes.md -----------------------------------------------------------------------------------------------------
+
+SECTIONS: Sequence[tuple[str, type[Any], Sequence[str], str]] = (
+    ("At the top", recipe.Recipe, ("name", "description", "seeds", "keep_taggers"), ""),
+    (
+        "`[data]`",
+        splits.DataSettings,
+        (),
+        "Paths start from the recipe's folder; `example:` before a name stands for a file that comes with nersery.",
+    ),
+    ("`[sample]`", recipe.SampleSettings, (), "How much of the data is used, as if there were no more."),
+    ("`[evaluate]`", recipe.EvaluateSettings, (), ""),
+    (
+        "`[[augment]]`",
+        arms.Arm,
+        arms.OWN_KEYS,
+        "Once for each arm, that is, each way to train that is compared with gold sentences alone. `method` is one of "
+        "[augmentation](methods.md#augmentation) or [annotation](methods.md#annotation); `name` is the method's when "
+        "not given. All other keys of the table are settings of the method. `select` is a list of "
+        '[selectors](methods.md#selection): `"duplicates"`, or `{ method = "agreement", threshold = 0.8 }` with '
+        "settings; at the top of the recipe it holds for all arms that have none of their own.",
+    ),
+)
+"""Title, class, its keys that a recipe may say (all when empty), and an introduction."""
+IN_A_RECIPE: Mapping[str, str] = {"method": "text", "select": "list of text or tables"}
+"""Types of keys that become more than what the file says."""
+
+
+def recipes_page() -> str:
+    """Every key of a recipe."""
+    introduction = (
+        "A recipe is a TOML file for `nersery run`. It is checked whole before anything runs, and all its problems are "
+        "told at once; `nersery run RECIPE --check` does no more than that. `nersery list recipes` names those "
+        "that come with nersery, and `nersery copy demo my-recipe.toml` gives you one to change. On the command line, "
+        "`--set tagger.steps=100` and `--set augment.NAME.copies=5` change single keys."
+    )
+    tagger = (
+        "`method` is one of the [taggers](methods.md#taggers), `transformer` when not given; `preset` takes "
+        "[a paper's settings](methods.md#tagger-presets) for what is not said; all other keys are settings of the "
+        "tagger. Every arm has the same tagger. `[tagger.grid]` holds lists of values for settings: each arm tries all "
+        "combinations on the first seed, dev chooses; see [how to](how-to.md#choose-rates-on-dev)."
+    )
+    parts = [f"## {title}\n\n{text}\n\n{_keys(cls, keys)}" for title, cls, keys, text in SECTIONS]
+    return page("Recipes", introduction, [*parts, f"## `[tagger]`\n\n{tagger}"]).replace("\n\n\n", "\n")
+
+
+def _keys(cls: type[Any], keys: Sequence[str]) -> str:
+    known = {one.name: one for one in fields(cls)}
+    meanings = arguments(sections(inspect.getdoc(cls) or "")["Args"])
+    hints = get_type_hints(cls)
+    rows = [
+        (f"`{key}`", IN_A_RECIPE.get(key) or type_text(hints[key]), _default_of(known[key]), meanings[key])
+        for key in keys or known
+    ]
+    return table(("key", "type", "default", "what it says"), rows)
+
+
+def _default_of(field: Field[Any]) -> str:
+    if field.default_factory is not MISSING:
+        return code(field.default_factory())
+    return "required" if field.default is MISSING else code(field.default)
+
+
 # --- commands.md ----------------------------------------------------------------------------------------------------
 
 
 def commands_page() -> str:
     """Every command with its arguments, options and examples, and once the options of reading."""
     group: Any = typer.main.get_command(app)
-    commands: dict[str, Any] = dict(sorted(group.commands.items()))
+    commands: dict[str, Any] = {name: group.commands[name] for names in GROUPS.values() for name in names}
     introduction = (
         "`nersery COMMAND --help` shows the same in the terminal. Results go to standard output, progress and notes "
         "to standard error; the [exit codes](how-to.md#use-nersery-in-scripts) are made for scripts."
     )
-    contents = "\n".join(
-        f"- [`nersery {name}`](#nersery-{name}): {_summary(command)}" for name, command in commands.items()
-    )
+    contents = "\n\n".join(f"**{title}**\n\n{_listed(names, commands)}" for title, names in GROUPS.items())
     parts = (_command(name, command) for name, command in commands.items())
     return page("Commands", introduction, [contents, *parts, *(_shared(panel, commands) for panel in SHARED)])
+
+
+def _listed(names: Iterable[str], commands: Mapping[str, Any]) -> str:
+    return "\n".join(f"- [`nersery {name}`](#nersery-{name}): {_summary(commands[name])}" for name in names)
 
 
 def _summary(command: Any) -> str:
@@ -295,8 +278,9 @@ def _options(parameters: Iterable[Any]) -> str:
 
 
 def _option(parameter: Any) -> str:
-    names = ", ".join(f"`{name}`" for name in parameter.opts)
-    return names if parameter.is_flag else f"`{parameter.opts[0]} {parameter.metavar or _value(parameter)}`"
+    if parameter.is_flag:
+        return ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
+    return f"`{parameter.opts[0]} {parameter.metavar or _value(parameter)}`"
 
 
 def _value(parameter: Any) -> str:
@@ -311,7 +295,9 @@ def _value(parameter: Any) -> str:
 def _default(parameter: Any) -> str:
     if parameter.required:
         return "required"
-    return "" if parameter.is_flag or parameter.default in (None, "") else f"`{parameter.default}`"
+    if parameter.is_flag:
+        return f"`{parameter.opts[0]}`" if parameter.default and parameter.secondary_opts else ""
+    return "" if parameter.default in (None, "") else f"`{parameter.default}`"
 
 
 # --- writing, checking ----------------------------------------------------------------------------------------------
@@ -319,7 +305,11 @@ def _default(parameter: Any) -> str:
 
 def pages() -> dict[Path, str]:
     """The text of each generated page."""
-    return {FOLDER / "methods.md": methods_page(), FOLDER / "commands.md": commands_page()}
+    return {
+        FOLDER / "methods.md": methods_page(),
+        FOLDER / "recipes.md": recipes_page(),
+        FOLDER / "commands.md": commands_page(),
+    }
 
 
 def stale() -> list[str]:

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 import typer
 
-from nersery import Corpus, Entity, Sentence, io, recipe, registry, sampling, tags
+from nersery import Corpus, Entity, Sentence, arms, io, recipe, registry, sampling, tags
 from nersery.augment.base import Augmenter, augment
 from nersery.cli import corpora, suggestions, with_commands
 from nersery.overrides import EXAMPLE_PREFIX, settings_of
@@ -109,11 +109,12 @@ def test_a_stale_page_is_named_with_the_command(generate: ModuleType, tmp_path: 
 
 
 def test_generated_pages_hold_every_method_setting_and_option(generate: ModuleType) -> None:
-    methods_page, commands_page = generate.methods_page(), generate.commands_page()
+    methods_page, recipes_page, commands_page = (text for text in generate.pages().values())
     for kind in registry.KINDS:
         for name in registry.names(kind):
             section = methods_page.partition(f"\n### {name}\n")[2].partition("\n## ")[0].partition("\n### ")[0]
             assert set(registry.describe(kind, name)["settings"]) <= set(re.findall(r"^\| `(\w+)`", section, re.M))
+    assert set(arms.OWN_KEYS) | set(recipe.KEYS) <= set(re.findall(r"^(?:\| `|## `\[+)(\w+)", recipes_page, re.M))
     for name, command in GROUP.commands.items():
         assert f"\n## nersery {name}\n\n{command.help}" in commands_page
         for parameter in command.params:
@@ -128,7 +129,7 @@ def test_generated_pages_know_nothing_of_this_machine(generate: ModuleType, monk
 
 
 def test_doctests_of_the_generator(generate: ModuleType) -> None:
-    result = doctest.testmod(generate)
+    result = doctest.testmod(sys.modules["docstrings"])
     assert result.attempted
     assert not result.failed
 

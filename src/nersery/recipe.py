@@ -57,7 +57,14 @@ class EvaluateSettings:
 class Recipe:
     """A checked recipe. Its arms begin with the baseline, gold only.
 
-    The grid is that of the tagger's settings, see `nersery.grid`; empty: none.
+    Args:
+        name: What the report and, without ``--out``, the run's folder are called.
+        description: What the recipe is for.
+        seeds: Every arm is trained once for each; each draws its own sample.
+        keep_taggers: Keep the trained taggers in the run's folder; each has the size of its model.
+        source: The file it was read from, or the name of a shipped recipe.
+        overrides: What ``--set`` has changed.
+        grid: Values of the tagger's settings to try on dev, see `nersery.grid`. Empty: none.
     """
 
     name: str

@@ -50,6 +50,13 @@ class DataSettings:
         test: Labelled sentences for the scores, used for nothing else, likewise.
         raw: Sentences for methods that label raw text, likewise; labels in it are not looked at.
         language: Of sentences that say none, in files that do not stand in a table.
+        format: Of all files: ``auto``, ``conll``, ``jsonl``, ``parquet``, ``text``, ``spans`` or ``brat``.
+        encoding: Of all files, e.g. ``latin-1``.
+        repair: What to mend, by names of `nersery list repairs`.
+        word_column: Where words stand in CoNLL columns, counted from 1; None looks for it.
+        tag_column: Where tags stand, likewise.
+        scheme: Tag scheme of the files, e.g. ``IOB1``; None looks which it is.
+        split: How lines of text are cut into words: ``spaces``, ``punctuation`` or ``characters``.
     """
 
     train: str | dict[str, Any]

@@ -8,15 +8,20 @@ import subprocess
 import sys
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 
 from nersery import Sentence, io
+from nersery.cli import GROUPS
 from nersery.io.pharaoh import format_links
 from nersery.links import Link, Links
 from nersery.review.server import ReviewServer
-from tests.cli.calls import AUGMENT, COMMANDS, FILELESS, call
+from tests.cli.calls import AUGMENT, COMMANDS, FILELESS, app, call
 from tests.standins import environment, files, sentences, tiny, write_recipe
+
+GROUP: Any = typer.main.get_command(app)
 
 
 def examples(name: str) -> list[list[str]]:
@@ -68,8 +73,16 @@ class TestHelp:
     def test_the_whole(self):
         result = call("--help")
         assert result.code == 0
-        words = [line.split()[1] for line in result.out.split("Commands")[1].split("\n") if len(line.split()) > 1]
-        assert [word for word in words if word in COMMANDS] == list(COMMANDS)
+        words = [line.split()[1] for line in result.out.split("\n") if len(line.split()) > 1]
+        in_groups = [name for names in GROUPS.values() for name in names]
+        assert [word for word in words if word in COMMANDS] == in_groups
+        assert sorted(in_groups) == sorted(COMMANDS)
+
+    def test_what_may_be_repeated_says_so(self):
+        options = [option for command in GROUP.commands.values() for option in command.params]
+        options = [option for option in options if getattr(option, "multiple", False)]
+        assert options
+        assert not [option.name for option in options if "epeated" not in option.help]
 
     def test_without_a_command_it_helps(self):
         assert "Usage" in call().out + call().err

@@ -91,14 +91,14 @@ def test_what_cannot_be_is_refused(options: str, code: int, message: str, folder
     assert files(folder) == before
 
 
-@pytest.mark.parametrize(("options", "extra"), [("cut --engine ray", "ray"), ("cut.parquet", "parquet")])
-def test_an_extra_that_is_missing_is_named(
-    options: str, extra: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("options", "package"), [("cut --engine ray", "ray>="), ("cut.parquet", "pyarrow>=")])
+def test_a_package_that_is_missing_is_named(
+    options: str, package: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("ray", "pyarrow"):
         monkeypatch.setitem(__import__("sys").modules, name, None)
     result = call("augment", "corpus", *options.split(), "--shards", "5", *AUGMENT)
-    assert (result.code, f'pip install "nersery[{extra}]"' in result.err) == (4, True), result.err
+    assert (result.code, f'pip install "{package}' in result.err) == (4, True), result.err
 
 
 def test_shards_of_parquet(folder: Path) -> None:

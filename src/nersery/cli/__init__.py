@@ -10,10 +10,12 @@ import errno
 import io
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import typer
 from typer.core import TyperGroup
+from typer.models import CommandInfo
 
 from nersery import __version__
 from nersery.disk import NO_SPACE
@@ -30,12 +32,22 @@ INTERRUPTED = (
 )
 
 
+GROUPS: Mapping[str, Sequence[str]] = {
+    "Whole runs": ("run", "list", "copy"),
+    "Corpora": ("stats", "convert", "sample", "publish"),
+    "Grow data": ("augment", "annotate", "align", "project", "select"),
+    "Look at it": ("suggest", "templates", "review", "agree", "novelty", "quality"),
+    "Train and score": ("train", "predict", "evaluate", "evaluate-links"),
+}
+"""The commands as the help and the documents show them."""
+
+
 class Commands(TyperGroup):
-    """The commands in the order of the work, and one place where errors become messages and exit codes."""
+    """The commands by their groups, and one place where errors become messages and exit codes."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        """In the order in which they were added."""
-        return list(self.commands)
+        """In the order of `GROUPS`."""
+        return [name for names in GROUPS.values() for name in names]
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; what the user can mend is told without a traceback."""
@@ -102,7 +114,7 @@ def _main(
 
 
 def with_commands() -> typer.Typer:
-    """The app with all its commands, which their modules add in the order of the work."""
+    """The app with all its commands, which their modules add."""
     from nersery.cli import (  # noqa: F401 - they add their commands
         agreement,
         corpora,
@@ -118,7 +130,14 @@ def with_commands() -> typer.Typer:
         templates,
     )
 
+    group_of = {name: group for group, names in GROUPS.items() for name in names}
+    for command in app.registered_commands:
+        command.rich_help_panel = group_of[_name(command)]
     return app
+
+
+def _name(command: CommandInfo) -> str:
+    return command.name or str(getattr(command.callback, "__name__", "")).replace("_", "-")
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ def agree(
     missing: Annotated[
         Literal["refuse", "leave-out"],
         typer.Option(
-            help="What of sentences that one of the files has not: refuse; or leave them out, and say how many."
+            help="What to do with sentences that only one file has: refuse; or leave them out, and say how many."
         ),
     ] = "refuse",
     json: AsJson = False,
@@ -97,7 +97,7 @@ def evaluate_links(
     first: Annotated[int, typer.Option(min=0, max=1, help="The number that LINKS gives the first word: 0 or 1.")] = 0,
     gold_first: Annotated[
         Optional[int],  # noqa: UP045
-        typer.Option(min=0, max=1, help="The same of GOLD, where it differs."),
+        typer.Option(min=0, max=1, help="The number that GOLD gives the first word, where it differs."),
     ] = None,
     json: AsJson = False,
 ) -> None:

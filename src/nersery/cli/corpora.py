@@ -152,12 +152,15 @@ def _print_types(rows: list[dict[str, Any]]) -> None:
 def convert(
     source: Source,
     target: Target,
-    to: Annotated[str | None, typer.Option("--to", help="conll, jsonl, text or spans; else by extension.")] = None,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", help="Format of the output: conll, jsonl, text or spans; else by its extension."),
+    ] = None,
     scheme: Annotated[str, typer.Option(help="Tag scheme of CoNLL output.")] = "IOB2",
-    separator: Annotated[str, typer.Option(help="Of CoNLL columns: tab or space.")] = "tab",
+    separator: Annotated[str, typer.Option(help="What separates CoNLL columns: tab or space.")] = "tab",
     types: Annotated[
         list[str] | None,
-        typer.Option("--type", metavar="OLD=NEW", help="Call a type otherwise, or OLD= to leave its entities out."),
+        typer.Option("--type", metavar="OLD=NEW", help="Rename a type; OLD= drops its entities. May be repeated."),
     ] = None,
     force: Force = False,
     json: AsJson = False,
@@ -220,7 +223,7 @@ def sample(
     source: Source,
     target: Target,
     size: Annotated[int, typer.Option(min=1, help="Sentences to draw.")],
-    protocol: Annotated[str, typer.Option(help="`nersery list protocols` names them.")] = "stratified",
+    protocol: Annotated[str, typer.Option(help="How to draw; `nersery list protocols` names the ways.")] = "stratified",
     seed: Seed = 0,
     each_language: Annotated[
         bool, typer.Option("--each-language", help="Draw so many sentences of each language, as multilingual runs do.")

@@ -39,7 +39,7 @@ from nersery.errors import SettingsError
 @shares_work
 def annotate(
     *,
-    method: Annotated[str, typer.Argument(help="`nersery list annotate` names them.", metavar="METHOD")],
+    method: Annotated[str, typer.Argument(help="A method of `nersery list annotate`.", metavar="METHOD")],
     source: Source,
     target: Target,
     settings: Settings = None,

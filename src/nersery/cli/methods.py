@@ -54,7 +54,7 @@ def augment(
     *,
     source: Source,
     target: Target,
-    method: Annotated[str, typer.Option(help="`nersery list augment` names them.")],
+    method: Annotated[str, typer.Option(help="A method of `nersery list augment`.")],
     copies: Annotated[int, typer.Option(min=1, help="New sentences to try for each sentence.")] = 1,
     seed: Seed = 0,
     settings: Settings = None,
@@ -103,11 +103,14 @@ def select(
     *,
     source: Source,
     target: Target,
-    method: Annotated[str, typer.Option(help="`nersery list select` names them.")],
+    method: Annotated[str, typer.Option(help="A selector of `nersery list select`.")],
     gold: Annotated[
         str | None, typer.Option(help="The labelled sentences that the new ones were made from, or stand beside.")
     ] = None,
-    held_out: Annotated[list[str] | None, typer.Option(help="Dev and test files, against leaks.")] = None,
+    held_out: Annotated[
+        list[str] | None,
+        typer.Option(help="A dev or test file whose sentences must not be generated; may be repeated."),
+    ] = None,
     dev: Annotated[str | None, typer.Option(help="Labelled sentences to stop self_training by.")] = None,
     seed: Seed = 0,
     threshold: Annotated[float | None, typer.Option(help="The lowest score to keep.")] = None,

@@ -64,7 +64,7 @@ def train(
     dev: Annotated[Optional[str], typer.Option(help="Labelled sentences to choose the best weights by.")] = None,  # noqa: UP045
     method: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="`nersery list tagger` names them; else the preset's, or transformer."),
+        typer.Option(help="A tagger of `nersery list tagger`; else the preset's, or transformer."),
     ] = None,
     preset: Annotated[Optional[str], typer.Option(help="A paper's settings; `nersery list presets`.")] = None,  # noqa: UP045
     settings: Settings = None,
@@ -198,8 +198,8 @@ def evaluate(
     missing: Annotated[
         Missing,
         typer.Option(
-            help="What of gold sentences that the other file has not: refuse; leave them out, and say how many; or "
-            "count all their entities as missed."
+            help="What to do with gold sentences that the other file lacks: refuse; leave them out, and say how many; "
+            "or count all their entities as missed."
         ),
     ] = "refuse",
     errors: Annotated[bool, typer.Option("--errors", help="Show what is wrong by kind, with examples.")] = False,

@@ -61,15 +61,15 @@ _READING: dict[str, Any] = {
         str,
         typer.Option(
             "--format",
-            help="Of the input: auto, conll, jsonl, parquet, text, spans or brat.",
+            help="Format of the input: auto, conll, jsonl, parquet, text, spans or brat.",
             rich_help_panel="Reading",
         ),
     ],
     "encoding": Annotated[
-        str, typer.Option("--encoding", help="Of the input, e.g. latin-1.", rich_help_panel="Reading")
+        str, typer.Option("--encoding", help="Encoding of the input, e.g. latin-1.", rich_help_panel="Reading")
     ],
     "language": Annotated[
-        str, typer.Option("--language", help="Of the input, e.g. en or hi.", rich_help_panel="Reading")
+        str, typer.Option("--language", help="Language of the input, e.g. en or hi.", rich_help_panel="Reading")
     ],
     "scheme_in": Annotated[
         str | None,
@@ -90,18 +90,26 @@ _READING: dict[str, Any] = {
     ],
     "word_column": Annotated[
         int | None,
-        typer.Option("--word-column", help="Counted from 1; recognised when not given.", rich_help_panel="Reading"),
+        typer.Option(
+            "--word-column",
+            help="Where words stand, counted from 1; recognised when not given.",
+            rich_help_panel="Reading",
+        ),
     ],
     "tag_column": Annotated[
         int | None,
-        typer.Option("--tag-column", help="Counted from 1; recognised when not given.", rich_help_panel="Reading"),
+        typer.Option(
+            "--tag-column",
+            help="Where tags stand, counted from 1; recognised when not given.",
+            rich_help_panel="Reading",
+        ),
     ],
     "repair": Annotated[
         list[str] | None,
         typer.Option(
             "--repair",
             metavar="NAME",
-            help="Mend broken tags; `nersery list repairs`.",
+            help="Mend what is broken, by this repair of `nersery list repairs`; may be repeated.",
             rich_help_panel="Reading",
         ),
     ],

@@ -53,8 +53,8 @@ Picture = Annotated[
 TargetText = Annotated[str, typer.Argument(help="Its translation, line by line or by ids.", metavar="TARGET")]
 PairBy = Annotated[PairedBy, typer.Option(help="auto pairs by ids where both files bring the same, else by order.")]
 TargetSplit = Annotated[Splitting, typer.Option(help="How lines of the target are cut; --split is for the source.")]
-TargetFormat = Annotated[str, typer.Option(help="Of the target; --format is that of the source.")]
-TargetLanguage = Annotated[str, typer.Option(help="Of the target; --language is that of the source.")]
+TargetFormat = Annotated[str, typer.Option(help="Format of the target; --format is that of the source.")]
+TargetLanguage = Annotated[str, typer.Option(help="Language of the target; --language is that of the source.")]
 First = Annotated[int, typer.Option(min=0, max=1, help="The number that files of links give the first word: 0 or 1.")]
 
 
@@ -69,14 +69,16 @@ def align(
     source: SourceText,
     target: TargetText,
     output: Annotated[Path, typer.Argument(help="The file of links to write, a pair a line.", metavar="OUTPUT")],
-    method: Annotated[str, typer.Option(help="`nersery list align` names them.")] = "statistical",
+    method: Annotated[str, typer.Option(help="An aligner of `nersery list align`.")] = "statistical",
     settings: Settings = None,
     target_split: TargetSplit = "spaces",
     target_format: TargetFormat = "auto",
     target_language: TargetLanguage = "",
     pair_by: PairBy = "auto",
     first: First = 0,
-    probabilities: Annotated[bool, typer.Option("--probabilities/--plain", help="0-0:0.83, or 0-0 alone.")] = True,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities/--plain", help="Write links as 0-0:0.83, or as 0-0 alone.")
+    ] = True,
     seed: Seed = 0,
     batch_size: Annotated[int, typer.Option(min=1, help="Pairs at once; changes speed, never results.")] = BATCH_SIZE,
     keep: Annotated[
@@ -125,7 +127,9 @@ def project(
     source: Annotated[str, typer.Argument(help="A labelled corpus.", metavar="SOURCE")],
     target: TargetText,
     output: Target,
-    links: Annotated[list[str], typer.Option(help="Links in Pharaoh's format; one file for each source, in order.")],
+    links: Annotated[
+        list[str], typer.Option(help="Links in Pharaoh's format. Repeated: one file for each source, in order.")
+    ],
     also: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="A labelled source in another language, which votes; may be repeated."),
@@ -140,7 +144,9 @@ def project(
         typer.Option(help="A file with the probabilities of the links, where those do not say them."),
     ] = None,
     picture: Picture = None,
-    picture_of: Annotated[str, typer.Option(help="The id of its target; else the first with an entity.")] = "",
+    picture_of: Annotated[
+        str, typer.Option(help="The id of the target sentence to draw; else the first with an entity.")
+    ] = "",
     target_split: TargetSplit = "spaces",
     target_format: TargetFormat = "auto",
     target_language: TargetLanguage = "",

@@ -57,15 +57,23 @@ def publish(
         Optional[str],  # noqa: UP045
         typer.Option(help="What `nersery evaluate GOLD PREDICTED --errors --json` said, for the card."),
     ] = None,
-    dev_share: Annotated[float, typer.Option(help="Of the sentences without a split, in [0, 1).")] = 0.1,
-    test_share: Annotated[float, typer.Option(help="Likewise.")] = 0.1,
+    dev_share: Annotated[
+        float, typer.Option(help="Share of the sentences without a split that goes to dev, in [0, 1).")
+    ] = 0.1,
+    test_share: Annotated[
+        float, typer.Option(help="Share of the sentences without a split that goes to test, in [0, 1).")
+    ] = 0.1,
     similarity: Annotated[
-        float, typer.Option(help="Sentences with this share of common words are never parted; 1: equal ones.")
+        float,
+        typer.Option(help="Sentences that share at least this part of their words get the same split; 1: equal ones."),
     ] = 0.8,
     leaks: Annotated[
-        str, typer.Option(help="Sentences that have their like in a given split further on: refuse, drop or keep.")
+        str,
+        typer.Option(help="What to do with sentences like one of a given split further on: refuse, drop or keep."),
     ] = "refuse",
-    parquet: Annotated[bool, typer.Option("--parquet/--no-parquet", help="Beside JSONL; needs pyarrow.")] = True,
+    parquet: Annotated[
+        bool, typer.Option("--parquet/--no-parquet", help="Write Parquet beside JSONL; needs pyarrow.")
+    ] = True,
     seed: Seed = 0,
     force: Force = False,
     json: AsJson = False,

@@ -27,7 +27,7 @@ def run(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Change the recipe, e.g. tagger.steps=100 or augment.NAME.copies=5.",
+            help="Change the recipe, e.g. tagger.steps=100 or augment.NAME.copies=5; may be repeated.",
         ),
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Check recipe and files, run nothing.")] = False,

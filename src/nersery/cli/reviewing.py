@@ -63,7 +63,7 @@ def review(
     ] = None,
     types: Annotated[str, typer.Option(help="Types that may be given besides those that are there: PER,LOC.")] = "",
     by: Annotated[str, typer.Option(help="A score: sentences with the lowest come first.", metavar="SCORE")] = "",
-    port: Annotated[int, typer.Option(min=0, max=LARGEST_PORT, help="Of the page; 0 takes any that is free.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=LARGEST_PORT, help="Port of the page; 0 takes one that is free.")] = 0,
     browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     page: Annotated[
         bool, typer.Option("--page/--no-page", help="Show the page, or only write what has been decided so far.")

@@ -32,7 +32,7 @@ _SHARDING: dict[str, Any] = {
         typer.Option(
             min=1,
             metavar="ROWS",
-            help="Cut the input into shards of so many rows; OUTPUT is then a folder of JSONL files, or of Parquet "
+            help="Cut the input into shards of ROWS rows; OUTPUT is then a folder of JSONL files, or of Parquet "
             "files if its name ends with .parquet. The same command resumes after the last finished shard.",
             rich_help_panel=_PANEL,
         ),

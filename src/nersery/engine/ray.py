@@ -74,7 +74,7 @@ def _ray() -> Any:
     try:
         import ray
     except ImportError:
-        raise MissingResourceError('Ray is not installed. Install it with: pip install "nersery[ray]"') from None
+        raise MissingResourceError('Ray is not installed. Install it with: pip install "ray>=2.40,<3"') from None
     return ray
 
 

@@ -147,5 +147,5 @@ def _pyarrow() -> Any:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        raise MissingResourceError('Parquet needs pyarrow. Install it with: pip install "nersery[parquet]"') from None
+        raise MissingResourceError('Parquet needs pyarrow. Install it with: pip install "pyarrow>=18"') from None
     return pyarrow

@@ -21,10 +21,10 @@ from nersery.publish.card import Layout, card, front_matter
 from nersery.publish.splits import Divided
 
 TAGS = "tags"
+"""The folder of the Parquet files."""
 CARD = "README.md"
 FILES = (CARD, RECORD, SPANS, TAGS)
 """All that a published dataset holds."""
-"""The folder of the Parquet files."""
 ROWS = 10_000
 """In memory at once as rows of Parquet."""
 Feature = Mapping[str, Any]
@@ -40,7 +40,7 @@ def check_parquet() -> None:
         import pyarrow.parquet  # noqa: F401 - to see whether it is there
     except ImportError:
         raise MissingResourceError(
-            'Parquet needs pyarrow. Install it (pip install "nersery[parquet]"), or write JSONL alone (--no-parquet)'
+            'Parquet needs pyarrow. Install it (pip install "pyarrow>=18"), or write JSONL alone (--no-parquet)'
         ) from None
 
 

@@ -1,0 +1,91 @@
+"""What the generated pages are made of: docstrings, types and values as Markdown."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from types import NoneType, UnionType
+from typing import Any, Literal, Union, get_args, get_origin
+
+PLAIN_TYPES: Mapping[Any, str] = {int: "whole number", float: "number", str: "text", bool: "true or false"}
+Row = Sequence[str]
+Sections = dict[str, str]
+"""The parts of a docstring by their titles; what stands before the first title is called by an empty one."""
+
+
+def table(head: Row, rows: Iterable[Row]) -> str:
+    """A Markdown table; a column that is empty in all rows is left out."""
+    rows = list(rows)
+    kept = [at for at in range(len(head)) if any(row[at] for row in rows)]
+    lines = [[head[at] for at in kept], ["---"] * len(kept), *([_cell(row[at]) for at in kept] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def code(value: Any) -> str:
+    """A value as in a recipe; None is not set."""
+    return "not set" if value is None else f"`{json.dumps(value, ensure_ascii=False)}`"
+
+
+def markdown(text: str) -> str:
+    """Text of a docstring as Markdown: double backticks become single ones."""
+    return re.sub(r"``(.+?)``", r"`\1`", text, flags=re.DOTALL)
+
+
+def sections(documentation: str) -> Sections:
+    """A docstring as Markdown, by its Google sections.
+
+    >>> sections("Does it.\\n\\nReference:\\n    A paper.")
+    {'': 'Does it.', 'Reference': 'A paper.'}
+    """
+    title = ""
+    lines: dict[str, list[str]] = {"": []}
+    for line in documentation.split("\n"):
+        if re.fullmatch(r"[A-Z][a-z]+:", line):
+            title = line[:-1]
+            lines[title] = []
+        else:
+            lines[title].append(line)
+    return {title: markdown(textwrap.dedent("\n".join(text)).strip()) for title, text in lines.items()}
+
+
+def arguments(text: str) -> dict[str, str]:
+    """What the section Args says of each setting, on one line.
+
+    >>> arguments("rate: How often,\\n    in [0, 1].\\ntable: A file.")
+    {'rate': 'How often, in [0, 1].', 'table': 'A file.'}
+    """
+    entries = re.split(r"^(\w+): ", text, flags=re.MULTILINE)[1:]
+    return {name: " ".join(meaning.split()) for name, meaning in zip(entries[::2], entries[1::2], strict=True)}
+
+
+def type_text(hint: Any) -> str:
+    """A setting's type in words; what may be left out says so by its default.
+
+    >>> type_text(int | None), type_text(Literal["a", "b"]), type_text(dict[str, str]), type_text(list[str] | None)
+    ('whole number', '`"a"` or `"b"`', 'table of text', 'list of text')
+    """
+    if choices := _choices(hint):
+        *others, last = map(code, choices)
+        return f"{', '.join(others)} or {last}" if others else last
+    if get_origin(hint) in (dict, list, tuple):
+        kind = "table" if get_origin(hint) is dict else "list"
+        content = next(iter(get_args(hint))) if get_origin(hint) is tuple else get_args(hint)[-1]
+        return kind if content is Any else f"{kind} of {type_text(content)}"
+    members = [member for member in get_args(hint) if member is not NoneType]
+    return " or ".join(map(type_text, members)) if members else PLAIN_TYPES.get(hint, str(hint))
+
+
+def _choices(hint: Any) -> list[Any]:
+    """The values that a setting may have, where all are named; a group of them may stand among others."""
+    if get_origin(hint) is Literal:
+        return [*get_args(hint)]
+    members = [member for member in get_args(hint) if member is not NoneType]
+    if get_origin(hint) not in (Union, UnionType) or not all(map(_choices, members)):
+        return []
+    return [choice for member in members for choice in _choices(member)]
