@@ -264,14 +264,16 @@ class ACLM(Augmenter):
         self._types = frozenset(entity.type for sentence in templates for entity in sentence.entities)
         tokens = token_descriptions(self._types, (), self.descriptions)
         if self._denoises():
-            from nersery.lm.seq2seq import Seq2Seq, that_fit
+            from nersery.lm.seq2seq import Seq2Seq, that_fit, warn_of_words_apart
 
             denoiser = Seq2Seq(source_of(self), self.device, self.precision, self.language)
             denoiser.add_tokens(tokens)
+            warn_of_words_apart(denoiser, gold)
             keeping["dev"], fit = (
-                that_fit(denoiser, those, lambda s: pair(templates[s])) for those in (keeping["dev"], examples)
+                that_fit(denoiser, those, lambda s: denoiser.misfit(pair(denoiser, templates[s])))
+                for those in (keeping["dev"], examples)
             )
-            denoiser.fine_tune(fit, lambda s, rng: pair(templates[s].thinned(rng)), plan, **keeping)
+            denoiser.fine_tune(fit, lambda s, rng: pair(denoiser, templates[s].thinned(rng)), plan, **keeping)
             return denoiser
         model = open_model(self, gold, training)
         model.add_tokens(tokens)
