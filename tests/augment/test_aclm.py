@@ -114,6 +114,16 @@ def test_a_near_copy_is_rejected(tiny_masked_lm: str) -> None:
     assert all(isinstance(outcome, Reject) and outcome.sentence is not None for outcome in outcomes)
 
 
+def test_what_copies_both_of_two_joined_sentences_is_a_near_copy(
+    tiny_masked_lm: str, tiny_model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aclm, "is_mixed", lambda rng: True)
+    monkeypatch.setattr(aclm, "infill", lambda model, templates, *_, **__: [t.sentence for t in templates])
+    method = fitted(tiny_masked_lm, keywords="none", mixner=True, sentence_encoder=tiny_model)
+    outcomes = [method.generate(sentence, random.Random(0)) for sentence in GOLD[:3]]
+    assert [outcome.reason for outcome in outcomes if isinstance(outcome, Reject)] == [NEAR_COPY] * 3
+
+
 def test_mixner_joins_two_sentences_and_names_both(
     tiny_masked_lm: str, tiny_model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

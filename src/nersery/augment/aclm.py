@@ -200,7 +200,7 @@ class ACLM(Augmenter):
         due = [n for n, template in enumerate(templates) if template.sentence.entities and template.gaps()]
         drafts = self._write([templates[n] for n in due], [rngs[n] for n in due])
         for number, draft in zip(due, drafts, strict=True):
-            made[number] = self._checked(draft, mixed[number][1])
+            made[number] = self._checked(draft, *mixed[number])
         return made
 
     # --- templates ----------------------------------------------------------------------------------------------------
@@ -298,10 +298,12 @@ class ACLM(Augmenter):
             self._lm.add_tokens(token_descriptions(new, (), self.descriptions))
             self._types |= new
 
-    def _checked(self, draft: Sentence | Reject, sources: tuple[Sentence, ...]) -> Sentence | Reject:
-        """The draft with its origin, unless it says what one of its sources said."""
+    def _checked(
+        self, draft: Sentence | Reject, template: Template, sources: tuple[Sentence, ...]
+    ) -> Sentence | Reject:
+        """The draft with its origin, unless it says what one of its sources said, or all of them side by side."""
         if isinstance(draft, Reject):
             return draft
         draft = replace(draft, origin=Origin("aclm", tuple(source.id for source in sources), 1))
-        near = check_new(draft, sources, self.similarity)
+        near = check_new(draft, {template.sentence, *sources}, self.similarity)
         return draft if near is None else Reject(near, draft)
