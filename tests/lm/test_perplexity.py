@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+import transformers
 from tests.lm.test_causal import build
 
 from nersery import Sentence
@@ -104,12 +105,12 @@ class TestOpening:
         masked = open_scorer(ModelSource(tiny_masked_lm))
         assert (type(masked), masked.kind) == (PseudoLM, "pseudo-perplexity")
 
-    def test_a_mask_token_alone_makes_no_masked_model(self, tmp_path: Path, tiny_masked_lm: str) -> None:
-        from transformers import LlamaConfig, LlamaForCausalLM
-
+    @pytest.mark.parametrize("name", ["LlamaForCausalLM", "GPT2LMHeadModel", "BertLMHeadModel"])
+    def test_a_mask_token_alone_makes_no_masked_model(self, tmp_path: Path, tiny_masked_lm: str, name: str) -> None:
         shutil.copytree(tiny_masked_lm, tmp_path, dirs_exist_ok=True)
+        kind = getattr(transformers, name)
         sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-        LlamaForCausalLM(LlamaConfig(vocab_size=600, max_position_embeddings=64, **sizes)).save_pretrained(tmp_path)
+        kind(kind.config_class(vocab_size=600, max_position_embeddings=64, **sizes)).save_pretrained(tmp_path)
         model = open_scorer(ModelSource(str(tmp_path)))
         assert type(model) is CausalLM
         assert model.likelihoods([["Ada", "wrote"]])[0].pieces > 0
