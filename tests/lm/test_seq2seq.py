@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import BertConfig, EncoderDecoderConfig
 
 from nersery.augment.linearization import linearize, tag_token, token_descriptions
 from nersery.data import Entity, Sentence
@@ -138,7 +139,7 @@ class TestGaps:
         model = opened(tiny_seq2seqs["t5"])
         assert model.fits(Pair((GAP, "saw") * 4, ("saw",)))
         assert not model.fits(Pair((GAP, "saw") * 5, ("saw",)))
-        with pytest.raises(DataError, match="more gaps than the model has sentinels"):
+        with pytest.raises(DataError, match=r'more gaps than the model has sentinels.* begins "gap saw gap'):
             model.generate([(GAP, "saw") * 5], [random.Random(0)], Sampling())
 
 
@@ -200,6 +201,12 @@ class TestRefusals:
     def test_a_masked_language_model(self, tiny_masked_lm: str) -> None:
         with pytest.raises(MissingResourceError, match="is BertForMaskedLM, which is no encoder-decoder"):
             opened(tiny_masked_lm)
+
+    def test_an_encoder_and_a_decoder_put_together(self, copy: Path) -> None:
+        bert = BertConfig(hidden_size=8, num_attention_heads=1)
+        EncoderDecoderConfig.from_encoder_decoder_configs(bert, bert).save_pretrained(copy)
+        with pytest.raises(MissingResourceError, match="whose vocabulary cannot grow"):
+            check(ModelSource(str(copy)))
 
     def test_a_model_without_mask_token_or_sentinels(self, copy: Path) -> None:
         settings = json.loads((copy / "tokenizer_config.json").read_text("utf-8"))

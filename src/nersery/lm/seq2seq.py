@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from nersery.data import Sentence
 from nersery.errors import DataError, MissingResourceError
+from nersery.lm.cloze import OWN
 from nersery.lm.dialect import WITH_GAPS, Dialect
 from nersery.lm.embeddings import add_rows, output_at
 from nersery.lm.generation import Request, Sampler
@@ -24,6 +25,8 @@ from nersery.rng import item_rng
 Example = TypeVar("Example")
 DEV_ROWS = 16
 """Pairs in one pass that measures the loss on dev."""
+JOINED = "encoder-decoder"
+"""What transformers calls an EncoderDecoderModel, as of two BERTs."""
 MOST_APART = 0.05
 """The share of words written as several from which on it is told."""
 
@@ -111,7 +114,7 @@ class Seq2Seq:
         if misfit := self.misfit(pair):
             raise DataError(
                 f'a text does not fit the model "{self.source.name}": {misfit}. It begins '
-                f'"{" ".join(pair.source or pair.target):.60}"',
+                f'"{" ".join(pair.source or pair.target).replace(OWN, ""):.60}"',
                 fix="leave such sentences out, or name a model that reads longer texts",
             )
 
@@ -226,7 +229,7 @@ def check(source: ModelSource, languages: Iterable[str] = ()) -> Dialect:
     """How a model is spoken to, found out without loading its weights.
 
     Raises:
-        MissingResourceError: When there is no such model, or it cannot fill gaps.
+        MissingResourceError: When there is no such model, or it cannot fill gaps or learn tag tokens.
         SettingsError: When it does not know a language.
     """
     config = source.config()
@@ -235,6 +238,11 @@ def check(source: ModelSource, languages: Iterable[str] = ()) -> Dialect:
         raise MissingResourceError(
             f'the model "{source.name}" is {kind}, which is no encoder-decoder, so it cannot turn one text into '
             f"another. Name an encoder-decoder, e.g. {WITH_GAPS}"
+        )
+    if config.model_type == JOINED:
+        raise MissingResourceError(
+            f'the model "{source.name}" is an encoder and a decoder put together (EncoderDecoderModel), whose '
+            f"vocabulary cannot grow by our tag tokens. Name an encoder-decoder of one piece, e.g. {WITH_GAPS}"
         )
     dialect = Dialect(source.name, source.tokenizer(), config)
     for language in languages:
