@@ -261,6 +261,20 @@ def test_what_an_untrained_encoder_decoder_writes_is_rejected_with_reasons(tiny_
     assert all(reject.reason for reject in result.rejects)
 
 
+def test_what_may_have_more_gaps_than_t5_has_sentinels_is_not_learnt_from(
+    tiny_seq2seqs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A template that has lost every other keyword has more gaps than the whole one."""
+    (tmp_path / "none.txt").write_text("zzz\n")
+    settings = {"keywords": "random", "keyword_rate": 1.0, "stop_words": str(tmp_path / "none.txt")}
+    gold = [*(replace(GOLD[0], id=f"gold:{number}") for number in range(6)), replace(GOLD[2], id="short")]
+    words = ("Ada", "saw", *"the program in London today we saw there wrote first".split())
+    gold += [Sentence(words, (Entity(0, 1, "PER"),), id=f"long:{number}") for number in range(6)]
+    ACLM(str(tiny_seq2seqs["t5"]), **{**QUICK, **settings, "epochs": 3}).fit(gold)
+    assert "6 of 13 sentences" in (told := capsys.readouterr().err)
+    assert "long:0: the source has more gaps than the model has sentinels" in told
+
+
 def test_sentences_are_as_long_as_gold_on_average(tiny_masked_lm: str) -> None:
     """The keywords that a template loses join its gaps, which are longer then than those of whole templates."""
     words = "red blue green cat dog Ada fish tree house river stone bread milk salt iron sand".split()

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -121,6 +122,15 @@ def test_rejects_name_their_reasons() -> None:
     assert reason(read(Writer("poet", *NAME), poem)) == UNKNOWN_TYPE
     other = tag_token("LOC", begins=True)
     assert reason(read(Writer("poet", other, "Jo", other, "sang"))) == LOST
+
+
+def test_a_template_is_not_too_long_because_its_sentence_is(tiny_seq2seqs: dict[str, Path]) -> None:
+    model = Seq2Seq(ModelSource(str(tiny_seq2seqs["t5"])), "cpu", "fp32")
+    model.add_tokens(token_descriptions({"PER"}, (), {}))
+    sentence = Sentence(("Ada", *["wrote", "the", "program"] * 25), (Entity(0, 1, "PER"),), id="a")
+    (made,) = denoise(model, [Template(sentence)], [random.Random(0)], Sampling(max_pieces=4), {"PER"})
+    assert isinstance(made, Reject)
+    assert made.reason == UNFINISHED
 
 
 def test_what_fits_is_written_beside_what_does_not() -> None:

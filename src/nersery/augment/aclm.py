@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.denoising import denoise, pair
+from nersery.augment.denoising import denoise, misfit, pair
 from nersery.augment.infilling import GapLengths, infill, partly_hidden
 from nersery.augment.linearization import token_descriptions
 from nersery.augment.masking import check_fine_tuning, check_model, fine_tuning, open_model, source_of, tell_of_unused
@@ -270,7 +270,7 @@ class ACLM(Augmenter):
             denoiser.add_tokens(tokens)
             warn_of_words_apart(denoiser, gold)
             keeping["dev"], fit = (
-                that_fit(denoiser, those, lambda s: denoiser.misfit(pair(denoiser, templates[s])))
+                that_fit(denoiser, those, lambda s: misfit(denoiser, templates[s]))
                 for those in (keeping["dev"], examples)
             )
             denoiser.fine_tune(fit, lambda s, rng: pair(denoiser, templates[s].thinned(rng)), plan, **keeping)

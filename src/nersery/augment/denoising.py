@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,11 @@ def pair(model: Seq2Seq, template: Template) -> Pair:
     return Pair(source_of_pair(template), linearize(template.sentence).words, template.sentence.language)
 
 
+def misfit(model: Seq2Seq, template: Template) -> str:
+    """Why a model cannot learn from a template, whichever keywords it loses; empty when it can."""
+    return model.misfit(pair(model, template)) or model.misfit(pair(model, template.most_torn()))
+
+
 def _apart(model: Seq2Seq, template: Template) -> Template:
     """The template of the sentence with words such as "10 000" as several; see `apart`."""
     sentence = apart(template.sentence, model.parts)
@@ -62,7 +68,7 @@ def denoise(
     Args:
         types: Those whose tag tokens the model has learnt.
     """
-    pairs = [pair(model, template) for template in templates]
+    pairs = [replace(pair(model, template), target=()) for template in templates]  # the sentence itself is not read
     known = [{entity.type for entity in template.sentence.entities} <= {*types} for template in templates]
     due = [number for number, each in enumerate(pairs) if known[number] and model.fits(each)]
     generated = model.generate(
