@@ -19,6 +19,7 @@ from nersery.errors import DataError, MissingResourceError, SettingsError
 from nersery.lm.encoder import TextEncoder
 from nersery.lm.load import ModelSource
 from nersery.loop import Reject
+from nersery.tagger import attention
 from nersery.tagger.bilstm_crf import BiLSTMCRF
 from nersery.tagger.transformer import TransformerTagger
 from nersery.training import Training
@@ -73,15 +74,28 @@ def test_entities_and_keywords_of_attention_are_given(
     tiny_masked_lm: str, tagger: TransformerTagger, written: list[Template]
 ) -> None:
     from nersery.augment.templates import attention_keywords
-    from nersery.tagger.attention import word_attention
 
     method = fitted(tiny_masked_lm, tagger, keyword_rate=0.4)
     made = method.generate(GOLD[0], random.Random(0))
     assert isinstance(made, Sentence)
     assert [" ".join(made.mention(entity)) for entity in made.entities] == ["Ada Lovelace", "London"]
     stopped = method._stop_words[""]
-    (attention,) = word_attention(tagger, [GOLD[0]], 4)
-    assert set(written[0].keywords) < set(attention_keywords(GOLD[0], attention, 0.4, stopped))
+    (attended,) = attention.word_attention(tagger, [GOLD[0]], 4)
+    assert set(written[0].keywords) < set(attention_keywords(GOLD[0], attended, 0.4, stopped))
+
+
+def test_attention_is_computed_once_for_gold_and_never_without_entities(
+    tiny_masked_lm: str, tagger: TransformerTagger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Sentence] = []
+    attend = attention.word_attention
+    monkeypatch.setattr(attention, "word_attention", lambda t, s, n: (asked.extend(s), attend(t, s, n))[1])
+    method, new = fitted(tiny_masked_lm, tagger), replace(GOLD[0], id="new")
+    assert asked == sorted([s for s in GOLD if s.entities], key=lambda s: s.id)
+    known = [template.keywords for template in method._templates([*GOLD[:4], new, new], [random.Random(0)] * 6)]
+    assert asked[4:] == [new]
+    assert (known[3], known[4]) == ((), known[0])
+    assert all((*known[:3], *known[4:]))
 
 
 def test_at_a_rate_of_one_every_word_is_a_keyword(
@@ -142,13 +156,24 @@ def test_mixner_joins_two_sentences_and_names_both(
     assert len(partners) > 4
 
 
-def test_mixner_joins_no_sentence_with_its_copy(tiny_model: str) -> None:
+@pytest.mark.parametrize("neighbours", [1, 4])
+def test_mixner_joins_no_sentence_with_its_copy(tiny_model: str, neighbours: int) -> None:
+    """Copies would else be the most similar ones, and leave no place for others."""
     gold = [replace(GOLD[0], id=f"gold:{number}") for number in range(3)] + [GOLD[1]]
-    partners = mixner.Partners(TextEncoder(ModelSource(tiny_model)), gold, 4)
-    assert [[other.id for other in others] for others in partners.of(gold)] == [
-        *[[GOLD[1].id]] * 3,
-        ["gold:0", "gold:1", "gold:2"],
-    ]
+    partners = mixner.Partners(TextEncoder(ModelSource(tiny_model)), gold, neighbours)
+    assert [[other.id for other in others] for others in partners.of(gold)] == [*[[GOLD[1].id]] * 3, ["gold:0"]]
+
+
+def test_mixner_encodes_a_sentence_of_gold_once(tiny_model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder, asked = TextEncoder(ModelSource(tiny_model)), []
+    encode = encoder.sentences
+    monkeypatch.setattr(encoder, "sentences", lambda texts: (asked.append([*texts]), encode(texts))[1])
+    gold, other = GOLD[:3], replace(GOLD[0], words=("Ada", *GOLD[0].words[1:-1], "today"))
+    partners = mixner.Partners(encoder, gold, 1)
+    found = partners.of([gold[2], other, gold[1]])
+    assert asked == [[sentence.words for sentence in gold], [other.words]]
+    assert found[1] == [gold[0]]
+    assert found == mixner.Partners(encoder, gold, 1).of([gold[2]]) + found[1:2] + partners.of([gold[1]])
 
 
 def test_two_rounds_in_five_are_mixed() -> None:
