@@ -97,7 +97,9 @@ class PseudoLM:
             pieces = [piece for word in self._lm.encoder.pieces(text) for piece in word]
             words = tuple(f"{PIECE}{piece}" for piece in pieces)
             own.update((word, (piece,)) for word, piece in zip(words, pieces, strict=True))
-            yield from ((number, Cloze(words, (gap,))) for gap in range(len(words)))
+            for window in self._lm.encoder.windows(words):  # once, for a text has as many gaps as pieces
+                shown = words[window.start : window.start + len(window.firsts)]
+                yield from ((number, Cloze(shown, (gap - window.start,))) for gap in range(*window.core))
 
 
 def open_scorer(source: ModelSource, *, device: str = "auto", precision: Precision = "auto") -> Scorer:
