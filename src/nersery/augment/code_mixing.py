@@ -243,7 +243,8 @@ class CodeMixing(Augmenter):
 
         if language not in self._indexes:
             self._indexes[language] = VectorIndex(self.vectors[language])
-        return self._indexes[language].read(words)
+        found: WordVectors = self._indexes[language].read(words)
+        return found
 
     def _tell_of_unknown(self, matrices: Mapping[Place, Embeddings]) -> None:
         from nersery.lm.load import warn
