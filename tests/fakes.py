@@ -224,6 +224,15 @@ class FakeSeq2Seq(FakeMaskedLM):
     def fits(self, pair: Pair) -> bool:
         return bool(pair.source)
 
+    def misfit(self, pair: Pair) -> str:
+        return "" if pair.source else "no source"
+
+    def written(self, words: Sequence[str]) -> tuple[str, ...]:
+        return tuple(words)
+
+    def parts(self, word: str) -> tuple[str, ...]:
+        return tuple(word.split())
+
     def fine_tune(  # type: ignore[override]
         self,
         items: Sequence[Any],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,16 @@ def tiny_seq2seqs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         torch.manual_seed(0)
         save(folders[kind])
     return folders
+
+
+@pytest.fixture(scope="session")
+def word_parting_seq2seq(tiny_seq2seqs: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A BART with BERT's vocabulary, which parts words at signs and around each Chinese character."""
+    from tests.conftest import build_tokenizer
+
+    folder = Path(shutil.copytree(tiny_seq2seqs["bart"], tmp_path_factory.mktemp("word-parting"), dirs_exist_ok=True))
+    build_tokenizer("wordpiece", folder)
+    return str(folder)
 
 
 @pytest.fixture(scope="session")

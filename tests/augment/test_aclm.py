@@ -19,6 +19,7 @@ from nersery.errors import DataError, MissingResourceError, SettingsError
 from nersery.lm.encoder import TextEncoder
 from nersery.lm.load import ModelSource
 from nersery.loop import Reject
+from nersery.tagger import attention
 from nersery.tagger.bilstm_crf import BiLSTMCRF
 from nersery.tagger.transformer import TransformerTagger
 from nersery.training import Training
@@ -73,15 +74,28 @@ def test_entities_and_keywords_of_attention_are_given(
     tiny_masked_lm: str, tagger: TransformerTagger, written: list[Template]
 ) -> None:
     from nersery.augment.templates import attention_keywords
-    from nersery.tagger.attention import word_attention
 
     method = fitted(tiny_masked_lm, tagger, keyword_rate=0.4)
     made = method.generate(GOLD[0], random.Random(0))
     assert isinstance(made, Sentence)
     assert [" ".join(made.mention(entity)) for entity in made.entities] == ["Ada Lovelace", "London"]
     stopped = method._stop_words[""]
-    (attention,) = word_attention(tagger, [GOLD[0]], 4)
-    assert set(written[0].keywords) < set(attention_keywords(GOLD[0], attention, 0.4, stopped))
+    (attended,) = attention.word_attention(tagger, [GOLD[0]], 4)
+    assert set(written[0].keywords) < set(attention_keywords(GOLD[0], attended, 0.4, stopped))
+
+
+def test_attention_is_computed_once_for_gold_and_never_without_entities(
+    tiny_masked_lm: str, tagger: TransformerTagger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Sentence] = []
+    attend = attention.word_attention
+    monkeypatch.setattr(attention, "word_attention", lambda t, s, n: (asked.extend(s), attend(t, s, n))[1])
+    method, new = fitted(tiny_masked_lm, tagger), replace(GOLD[0], id="new")
+    assert asked == sorted([s for s in GOLD if s.entities], key=lambda s: s.id)
+    known = [template.keywords for template in method._templates([*GOLD[:4], new, new], [random.Random(0)] * 6)]
+    assert asked[4:] == [new]
+    assert (known[3], known[4]) == ((), known[0])
+    assert all((*known[:3], *known[4:]))
 
 
 def test_at_a_rate_of_one_every_word_is_a_keyword(
@@ -114,6 +128,16 @@ def test_a_near_copy_is_rejected(tiny_masked_lm: str) -> None:
     assert all(isinstance(outcome, Reject) and outcome.sentence is not None for outcome in outcomes)
 
 
+def test_what_copies_both_of_two_joined_sentences_is_a_near_copy(
+    tiny_masked_lm: str, tiny_model: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aclm, "is_mixed", lambda rng: True)
+    monkeypatch.setattr(aclm, "infill", lambda model, templates, *_, **__: [t.sentence for t in templates])
+    method = fitted(tiny_masked_lm, keywords="none", mixner=True, sentence_encoder=tiny_model)
+    outcomes = [method.generate(sentence, random.Random(0)) for sentence in GOLD[:3]]
+    assert [outcome.reason for outcome in outcomes if isinstance(outcome, Reject)] == [NEAR_COPY] * 3
+
+
 def test_mixner_joins_two_sentences_and_names_both(
     tiny_masked_lm: str, tiny_model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -132,13 +156,24 @@ def test_mixner_joins_two_sentences_and_names_both(
     assert len(partners) > 4
 
 
-def test_mixner_joins_no_sentence_with_its_copy(tiny_model: str) -> None:
+@pytest.mark.parametrize("neighbours", [1, 4])
+def test_mixner_joins_no_sentence_with_its_copy(tiny_model: str, neighbours: int) -> None:
+    """Copies would else be the most similar ones, and leave no place for others."""
     gold = [replace(GOLD[0], id=f"gold:{number}") for number in range(3)] + [GOLD[1]]
-    partners = mixner.Partners(TextEncoder(ModelSource(tiny_model)), gold, 4)
-    assert [[other.id for other in others] for others in partners.of(gold)] == [
-        *[[GOLD[1].id]] * 3,
-        ["gold:0", "gold:1", "gold:2"],
-    ]
+    partners = mixner.Partners(TextEncoder(ModelSource(tiny_model)), gold, neighbours)
+    assert [[other.id for other in others] for others in partners.of(gold)] == [*[[GOLD[1].id]] * 3, ["gold:0"]]
+
+
+def test_mixner_encodes_a_sentence_of_gold_once(tiny_model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder, asked = TextEncoder(ModelSource(tiny_model)), []
+    encode = encoder.sentences
+    monkeypatch.setattr(encoder, "sentences", lambda texts: (asked.append([*texts]), encode(texts))[1])
+    gold, other = GOLD[:3], replace(GOLD[0], words=("Ada", *GOLD[0].words[1:-1], "today"))
+    partners = mixner.Partners(encoder, gold, 1)
+    found = partners.of([gold[2], other, gold[1]])
+    assert asked == [[sentence.words for sentence in gold], [other.words]]
+    assert found[1] == [gold[0]]
+    assert found == mixner.Partners(encoder, gold, 1).of([gold[2]]) + found[1:2] + partners.of([gold[1]])
 
 
 def test_two_rounds_in_five_are_mixed() -> None:
@@ -249,6 +284,20 @@ def test_what_an_untrained_encoder_decoder_writes_is_rejected_with_reasons(tiny_
     assert result.tally.read == len(result.corpus) + len(result.rejects) == 2 * len(GOLD)
     assert len(result.rejects) > 5
     assert all(reject.reason for reject in result.rejects)
+
+
+def test_what_may_have_more_gaps_than_t5_has_sentinels_is_not_learnt_from(
+    tiny_seq2seqs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A template that has lost every other keyword has more gaps than the whole one."""
+    (tmp_path / "none.txt").write_text("zzz\n")
+    settings = {"keywords": "random", "keyword_rate": 1.0, "stop_words": str(tmp_path / "none.txt")}
+    gold = [*(replace(GOLD[0], id=f"gold:{number}") for number in range(6)), replace(GOLD[2], id="short")]
+    words = ("Ada", "saw", *"the program in London today we saw there wrote first".split())
+    gold += [Sentence(words, (Entity(0, 1, "PER"),), id=f"long:{number}") for number in range(6)]
+    ACLM(str(tiny_seq2seqs["t5"]), **{**QUICK, **settings, "epochs": 3}).fit(gold)
+    assert "6 of 13 sentences" in (told := capsys.readouterr().err)
+    assert "long:0: the source has more gaps than the model has sentinels" in told
 
 
 def test_sentences_are_as_long_as_gold_on_average(tiny_masked_lm: str) -> None:

@@ -168,17 +168,17 @@ class TestUnseen:
         ess._nearest.clear()
         assert ess._search_unseen(GOLD) == {place: found for place, found in seen.items() if place != ("zh", "ORG")}
 
-    def test_a_file_is_read_once_a_batch(self, ess: CodeMixing, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_file_is_read_once_for_all_batches(self, ess: CodeMixing, monkeypatch: pytest.MonkeyPatch) -> None:
         from nersery.lm import vectors
 
-        read: list[str] = []
-        original = vectors.read_vectors
-        monkeypatch.setattr(vectors, "read_vectors", lambda path, words: (read.append(path), original(path, words))[1])
-        new = [sentence("en", f"[London {number}]LOC or [Ada {number}]PER", f"n{number}") for number in range(9)]
-        result = augment(Corpus(new), refusing_to_fit(ess))
-        assert result.tally.written == 9
-        assert len(read) == 1
+        read: list[object] = []
+        lines = vectors._lines
+        monkeypatch.setattr(vectors, "_lines", lambda stream: (read.append(stream), lines(stream))[1])
         augment(GOLD, refusing_to_fit(ess))
+        assert not read
+        new = [sentence("en", f"[London {number}]LOC or [Ada {number}]PER", f"n{number}") for number in range(9)]
+        result = augment(Corpus(new), refusing_to_fit(ess), batch_size=2)
+        assert result.tally.written == 9
         assert len(read) == 1
 
     def test_a_language_that_gold_lacks(self, vectors: dict[str, str], tmp_path: Path) -> None:

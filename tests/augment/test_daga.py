@@ -104,6 +104,20 @@ def test_of_several_languages_a_text_begins_with_its_own() -> None:
     assert fitted("we")._speaks is False
 
 
+def test_a_parent_that_does_not_say_its_language_gets_one_of_gold() -> None:
+    gold = Corpus(replace(sentence, language=language) for sentence, language in zip(GOLD, "xyx", strict=True))
+    x, y = language_token("x"), language_token("y")
+    method: Any = fitted(x, B_PER, UNKNOWN, "won", gold=gold)
+    outcomes = method.generate_batch([GOLD[0]] * 20, [random.Random(seed) for seed in range(20)])
+    starts = method._lm.asked["starts"]
+    assert {*starts} == {(x,), (y,)}
+    for (start,), outcome in zip(starts, outcomes, strict=True):  # y has no rare word of PER
+        assert outcome.reason == LEFT_OVER if start == y else (outcome.text, outcome.language) == ("Ada won", "")
+    unsaid: Any = fitted(x, "we", gold=Corpus([*gold, replace(GOLD[0], id="d")]))
+    unsaid.generate(replace(GOLD[0], language="z"), random.Random(0))
+    assert unsaid._lm.asked["starts"] == [(language_token(""),)]
+
+
 def test_a_language_that_gold_does_not_have_is_not_claimed() -> None:
     english, hindi = (replace(GOLD[0], language=language) for language in ("en", "hi"))
     text = ("we", "saw", B_PER, "we")

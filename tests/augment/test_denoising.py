@@ -2,15 +2,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 from nersery import Entity, Sentence
 from nersery.augment.denoising import TOO_LONG, UNFINISHED, denoise, pair
-from nersery.augment.linearization import tag_token
+from nersery.augment.linearization import tag_token, token_descriptions
 from nersery.augment.parsing import LEFT_OVER, LOST, UNBALANCED, UNKNOWN_TYPE
 from nersery.augment.templates import Template
 from nersery.lm.cloze import GAP
+from nersery.lm.load import ModelSource
+from nersery.lm.seq2seq import Seq2Seq
 from nersery.lm.texts import Generated, Pair, Sampling
 from nersery.loop import Reject
 
@@ -36,6 +39,9 @@ class Writer:
     def written(self, words: Sequence[str]) -> tuple[str, ...]:
         return tuple(words)
 
+    def parts(self, word: str) -> tuple[str, ...]:
+        return tuple(word.split())
+
     def generate(
         self, sources: Sequence[tuple[str, ...]], rngs: Sequence[Any], sampling: Sampling, languages: Sequence[str]
     ) -> list[Generated]:
@@ -49,25 +55,40 @@ def read(writer: Writer, template: Template = TEMPLATE) -> Sentence | Reject:
     return made
 
 
+def shown(template: Template) -> Pair:
+    return pair(cast(Any, Writer()), template)
+
+
 def test_each_run_of_words_that_are_taken_out_is_one_mask() -> None:
-    learnt = pair(TEMPLATE)
+    learnt = shown(TEMPLATE)
     assert learnt.source == (GAP, "poet", *NAME, GAP, "born", GAP)
     assert learnt.target == ("the", "poet", *NAME, "was", "born", ".")
     assert learnt.language == "en"
-    assert pair(Template(SENTENCE)).source == (GAP, *NAME, GAP)
+    assert shown(Template(SENTENCE)).source == (GAP, *NAME, GAP)
 
 
 def test_a_word_with_a_space_is_shown_as_several_which_its_tag_tokens_hold_together() -> None:
     """What a model writes is cut at spaces: half of a mention would stand outside its entity."""
     sentence = Sentence(("in", "Hà Nội", "10\u00a0000", "people", "live"), (Entity(1, 2, "PER"),), id="a")
     name = (B, "Hà", B, I, "Nội", I)
-    assert pair(Template(sentence, (2,))).source == (GAP, *name, "10", "000", GAP)
-    assert pair(Template(sentence, (2, 4))).target == ("in", *name, "10", "000", "people", "live")
+    assert shown(Template(sentence, (2,))).source == (GAP, *name, "10", "000", GAP)
+    assert shown(Template(sentence, (2, 4))).target == ("in", *name, "10", "000", "people", "live")
     writer = Writer("from", *name)
     writer.written = lambda words: tuple(" ".join(words).split())  # type: ignore[method-assign]
     made = read(writer, Template(sentence))
     assert isinstance(made, Sentence)
     assert (made.words, made.labels) == (("from", "Hà Nội"), ((1, 2, "PER"),))
+
+
+def test_a_model_that_parts_words_reads_its_own_text_back_with_every_mention_whole(word_parting_seq2seq: str) -> None:
+    model = Seq2Seq(ModelSource(word_parting_seq2seq), "cpu", "fp32")
+    model.add_tokens(token_descriptions({"PER"}, (), {}))
+    sentence = Sentence(("we", "saw", "日本", "Oslo&York", "today", "."), (Entity(2, 4, "PER"),), id="a")
+    writer = Writer(*model.written(pair(model, Template(sentence, (4,))).target))
+    writer.parts, writer.written = model.parts, model.written  # type: ignore[method-assign]
+    made = read(writer, Template(sentence, (4,)))
+    assert isinstance(made, Sentence)
+    assert (made.words, made.labels) == (sentence.words, sentence.labels)
 
 
 def test_what_is_written_becomes_a_sentence_of_its_parent_s_language() -> None:
@@ -76,7 +97,7 @@ def test_what_is_written_becomes_a_sentence_of_its_parent_s_language() -> None:
     assert isinstance(made, Sentence)
     assert (made.text, made.labels, made.language) == ("a young poet Jo Li sang", ((3, 5, "PER"),), "en")
     assert made.columns == (("_",) * 6,)
-    assert writer.asked == [(pair(TEMPLATE).source, "en")]
+    assert writer.asked == [(shown(TEMPLATE).source, "en")]
 
 
 def test_entities_are_spelled_as_in_the_template_whatever_the_vocabulary_can_write() -> None:
@@ -101,6 +122,15 @@ def test_rejects_name_their_reasons() -> None:
     assert reason(read(Writer("poet", *NAME), poem)) == UNKNOWN_TYPE
     other = tag_token("LOC", begins=True)
     assert reason(read(Writer("poet", other, "Jo", other, "sang"))) == LOST
+
+
+def test_a_template_is_not_too_long_because_its_sentence_is(tiny_seq2seqs: dict[str, Path]) -> None:
+    model = Seq2Seq(ModelSource(str(tiny_seq2seqs["t5"])), "cpu", "fp32")
+    model.add_tokens(token_descriptions({"PER"}, (), {}))
+    sentence = Sentence(("Ada", *["wrote", "the", "program"] * 25), (Entity(0, 1, "PER"),), id="a")
+    (made,) = denoise(model, [Template(sentence)], [random.Random(0)], Sampling(max_pieces=4), {"PER"})
+    assert isinstance(made, Reject)
+    assert made.reason == UNFINISHED
 
 
 def test_what_fits_is_written_beside_what_does_not() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import augment
-from nersery.augment.flipda import NO_AGREEMENT, NO_WORD, FlipDA
+from nersery.augment.flipda import NO_AGREEMENT, NO_WORD, NOT_NEW, FlipDA
 from nersery.augment.linearization import tag_token
 from nersery.errors import DataError, MissingResourceError, SettingsError
 from nersery.lm.cloze import Cloze, Drawing
@@ -143,14 +143,20 @@ def test_old_words_under_new_labels_are_no_flip() -> None:
     method = fitted(Writer(["Oslo"]), flip_rate=1.0, mask_rate=0.0)
     rejected = method.generate(PARENT, random.Random(0))
     assert isinstance(rejected, Reject)
-    assert rejected.reason == NO_AGREEMENT
+    assert rejected.reason == NOT_NEW
 
 
 def test_what_the_parent_says_is_no_candidate() -> None:
     parent = Sentence(("we", "we"), id="a")
     rejected = fitted(Writer(["we"])).generate(parent, random.Random(0))
     assert isinstance(rejected, Reject)
-    assert rejected.reason == NO_AGREEMENT
+    assert rejected.reason == NOT_NEW
+
+
+def test_where_the_tagger_agreed_once_the_words_were_what_was_not_new() -> None:
+    agreements = iter([None, 0.5, None])
+    method = fitted(Writer(["Oslo"]), Reader(lambda sentence: next(agreements)), candidates=3, flip_rate=1.0)
+    assert method.generate(PARENT, random.Random(0)).reason == NOT_NEW
 
 
 def test_signs_alone_cannot_be_rewritten_and_leave_the_others_in_their_places() -> None:

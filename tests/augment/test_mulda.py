@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import step, tasks
 from nersery.augment.linearization import tag_token
-from nersery.augment.mulda import NO_ENTITIES, TOO_LONG, UNFINISHED, MulDA
+from nersery.augment.mulda import NO_ENTITIES, TOO_LONG, UNFINISHED, MulDA, _pair
 from nersery.augment.parsing import NEAR_COPY, UNBALANCED, UNKNOWN_TYPE
 from nersery.errors import DataError, MissingResourceError, SettingsError
 from nersery.lm.cloze import GAP
@@ -33,6 +34,15 @@ class Wrote:
 
     def fits(self, pair: Pair) -> bool:
         return self.reads
+
+    def misfit(self, pair: Pair) -> str:
+        return ""
+
+    def parts(self, word: str) -> tuple[str, ...]:
+        return tuple(word.split())
+
+    def written(self, words: Any) -> tuple[str, ...]:
+        return tuple(words)
 
     def add_tokens(self, descriptions: dict[str, str]) -> None:
         self.tokens |= set(descriptions)
@@ -68,6 +78,30 @@ def test_a_word_with_a_space_is_shown_as_several_under_tags_of_one_entity() -> N
     made = [method.generate(parent, random.Random(seed)) for seed in range(20)]
     assert max(model.sources, key=len)[:-1] == (B_PER, "Hà", I_PER, "Nội", "lives")
     assert all(isinstance(sentence, Sentence) and sentence.labels == ((0, 2, "PER"),) for sentence in made)
+
+
+def test_a_model_that_parts_words_learns_tags_for_all_their_parts(word_parting_seq2seq: str) -> None:
+    learnt = MulDA(model=word_parting_seq2seq, epochs=1, device="cpu")
+    learnt.fit([Sentence(("in", "東京", "."), (Entity(1, 2, "LOC"),), id="a")])
+    i_loc = tag_token("LOC", begins=False)
+    pair = _pair(learnt._lm, Sentence(("we", "saw", "東京", "today"), (Entity(2, 3, "LOC"),)), 3)
+    assert pair.target == ("we", "saw", B_LOC, "東", i_loc, "京", "today")
+    assert learnt._lm.written(pair.target) == pair.target
+
+
+def test_a_sentence_that_reads_back_with_other_labels_is_not_learnt_from(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model: Any = Wrote()
+    model.source = SimpleNamespace(name="glue")
+    model.written = lambda words: ("wesaw", *words[2:]) if words[:2] == ("we", "saw") else tuple(words)
+    model.fine_tune = lambda items, *_, **__: learnt.extend(items)
+    learnt: list[Sentence] = []
+    monkeypatch.setattr("nersery.lm.seq2seq.Seq2Seq", lambda *_: model)
+    MulDA().fit(GOLD)
+    assert learnt == [GOLD[1]]
+    told = capsys.readouterr().err
+    assert 'e.g. a: the model writes it as "wesaw Ada Lo there today", under which its labels would be wrong' in told
 
 
 @pytest.mark.parametrize(
@@ -140,8 +174,8 @@ def test_in_fine_tuning_every_beginning_is_shown_and_the_whole_is_written(monkey
 def test_a_sentence_too_long_to_learn_from_is_left_out(tiny_seq2seq: str, capsys: pytest.CaptureFixture[str]) -> None:
     long = Sentence(("Ada", *["saw"] * 99), (Entity(0, 1, "PER"),), id="gold:3")
     MulDA(model=tiny_seq2seq, epochs=1, device="cpu").fit([*GOLD, long])
-    assert "1 of 3 sentences are longer" in (told := capsys.readouterr().err)
-    assert "gold:3" in told
+    assert "1 of 3 sentences do not fit" in (told := capsys.readouterr().err)
+    assert "gold:3: the source has 103 pieces" in told
 
 
 def test_a_tiny_model_learns_gold_and_writes_it_back_with_its_labels(tiny_seq2seq: str) -> None:

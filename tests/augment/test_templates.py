@@ -2,9 +2,12 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from itertools import combinations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from nersery import Entity, Sentence
 from nersery.augment.stop_words import bare
@@ -51,6 +54,16 @@ class TestTemplate:
     def test_keywords_are_words_outside_entities_in_order(self, keywords: tuple[int, ...]) -> None:
         with pytest.raises(DataError, match="sentence film: keywords are positions"):
             Template(FILM, keywords)
+
+    @given(st.lists(st.sampled_from("egk"), min_size=1, max_size=8))
+    def test_most_torn_has_as_many_gaps_as_any_choice_of_keywords(self, kinds: list[str]) -> None:
+        """Of words that are an entity, in a gap already, or a keyword."""
+        entities = tuple(Entity(place, place + 1, "X") for place, kind in enumerate(kinds) if kind == "e")
+        sentence, keywords = Sentence(tuple(kinds), entities), [p for p, kind in enumerate(kinds) if kind == "k"]
+        some = (kept for count in range(len(keywords) + 1) for kept in combinations(keywords, count))
+        most = Template(sentence, tuple(keywords)).most_torn()
+        assert {*most.keywords} <= {*keywords}
+        assert len(most.gaps()) == max(len(Template(sentence, kept).gaps()) for kept in some)
 
     def test_thinned_takes_the_drawn_share(self) -> None:
         template = Template(FILM, (0, 3, 4, 6))

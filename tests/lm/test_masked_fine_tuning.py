@@ -20,6 +20,7 @@ from tests.lm.masked_texts import (
 )
 
 from nersery.errors import SettingsError
+from nersery.lm import masked
 from nersery.lm.cloze import Cloze
 from nersery.lm.gaps import Row
 from nersery.lm.masked import MaskedLM, fine_tuning_plan
@@ -76,6 +77,25 @@ class TestFineTuning:
         expected = model.network(input_ids=batch.input_ids, attention_mask=batch.attention_mask, labels=labels).loss
         assert model._loss(rows).item() == pytest.approx(expected.item(), abs=1e-5)
         assert model._mean_loss(rows) == pytest.approx(expected.item(), abs=1e-5)
+
+    def test_a_book_in_one_line_goes_through_the_model_in_parts(
+        self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        seen: list[int] = []
+        fresh.network.register_forward_pre_hook(
+            lambda module, _, given: seen.append(len(given["input_ids"])), with_kwargs=True
+        )
+        book = Cloze(tuple(TEXTS[0].split() * 60), tuple(range(540)))
+        rows = fresh.gaps.hidden(book, 0.5, random.Random(0))
+        gradients = []
+        for most in (64 * len(rows), 64 * 4):
+            monkeypatch.setattr(masked, "MOST_PIECES", most)
+            fresh.network.zero_grad()
+            fresh._loss(rows).backward()  # type: ignore[no-untyped-call]
+            gradients.append(torch.cat([p.grad.flatten() for p in fresh.network.parameters() if p.grad is not None]))
+        assert seen[0] == len(rows) > 8
+        assert max(seen[1:]) == 4
+        assert torch.allclose(*gradients, atol=1e-6)
 
     def test_same_seed_same_weights_other_seed_others(self, tiny_masked_lm: str) -> None:
         found = []

@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 import torch
+import transformers
 from tests.lm.test_causal import build
 
 from nersery import Sentence
 from nersery.errors import MissingResourceError, SettingsError
 from nersery.lm import load, perplexity
 from nersery.lm.causal import CausalLM, Likelihood
+from nersery.lm.cloze import Cloze
 from nersery.lm.load import ModelSource
 from nersery.lm.perplexity import PseudoLM, likelihood, open_scorer, warn_of_misfit
 from nersery.progress import Progress
@@ -62,6 +64,22 @@ class TestPseudoLM:
         assert min(pieces) > 64
         assert [found.pieces for found in model.likelihoods(LONG)] == pieces
 
+    def test_a_long_text_is_cut_into_windows_once(self, tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """To cut it for each of its pieces would take a time that grows with the square of its length."""
+        model = opened(tiny_masked_lm)
+        own, cut = model._lm.encoder.own, model._lm.encoder.windows
+        found, lengths = model.likelihoods(LONG), list[int]()
+        for text, one in zip(LONG, found, strict=True):
+            pieces = [piece for word in model._lm.encoder.pieces(text) for piece in word]
+            words = tuple(next(word for word, ids in own.items() if ids == (piece,)) for piece in pieces)
+            whole = model._lm.log_probabilities([Cloze(words, (gap,)) for gap in range(len(words))])
+            assert one.log == sum(log for (log,) in whole)
+        monkeypatch.setattr(
+            model._lm.encoder, "windows", lambda words, *o: (lengths.append(len(words)), cut(words, *o))[1]
+        )
+        model.likelihoods(LONG)
+        assert sum(length > 64 for length in lengths) == len(LONG)
+
     def test_what_stands_beside_a_text_does_not_change_a_bit(self, tiny_masked_lm: str) -> None:
         model = opened(tiny_masked_lm)
         many = [*TEXTS, *([f"word{number}"] * (number % 5 + 1) for number in range(9))]
@@ -104,12 +122,12 @@ class TestOpening:
         masked = open_scorer(ModelSource(tiny_masked_lm))
         assert (type(masked), masked.kind) == (PseudoLM, "pseudo-perplexity")
 
-    def test_a_mask_token_alone_makes_no_masked_model(self, tmp_path: Path, tiny_masked_lm: str) -> None:
-        from transformers import LlamaConfig, LlamaForCausalLM
-
+    @pytest.mark.parametrize("name", ["LlamaForCausalLM", "GPT2LMHeadModel", "BertLMHeadModel"])
+    def test_a_mask_token_alone_makes_no_masked_model(self, tmp_path: Path, tiny_masked_lm: str, name: str) -> None:
         shutil.copytree(tiny_masked_lm, tmp_path, dirs_exist_ok=True)
+        kind = getattr(transformers, name)
         sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
-        LlamaForCausalLM(LlamaConfig(vocab_size=600, max_position_embeddings=64, **sizes)).save_pretrained(tmp_path)
+        kind(kind.config_class(vocab_size=600, max_position_embeddings=64, **sizes)).save_pretrained(tmp_path)
         model = open_scorer(ModelSource(str(tmp_path)))
         assert type(model) is CausalLM
         assert model.likelihoods([["Ada", "wrote"]])[0].pieces > 0

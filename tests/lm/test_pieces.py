@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tokenizers import Tokenizer, models, normalizers
+from transformers import PreTrainedTokenizerFast
 
 from nersery.lm.load import ModelSource
 from nersery.lm.pieces import PieceEncoder, collate, window_spans
@@ -26,6 +28,15 @@ def test_words_get_the_pieces_that_transformers_gives_them_inside_a_sentence(tok
         expected = tokenizer(WORDS, is_split_into_words=True)["input_ids"]
     (window,) = PieceEncoder(tokenizer).windows(WORDS)
     assert list(window.pieces) == expected
+
+
+def test_a_space_is_put_before_words_also_where_a_normalizer_marks_it_as_in_gemma() -> None:
+    pieces = ["<unk>", *"▁Adawrote", "▁Ada", "▁wrote", "▁a"]
+    backend = Tokenizer(models.Unigram([(piece, -5.0 if len(piece) == 1 else -1.0) for piece in pieces], 0))
+    backend.normalizer = normalizers.Replace(" ", "▁")
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>")
+    encoded = PieceEncoder(tokenizer).pieces(["Ada", "wrote", "a"])
+    assert [tokenizer.convert_ids_to_tokens(list(ids)) for ids in encoded] == [["▁Ada"], ["▁wrote"], ["▁a"]]
 
 
 def test_a_word_that_vanishes_is_shown_as_unknown(tokenizer) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from transformers import BertConfig, EncoderDecoderConfig
 
 from nersery.augment.linearization import linearize, tag_token, token_descriptions
 from nersery.data import Entity, Sentence
@@ -16,7 +17,7 @@ from nersery.lm import checkpoint
 from nersery.lm.cloze import GAP, OWN
 from nersery.lm.load import ModelSource
 from nersery.lm.masked import fine_tuning_plan
-from nersery.lm.seq2seq import Seq2Seq, check, that_fit
+from nersery.lm.seq2seq import Seq2Seq, check, that_fit, warn_of_words_apart
 from nersery.lm.texts import BROKEN, UNKNOWN, Pair, Sampling
 from nersery.progress import Progress
 
@@ -96,14 +97,28 @@ class TestWords:
         dialect = opened(tiny_seq2seq).dialect
         assert dialect.words(dialect.target(("saw", "\u200d", "\u0301"))) == ("saw", BROKEN, BROKEN)
 
-    def test_signs_that_stand_alone_stay_words_of_their_own(self, tiny_seq2seq: str, tmp_path: Path) -> None:
+    def test_signs_that_stand_alone_stay_words_of_their_own(self, word_parting_seq2seq: str) -> None:
         """Decoders of WordPiece vocabularies write "Oslo ." as one word."""
-        from tests.conftest import build_tokenizer
-
-        folder = Path(shutil.copytree(tiny_seq2seq, tmp_path / "wordpiece"))
-        build_tokenizer("wordpiece", folder)
         words = ("cars", "in", "oslo", ".")
-        assert opened(folder).written(words) == words
+        assert opened(word_parting_seq2seq).written(words) == words
+
+    def test_a_word_has_the_parts_that_the_model_writes(self, word_parting_seq2seq: str, tiny_seq2seq: str) -> None:
+        parting, keeping = opened(word_parting_seq2seq), opened(tiny_seq2seq)
+        for word, parts in {"東京": ("東", "京"), "Oslo.": ("oslo", "."), "New 東京": ("New", "東", "京")}.items():
+            assert parting.parts(word) == parts
+            assert keeping.parts(word) == tuple(word.split())
+        for word in ("Oslo", "Oslo☃.", "\u00a0"):
+            assert parting.parts(word) == (word,), "one word, not all of which can be written perhaps"
+
+    def test_many_words_apart_are_told(
+        self, word_parting_seq2seq: str, tiny_seq2seq: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        text = [Sentence(("日本", "in", "Oslo", "."))]
+        warn_of_words_apart(opened(tiny_seq2seq), text)
+        warn_of_words_apart(opened(word_parting_seq2seq), text * 5 + [Sentence(("in",) * 80)])
+        assert not capsys.readouterr().err
+        warn_of_words_apart(opened(word_parting_seq2seq), text)
+        assert 'writes 25 % of the words as several, e.g. "日本" as "日 本"' in capsys.readouterr().err
 
 
 class TestGaps:
@@ -124,7 +139,7 @@ class TestGaps:
         model = opened(tiny_seq2seqs["t5"])
         assert model.fits(Pair((GAP, "saw") * 4, ("saw",)))
         assert not model.fits(Pair((GAP, "saw") * 5, ("saw",)))
-        with pytest.raises(DataError, match="more gaps than the model has sentinels"):
+        with pytest.raises(DataError, match=r'more gaps than the model has sentinels.* begins "gap saw gap'):
             model.generate([(GAP, "saw") * 5], [random.Random(0)], Sampling())
 
 
@@ -132,14 +147,14 @@ def test_what_is_too_long_to_learn_from_is_counted(tiny_seq2seq: str, capsys: py
     model = opened(tiny_seq2seq)
     short, long = (Sentence(("saw",) * count, id=f"text:{count}") for count in (3, 100))
 
-    def pair(sentence: Sentence) -> Pair:
-        return Pair((GAP,), sentence.words)
+    def misfit(sentence: Sentence) -> str:
+        return model.misfit(Pair((GAP,), sentence.words))
 
-    assert that_fit(model, [short, long], pair) == [short]
-    assert "1 of 2 sentences are longer" in (told := capsys.readouterr().err)
-    assert "text:100" in told
-    with pytest.raises(DataError, match="all 1 sentences are longer"):
-        that_fit(model, [long], pair)
+    assert that_fit(model, [short, long], misfit) == [short]
+    assert "1 of 2 sentences do not fit" in (told := capsys.readouterr().err)
+    assert "text:100: the target has 102 pieces, and the model reads 64. It does not learn" in told
+    with pytest.raises(DataError, match="all 1 sentences do not fit"):
+        that_fit(model, [long], misfit)
 
 
 class TestLanguages:
@@ -186,6 +201,12 @@ class TestRefusals:
     def test_a_masked_language_model(self, tiny_masked_lm: str) -> None:
         with pytest.raises(MissingResourceError, match="is BertForMaskedLM, which is no encoder-decoder"):
             opened(tiny_masked_lm)
+
+    def test_an_encoder_and_a_decoder_put_together(self, copy: Path) -> None:
+        bert = BertConfig(hidden_size=8, num_attention_heads=1)
+        EncoderDecoderConfig.from_encoder_decoder_configs(bert, bert).save_pretrained(copy)
+        with pytest.raises(MissingResourceError, match="whose vocabulary cannot grow"):
+            check(ModelSource(str(copy)))
 
     def test_a_model_without_mask_token_or_sentinels(self, copy: Path) -> None:
         settings = json.loads((copy / "tokenizer_config.json").read_text("utf-8"))

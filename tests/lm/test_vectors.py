@@ -3,6 +3,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 from unicodedata import normalize
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from nersery.errors import DataError
 from nersery.lm import vectors
-from nersery.lm.vectors import Head, read_first, read_head, read_vectors
+from nersery.lm.vectors import Head, VectorIndex, read_first, read_head, read_vectors
 
 FILE = (
     b"3 2\nParis 1 0.5\n\xe0\xa4\xa6\xe0\xa4\xbf\xe0\xa4\xb2\xe0\xa5\x8d\xe0\xa4\xb2\xe0\xa5\x80 -2e-1 3 \noslo 0 4\n"
@@ -82,6 +83,35 @@ def test_the_same_letters_in_other_characters_are_the_same_word(tmp_path: Path, 
     for found in (read_vectors(path, [word]), read_first(path, 0, [word]), read_first(path, 9)):
         assert found.get(word) is not None, (there, asked)
         assert found.get(word).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("check", [None, lambda key: len(key) % 2])
+def test_an_index_finds_what_a_pass_over_the_file_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, check: Any
+) -> None:
+    """Also where many words have the same check."""
+    if check:
+        monkeypatch.setattr(vectors, "crc32", check)
+    twice = f"caf{normalize('NFD', 'é')} 5 6\ncafé 7 8\nx 1 2\nx 3 4\nweiß 9 9".encode()
+    for content in (FILE + twice, (FILE.partition(b"\n")[2] + twice).replace(b"\n", b"\r\n")):
+        path = write(tmp_path, content)
+        index = VectorIndex(path)
+        for words in (["Paris", "OSLO", "none"], ["Café", "दिल्ली", "x"], ["weiß"], []):
+            passed, sought = read_vectors(path, words), index.read(words)
+            assert {word: row.tolist() for word, row in sought.rows.items()} == {
+                word: row.tolist() for word, row in passed.rows.items()
+            }
+            assert sought.dimension == passed.dimension
+
+
+def test_an_index_says_what_is_wrong_with_a_file(tmp_path: Path) -> None:
+    index = VectorIndex(write(tmp_path, b"9 2\na 1 2\nb 1\nb 2 3\n\xff 1 2\nc\n"))
+    assert index.read(["a"]).flaws == read_vectors(tmp_path / "words.vec", ["a", "none"]).flaws
+    with pytest.raises(DataError, match="values, expected 2") as error:
+        index.read(["c", "a", "b"])
+    assert [problem.line for problem in error.value.problems] == [3, 6]
+    with pytest.raises(DataError, match=r"words\.vec:2: the line is longer than"):
+        VectorIndex(write(tmp_path, b"a 1 2\n" + b"x" * (vectors.LONGEST_LINE + 1)))
 
 
 def test_the_mean_of_known_words_has_length_one(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from tests.conftest import MASKED_TEXT, build_tokenizer
-from transformers import AutoTokenizer
+from transformers import AddedToken, AutoTokenizer
 
 from nersery.errors import MissingResourceError
 from nersery.lm.cloze import Cloze
@@ -42,6 +42,12 @@ def test_special_tokens_are_fit_for_no_word(encoder: PieceEncoder) -> None:
     assert {vocabulary.texts[piece] for piece in encoder.tokenizer.all_special_ids} == {""}
     allowed = {*vocabulary.allowed(OPENING), *vocabulary.allowed(INSIDE)}
     assert not allowed & set(encoder.tokenizer.all_special_ids)
+
+
+def test_added_tokens_are_fit_for_no_word_when_they_are_special(tiny_masked_lms: dict[str, Path]) -> None:
+    tokenizer = ModelSource(str(tiny_masked_lms["bytes"])).tokenizer()
+    tokenizer.add_tokens([AddedToken("marker", special=True), AddedToken("covid", special=False)])
+    assert Vocabulary.of(PieceEncoder(tokenizer)).texts[-2:] == ("", "covid")
 
 
 def test_openers_begin_a_word_and_the_others_go_on_with_one(encoder: PieceEncoder) -> None:
@@ -101,6 +107,12 @@ def test_chinese_characters_of_a_wordpiece_vocabulary_may_all_open(tiny_masked_l
         ("[UNUSED_12]", False),
         ("<extra_id_3>", False),
         ("madeupword0001", False),
+        ("<unk>", False),
+        ("</s>", False),
+        ("<|endoftext|>", False),
+        ("[CLS]", False),
+        ("|||EMAIL_ADDRESS|||", False),
+        ("[sic]", True),
         ("unused", True),
         ("reserved", True),
     ],

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.denoising import denoise, pair
+from nersery.augment.denoising import denoise, misfit, pair
 from nersery.augment.infilling import GapLengths, infill, partly_hidden
 from nersery.augment.linearization import token_descriptions
 from nersery.augment.masking import check_fine_tuning, check_model, fine_tuning, open_model, source_of, tell_of_unused
@@ -40,8 +40,8 @@ class ACLM(Augmenter):
 
     Keywords are the words that a tagger trained on gold attends to from the entities. Any encoder-decoder with a mask
     token writes the sentence from the template at once, as in the paper; a masked language model, which more languages
-    and domains have, fills the template's gaps word by word. Filter the result by `agreement`, as the paper's code
-    does.
+    and domains have, fills the template's gaps word by word. Filter the result by `duplicates`, and by `agreement`
+    as the paper's code does.
 
     Args:
         model: ``bundled``, or any encoder-decoder or masked language model by name or folder.
@@ -89,6 +89,8 @@ class ACLM(Augmenter):
           common in gold, and in English all pronouns, prepositions and the like.
         - The paper's models are mBART-50-large, at 1e-5, and for the attention XLM-R large, at 1e-2. The bundled one is
           a masked language model and learns at 1e-4.
+        - Near-copies of a parent are rejected as in the paper; a sentence that is written twice is left to the selector
+          `duplicates`.
         - An encoder-decoder has no tag tokens for types that gold does not have: such sentences are rejected.
     """
 
@@ -124,6 +126,7 @@ class ACLM(Augmenter):
     _lengths: Any = field(default=None, init=False, repr=False, compare=False)
     _types: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
     _stop_words: Mapping[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _attended: dict[Sentence, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -182,7 +185,9 @@ class ACLM(Augmenter):
         )
         dev = [sentence for sentence in training.dev if sentence.entities]
         rngs = [item_rng(training.seed, "aclm templates", sentence.id) for sentence in (*gold, *dev)]
+        self._attended = {}
         templates = dict(zip((*gold, *dev), self._templates([*gold, *dev], rngs), strict=True))
+        self._attended = {sentence: templates[sentence].keywords for sentence in gold}
         self._lengths = GapLengths(  # of gaps such as will be filled, which keywords that are lost have joined
             templates[sentence].thinned(item_rng(training.seed, "aclm gaps", sentence.id)) for sentence in gold
         )
@@ -200,7 +205,7 @@ class ACLM(Augmenter):
         due = [n for n, template in enumerate(templates) if template.sentence.entities and template.gaps()]
         drafts = self._write([templates[n] for n in due], [rngs[n] for n in due])
         for number, draft in zip(due, drafts, strict=True):
-            made[number] = self._checked(draft, mixed[number][1])
+            made[number] = self._checked(draft, *mixed[number])
         return made
 
     # --- templates ----------------------------------------------------------------------------------------------------
@@ -208,24 +213,27 @@ class ACLM(Augmenter):
     def _templates(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Template]:
         """Each sentence with its keywords; one without entities has none."""
         chosen: Iterable[tuple[int, ...]] = [()] * len(sentences)
-        stopped: Iterable[frozenset[str]] = ()
-        if self.keywords != "none":
-            stopped = [self._stop_words[sentence.language] for sentence in sentences]
         if self.keywords == "attention":
-            from nersery.tagger.attention import word_attention
-
-            distinct = list(dict.fromkeys(sentences))  # the copies of a sentence have one attention
-            attentions = dict(zip(distinct, word_attention(self._tagger, distinct, self.layers), strict=True))
-            chosen = (
-                attention_keywords(sentence, attentions[sentence], self.keyword_rate, words)
-                for sentence, words in zip(sentences, stopped, strict=True)
-            )
+            attended = self._attended_to(sentences)
+            chosen = (attended.get(sentence, ()) for sentence in sentences)
         elif self.keywords == "random":
             chosen = (
-                random_keywords(sentence, self.keyword_rate, words, rng)
-                for sentence, words, rng in zip(sentences, stopped, rngs, strict=True)
+                random_keywords(sentence, self.keyword_rate, self._stop_words[sentence.language], rng)
+                for sentence, rng in zip(sentences, rngs, strict=True)
             )
         return [Template(sentence, places) for sentence, places in zip(sentences, chosen, strict=True)]
+
+    def _attended_to(self, sentences: Iterable[Sentence]) -> dict[Sentence, tuple[int, ...]]:
+        """The keywords by attention of each sentence with entities; those of gold are found once."""
+        from nersery.tagger.attention import word_attention
+
+        distinct = [sentence for sentence in dict.fromkeys(sentences) if sentence.entities]
+        found = {sentence: self._attended[sentence] for sentence in distinct if sentence in self._attended}
+        due = [sentence for sentence in distinct if sentence not in found]
+        for sentence, attention in zip(due, word_attention(self._tagger, due, self.layers), strict=True):
+            stopped = self._stop_words[sentence.language]
+            found[sentence] = attention_keywords(sentence, attention, self.keyword_rate, stopped)
+        return found
 
     def _mixed(
         self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]
@@ -264,14 +272,16 @@ class ACLM(Augmenter):
         self._types = frozenset(entity.type for sentence in templates for entity in sentence.entities)
         tokens = token_descriptions(self._types, (), self.descriptions)
         if self._denoises():
-            from nersery.lm.seq2seq import Seq2Seq, that_fit
+            from nersery.lm.seq2seq import Seq2Seq, that_fit, warn_of_words_apart
 
             denoiser = Seq2Seq(source_of(self), self.device, self.precision, self.language)
             denoiser.add_tokens(tokens)
+            warn_of_words_apart(denoiser, gold)
             keeping["dev"], fit = (
-                that_fit(denoiser, those, lambda s: pair(templates[s])) for those in (keeping["dev"], examples)
+                that_fit(denoiser, those, lambda s: misfit(denoiser, templates[s]))
+                for those in (keeping["dev"], examples)
             )
-            denoiser.fine_tune(fit, lambda s, rng: pair(templates[s].thinned(rng)), plan, **keeping)
+            denoiser.fine_tune(fit, lambda s, rng: pair(denoiser, templates[s].thinned(rng)), plan, **keeping)
             return denoiser
         model = open_model(self, gold, training)
         model.add_tokens(tokens)
@@ -296,10 +306,12 @@ class ACLM(Augmenter):
             self._lm.add_tokens(token_descriptions(new, (), self.descriptions))
             self._types |= new
 
-    def _checked(self, draft: Sentence | Reject, sources: tuple[Sentence, ...]) -> Sentence | Reject:
-        """The draft with its origin, unless it says what one of its sources said."""
+    def _checked(
+        self, draft: Sentence | Reject, template: Template, sources: tuple[Sentence, ...]
+    ) -> Sentence | Reject:
+        """The draft with its origin, unless it says what one of its sources said, or all of them side by side."""
         if isinstance(draft, Reject):
             return draft
         draft = replace(draft, origin=Origin("aclm", tuple(source.id for source in sources), 1))
-        near = check_new(draft, sources, self.similarity)
+        near = check_new(draft, {template.sentence, *sources}, self.similarity)
         return draft if near is None else Reject(near, draft)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nersery.lm.load import ModelSource
+    from nersery.lm.vectors import WordVectors
 
     Embeddings = NDArray[np.float32]
+    Read = Callable[[str, Iterable[str]], WordVectors]
 
 Place = tuple[str, str]
 """A language and a type."""
@@ -55,7 +57,8 @@ class CodeMixing(Augmenter):
 
     Similarity is the cosine of embeddings. With ``vectors``, the embedding of an entity is the mean of the vectors
     of its words, looked up as they are written or else in lower case; one without a known word is neither replaced
-    nor put in. A vectors file is read once, line by line, so it may be larger than the memory.
+    nor put in. A vectors file is read once, line by line, so it may be larger than the memory; where sentences bring
+    mentions that gold has not, it is read once more, to note where each word stands (20 bytes a word).
 
     Args:
         rate: Probability in [0, 1] with which a mention is replaced.
@@ -96,6 +99,7 @@ class CodeMixing(Augmenter):
     _pools: dict[Place, EntityPool] = field(default_factory=dict, init=False, repr=False)
     _languages: Sequence[str] = field(default=(), init=False, repr=False)
     _nearest: dict[Place, dict[Mention, Nearest]] = field(default_factory=dict, init=False, repr=False)
+    _indexes: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     _encoder: Any = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -161,12 +165,12 @@ class CodeMixing(Augmenter):
         matrices: dict[Place, Embeddings] = {}
         if self._searches:
             self._prepare(mentions)
-            matrices = self._embed_all(mentions)
+            matrices = self._embed_all(mentions, self._read)
             self._tell_of_unknown(matrices)
         pools = {place: EntityPool.of(members, matrices.get(place)) for place, members in mentions.items()}
         pools = {place: pool for place, pool in pools.items() if pool.mentions}
         _require_shared_type(pools, languages, "with a word that the vectors know ")
-        self._pools, self._languages = pools, languages
+        self._pools, self._languages, self._indexes = pools, languages, {}
         self._nearest = {place: self._search(place, mentions[place], rows) for place, rows in matrices.items()}
 
     def _prepare(self, mentions: Mapping[Place, Sequence[Mention]]) -> None:
@@ -202,19 +206,19 @@ class CodeMixing(Augmenter):
                     f"multilingual sentence encoder by the setting model, e.g. {MULTILINGUAL}"
                 )
 
-    def _embed_all(self, mentions: Mapping[Place, Sequence[Mention]]) -> dict[Place, Embeddings]:
-        """The embeddings of mentions, language after language: a file of vectors is read once."""
+    def _embed_all(self, mentions: Mapping[Place, Sequence[Mention]], read: Read) -> dict[Place, Embeddings]:
+        """The embeddings of mentions, language after language: words are looked up once in a file of vectors."""
         matrices = {}
         for language in sorted({language for language, _ in mentions}):
             own = {place: members for place, members in mentions.items() if place[0] == language}
             different = sorted({mention for members in own.values() for mention in members})
             rows = {mention: row for row, mention in enumerate(different)}
-            matrix = self._embed(language, different)
+            matrix = self._embed(language, different, read)
             for place, members in own.items():
                 matrices[place] = matrix[[rows[mention] for mention in members]]
         return matrices
 
-    def _embed(self, language: str, mentions: Sequence[Mention]) -> Embeddings:
+    def _embed(self, language: str, mentions: Sequence[Mention], read: Read) -> Embeddings:
         """A vector of length 1 for each mention, zeros where no word is known. Shape: (mentions, dimension)."""
         if self.model:
             embeddings: Embeddings = self._encoder.sentences(mentions)
@@ -222,12 +226,25 @@ class CodeMixing(Augmenter):
         import numpy as np
 
         from nersery.lm.load import warn
-        from nersery.lm.vectors import read_vectors
 
-        vectors = read_vectors(self.vectors[language], {word for mention in mentions for word in mention})
+        vectors = read(language, {word for mention in mentions for word in mention})
         for flaw in vectors.flaws:
             warn(f"{self.vectors[language]}: {flaw}")
         return np.stack([vectors.mean(mention) for mention in mentions])
+
+    def _read(self, language: str, words: Iterable[str]) -> WordVectors:
+        from nersery.lm.vectors import read_vectors
+
+        return read_vectors(self.vectors[language], words)
+
+    def _seek(self, language: str, words: Iterable[str]) -> WordVectors:
+        """The vectors of words that come later, without reading the file for each batch."""
+        from nersery.lm.vectors import VectorIndex
+
+        if language not in self._indexes:
+            self._indexes[language] = VectorIndex(self.vectors[language])
+        found: WordVectors = self._indexes[language].read(words)
+        return found
 
     def _tell_of_unknown(self, matrices: Mapping[Place, Embeddings]) -> None:
         from nersery.lm.load import warn
@@ -277,7 +294,7 @@ class CodeMixing(Augmenter):
                 if mention not in self._nearest.get(place, {}) and self._others(place):
                     unseen.setdefault(place, set()).add(mention)
         mentions = {place: sorted(members) for place, members in unseen.items()}
-        matrices = self._embed_all(mentions)
+        matrices = self._embed_all(mentions, self._seek)
         return {place: self._search(place, mentions[place], rows) for place, rows in matrices.items()}
 
     def _can_embed(self, language: str) -> bool:

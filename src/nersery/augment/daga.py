@@ -127,9 +127,9 @@ class DAGA(Augmenter):
         """A new sentence for each, in its language."""
         if self._lm is None:
             raise unfitted(self)
-        starts = [self._start(sentence) for sentence in sentences]
+        starts = [self._start(self._language(*each)) for each in zip(sentences, rngs, strict=True)]
         texts = self._lm.sample(rngs, most_words=self.max_words, temperature=self.temperature, starts=starts)
-        return [self._read(*each) for each in zip(texts, sentences, rngs, strict=True)]
+        return [self._read(*each) for each in zip(texts, starts, sentences, rngs, strict=True)]
 
     @property
     def _speaks(self) -> bool:
@@ -141,10 +141,16 @@ class DAGA(Augmenter):
         return not language or language in self._languages or "" in self._languages
 
     def _text(self, sentence: Sentence) -> tuple[str, ...]:
-        return (*self._start(sentence), *linearize(sentence, closed=False).words)
+        return (*self._start(sentence.language), *linearize(sentence, closed=False).words)
 
-    def _start(self, sentence: Sentence) -> tuple[str, ...]:
-        return (language_token(sentence.language),) if self._speaks else ()
+    def _start(self, language: str) -> tuple[str, ...]:
+        return (language_token(language),) if self._speaks else ()
+
+    def _language(self, sentence: Sentence, rng: random.Random) -> str:
+        """The language of gold to write in: where gold has not the sentence's, what says none in gold, or any."""
+        if sentence.language in self._languages or not self._speaks:
+            return sentence.language
+        return "" if "" in self._languages else rng.choice(sorted(self._languages))
 
     def _rare_words(self, gold: Iterable[Sentence], known: Collection[str]) -> dict[tuple[str, ...], list[str]]:
         """For each language and tag token, or none, the words behind it that the model does not know."""
@@ -153,16 +159,17 @@ class DAGA(Augmenter):
             words = linearize(sentence, closed=False).words
             for place, word in enumerate(words):
                 if word not in known:
-                    rare.setdefault((*self._start(sentence), _tag_before(words, place)), []).append(word)
+                    rare.setdefault((*self._start(sentence.language), _tag_before(words, place)), []).append(word)
         return rare
 
-    def _read(self, text: Sequence[str] | None, parent: Sentence, rng: random.Random) -> Sentence | Reject:
+    def _read(
+        self, text: Sequence[str] | None, start: tuple[str, ...], parent: Sentence, rng: random.Random
+    ) -> Sentence | Reject:
         """The sentence that a text writes, or why it writes none."""
         if not self._can_write(parent.language):
             return Reject(OTHER_LANGUAGE)
         if text is None:
             return Reject(UNFINISHED)
-        start = self._start(parent)
         words = list(text[len(start) :])
         for place, word in enumerate(words):
             if word == UNKNOWN and (rare := self._rare.get((*start, _tag_before(words, place)))):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -35,18 +36,23 @@ def source_of_pair(template: Template) -> tuple[str, ...]:
     return tuple(source)
 
 
-def pair(template: Template) -> Pair:
+def pair(model: Seq2Seq, template: Template) -> Pair:
     """What the model learns of a template: to write the sentence."""
-    template = _apart(template)
+    template = _apart(model, template)
     return Pair(source_of_pair(template), linearize(template.sentence).words, template.sentence.language)
 
 
-def _apart(template: Template) -> Template:
+def misfit(model: Seq2Seq, template: Template) -> str:
+    """Why a model cannot learn from a template, whichever keywords it loses; empty when it can."""
+    return model.misfit(pair(model, template)) or model.misfit(pair(model, template.most_torn()))
+
+
+def _apart(model: Seq2Seq, template: Template) -> Template:
     """The template of the sentence with words such as "10 000" as several; see `apart`."""
-    sentence = apart(template.sentence)
+    sentence = apart(template.sentence, model.parts)
     if sentence is template.sentence:
         return template
-    ends = [0, *accumulate(max(1, len(word.split())) for word in template.sentence.words)]
+    ends = [0, *accumulate(len(model.parts(word)) for word in template.sentence.words)]
     return Template(sentence, tuple(place for k in template.keywords for place in range(ends[k], ends[k + 1])))
 
 
@@ -62,7 +68,7 @@ def denoise(
     Args:
         types: Those whose tag tokens the model has learnt.
     """
-    pairs = [pair(template) for template in templates]
+    pairs = [replace(pair(model, template), target=()) for template in templates]  # the sentence itself is not read
     known = [{entity.type for entity in template.sentence.entities} <= {*types} for template in templates]
     due = [number for number, each in enumerate(pairs) if known[number] and model.fits(each)]
     generated = model.generate(

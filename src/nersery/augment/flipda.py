@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 NO_WORD = "no word to replace"
 NO_AGREEMENT = "no candidate with its labels"
+NOT_NEW = "no candidate with new words"
 
 
 @dataclass
@@ -189,13 +190,17 @@ class FlipDA(Augmenter):
         """Of the candidates for each sentence, by its number, the one that the tagger is surest of."""
         made: list[Sentence | Reject] = [Reject(NO_WORD)] * len(sentences)
         highest: dict[int, float] = {}
+        agreed: set[int] = set()
         read = self._tagger.predict([candidate for _, candidate in written])
         for (number, candidate), seen in zip(written, read, strict=True):
-            certainty = _certainty(seen) if seen.labels == candidate.labels else -1.0
+            agrees = seen.labels == candidate.labels
+            certainty = _certainty(seen) if agrees else -1.0
             if certainty > highest.get(number, -1.0) and _is_new(candidate, sentences[number]):
                 highest[number], made[number] = certainty, candidate
-            elif number not in highest:
-                made[number] = Reject(NO_AGREEMENT, candidate)
+            elif number not in highest and (agrees or number not in agreed):
+                made[number] = Reject(NOT_NEW if agrees else NO_AGREEMENT, candidate)
+            if agrees:
+                agreed.add(number)
         return made
 
 

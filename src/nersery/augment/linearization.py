@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from nersery.data import Entity, Sentence
@@ -51,15 +51,17 @@ def linearize(sentence: Sentence, languages: Mapping[Entity, str] | None = None,
     return Linearized(tuple(words), tuple(places))
 
 
-def apart(sentence: Sentence) -> Sentence:
+def apart(sentence: Sentence, parts: Callable[[str], Sequence[str]]) -> Sentence:
     """The sentence with a word such as "10 000" as several, for models whose text is cut into words at spaces.
 
-    >>> apart(Sentence(("10 000", "won"), (Entity(0, 1, "NUM"),))).labels
+    Args:
+        parts: The words that the model writes for one.
+
+    >>> apart(Sentence(("10 000", "won"), (Entity(0, 1, "NUM"),)), str.split).labels
     ((0, 2, 'NUM'),)
     """
-    edits = [
-        (place, place + 1, parts) for place, word in enumerate(sentence.words) if len(parts := tuple(word.split())) > 1
-    ]
+    written = ((place, parts(word)) for place, word in enumerate(sentence.words))
+    edits = [(place, place + 1, words) for place, words in written if len(words) > 1]
     return sentence.replace_spans(edits) if edits else sentence
 
 

@@ -23,7 +23,7 @@ def is_mixed(rng: random.Random) -> bool:
 
 
 class Partners:
-    """The gold sentences that are most like a sentence, by the cosine of sentence embeddings.
+    """The gold sentences that are most like a sentence, by the cosine of sentence embeddings; of copies the first.
 
     Args:
         gold: From which partners are taken; those without entities are none.
@@ -32,9 +32,13 @@ class Partners:
 
     def __init__(self, encoder: TextEncoder, gold: Sequence[Sentence], neighbours: int) -> None:
         self._encoder, self._neighbours = encoder, neighbours
-        self._gold = [sentence for sentence in gold if sentence.entities]
-        self._numbers = {sentence.id: number for number, sentence in enumerate(self._gold)}
-        self._vectors = encoder.sentences([sentence.words for sentence in self._gold])
+        distinct: dict[tuple[str, ...], Sentence] = {}
+        for sentence in gold:
+            if sentence.entities:
+                distinct.setdefault(sentence.words, sentence)
+        self._gold = [*distinct.values()]
+        self._numbers = {words: number for number, words in enumerate(distinct)}
+        self._vectors = encoder.sentences([*distinct])
 
     def of(self, sentences: Sequence[Sentence]) -> list[list[Sentence]]:
         """For each sentence the gold sentences to draw a partner from, the most similar first; never its own words."""
@@ -42,8 +46,9 @@ class Partners:
 
         from nersery.lm.neighbours import nearest
 
-        own = np.array([self._numbers.get(sentence.id, -1) for sentence in sentences], dtype=np.int64)
-        vectors = self._encoder.sentences([sentence.words for sentence in sentences])
+        own = np.array([self._numbers.get(sentence.words, -1) for sentence in sentences], dtype=np.int64)
+        vectors = self._vectors[own]
+        vectors[own < 0] = self._encoder.sentences([s.words for s in sentences if s.words not in self._numbers])
         found = nearest(vectors, self._vectors, self._neighbours, own)
         return [
             [self._gold[number] for number in row if self._gold[number].words != sentence.words]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.augment.linearization import apart, linearize, token_descriptions
@@ -19,6 +19,9 @@ from nersery.lm.texts import Generated, Pair, Sampling
 from nersery.loop import Reject
 from nersery.registry import ModelName
 from nersery.training import NO_TRAINING, Training
+
+if TYPE_CHECKING:
+    from nersery.lm.seq2seq import Seq2Seq
 
 TOO_LONG = "beginning longer than the model"
 UNFINISHED = "longer than max_pieces"
@@ -104,7 +107,7 @@ class MulDA(Augmenter):
         Raises:
             DataError: When no sentence has an entity, or none fits the model.
         """
-        from nersery.lm.seq2seq import Seq2Seq, that_fit
+        from nersery.lm.seq2seq import Seq2Seq, that_fit, warn_of_words_apart
 
         gold = list(sentences)
         if not any(sentence.entities for sentence in gold):
@@ -117,17 +120,18 @@ class MulDA(Augmenter):
         model = Seq2Seq(source_of(self), self.device, self.precision, self.language)
         self._types = frozenset(entity.type for sentence in (*gold, *training.dev) for entity in sentence.entities)
         model.add_tokens(token_descriptions(self._types, (), self.descriptions))
+        warn_of_words_apart(model, gold)
         keeping["dev"], fit = (
-            that_fit(model, those, lambda s: _pair(s, len(s) - 1)) for those in (keeping["dev"], examples)
+            that_fit(model, those, lambda s: self._misfit(model, s)) for those in (keeping["dev"], examples)
         )
-        model.fine_tune(fit, lambda s, rng: _pair(s, rng.randrange(len(s))), plan, **keeping)
+        model.fine_tune(fit, lambda s, rng: _pair(model, s, rng.randrange(len(s))), plan, **keeping)
         self._lm = model
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """For each sentence a new one that begins like it."""
         if self._lm is None:
             raise unfitted(self)
-        pairs = [_pair(s, self._shown(s, rng)) for s, rng in zip(sentences, rngs, strict=True)]
+        pairs = [_pair(self._lm, s, self._shown(s, rng)) for s, rng in zip(sentences, rngs, strict=True)]
         known = [self._types.issuperset(entity.type for entity in sentence.entities) for sentence in sentences]
         due = [
             number
@@ -145,6 +149,17 @@ class MulDA(Augmenter):
             made[number] = self._read(text, sentences[number])
         return made
 
+    def _misfit(self, model: Seq2Seq, sentence: Sentence) -> str:
+        """Why the model cannot learn from a sentence; from one that reads back as another it would learn wrong labels.
+
+        What reads back as no sentence at all does no harm: it is rejected too when the model writes it.
+        """
+        whole = _pair(model, sentence, len(sentence) - 1)
+        read = parse(model.written(whole.target), self._types, closed=False)
+        if isinstance(read, Sentence) and read.labels != apart(sentence, model.parts).labels:
+            return f'the model writes it as "{read.text:.60}", under which its labels would be wrong'
+        return model.misfit(whole)
+
     def _shown(self, sentence: Sentence, rng: random.Random) -> int:
         """A number of words, from none to the largest share."""
         return rng.randint(0, int(self.shown_rate * len(sentence)))
@@ -161,8 +176,8 @@ class MulDA(Augmenter):
         return sentence if reason is None else Reject(reason, sentence)
 
 
-def _pair(sentence: Sentence, shown: int) -> Pair:
+def _pair(model: Seq2Seq, sentence: Sentence, shown: int) -> Pair:
     """What the model sees of a sentence of which so many words are shown, and what it has to write."""
-    text = linearize(apart(sentence), closed=False)
+    text = linearize(apart(sentence, model.parts), closed=False)
     end = text.places[shown - 1] + 1 if shown else 0
     return Pair((*text.words[:end], GAP), text.words, sentence.language)

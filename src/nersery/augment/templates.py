@@ -79,6 +79,16 @@ class Template:
         dropped = set(rng.sample(self.keywords, round(random_share(count, MEAN_RATE, rng) * count)))
         return replace(self, keywords=tuple(place for place in self.keywords if place not in dropped))
 
+    def most_torn(self) -> Template:
+        """Of all that `thinned` may leave, one with the most gaps: keywords right behind a gap stay, all others go."""
+        kept: list[int] = []
+        inside, known, torn = {*self.sentence.inside}, {*self.keywords}, False
+        for place in range(len(self.sentence)):
+            stays = torn and place in known
+            torn = not stays and place not in inside
+            kept += [place] if stays else []
+        return replace(self, keywords=tuple(kept))
+
     def joined(self, other: Template) -> Template:
         """mixner: this template and another one behind it, as one, with this one's id, language and extra columns."""
         length = len(self.sentence)

@@ -11,7 +11,7 @@ from unicodedata import category
 
 from nersery.errors import MissingResourceError, SettingsError
 from nersery.lm.cloze import GAP, OWN
-from nersery.lm.pieces import PieceEncoder, frame
+from nersery.lm.pieces import CACHED_WORDS, PieceEncoder, frame
 from nersery.lm.texts import BROKEN, UNKNOWN
 from nersery.lm.vocabulary import PLACEHOLDER, WORD_BORDER, check_decoder
 
@@ -70,6 +70,7 @@ class Dialect:
         has_codes = hasattr(tokenizer, "src_lang")
         self.codes = sorted(filter(re.compile(LANGUAGE_CODE).fullmatch, vocabulary)) if has_codes else []
         self._frames: dict[str, Frame] = {}
+        self._parts: dict[str, tuple[str, ...]] = {}
 
     def learn(self, tokens: Mapping[str, int]) -> None:
         """Take note of tokens of our own that were added to the model."""
@@ -113,6 +114,23 @@ class Dialect:
             text = self._tokenizer.decode(list(run), skip_special_tokens=False, clean_up_tokenization_spaces=False)
             words += [BROKEN if HALF_A_CHARACTER in word or _is_unseen(word) else word for word in text.split()]
         return tuple(words)
+
+    def parts(self, word: str) -> tuple[str, ...]:
+        """A word as the words that the model writes for it: one, unless its text is cut where the word goes on.
+
+        That is so at a space within the word, at characters before which a normalizer sets one, and in vocabularies for
+        which each Chinese character or sign is a word. What is no text to the model stays as it is.
+        """
+        if len(self._parts) > CACHED_WORDS:
+            self._parts.clear()
+        if word not in self._parts:
+            found = [part for piece in word.split() for part in self._written(piece)]
+            self._parts[word] = tuple(found) or (word,)
+        return self._parts[word]
+
+    def _written(self, word: str) -> tuple[str, ...]:
+        written = self.words(self.target((word,)))
+        return (word,) if len(written) < 2 or any(part.startswith(OWN) for part in written) else written
 
     def _ids(self, words: Sequence[str]) -> Iterator[int]:
         marks = iter(self._sentinels)

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from nersery.errors import MissingResourceError, SettingsError
 from nersery.lm import bundled
@@ -35,6 +36,8 @@ ROWS = 16
 """Windows in one forward pass. Filling pads every pass to a shape that follows from each of its windows alone, in
 pieces and in masks, so that a sentence gets the same numbers to the last bit whatever stands beside it."""
 LENGTH_MULTIPLE = 8
+MOST_PIECES = 1 << 15
+"""In one pass of a training, padding included: 64 of the longest windows."""
 WITH_A_MASK = "bert-base-cased, xlm-roberta-base, distilbert-base-multilingual-cased or google/muril-base-cased"
 
 
@@ -300,7 +303,17 @@ class MaskedLM:
 
 
 def masked_loss(network: Any, encoder: PieceEncoder, rows: Sequence[Row]) -> Tensor:
-    """The mean loss of a masked language model over the hidden pieces of some rows."""
+    """The mean loss over the hidden pieces of some rows; a whole book in one line goes through the model in parts."""
+    most = max(1, MOST_PIECES // max(len(row.window.pieces) for row in rows))
+    if len(rows) <= most:
+        return _loss_of(network, encoder, rows)
+    parts = [rows[start : start + most] for start in range(0, len(rows), most)]  # each is computed anew for gradients
+    losses = [checkpoint(_loss_of, network, encoder, part, use_reentrant=False) for part in parts]
+    weights = torch.tensor([float(sum(len(row.targets) for row in part)) for part in parts]).to(network.device)
+    return (torch.stack(losses) * weights).sum() / weights.sum()
+
+
+def _loss_of(network: Any, encoder: PieceEncoder, rows: Sequence[Row]) -> Tensor:
     targets = torch.tensor([piece for row in rows for piece in row.targets]).to(network.device)
     return nn.functional.cross_entropy(logits_at_masks(network, encoder, rows).float(), targets)
 

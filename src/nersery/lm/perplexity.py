@@ -7,6 +7,8 @@ from itertools import islice
 from typing import Literal, Protocol
 
 import torch
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as CAUSAL
+from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES as MASKED
 
 from nersery.data import Sentence
 from nersery.errors import SettingsError
@@ -95,7 +97,9 @@ class PseudoLM:
             pieces = [piece for word in self._lm.encoder.pieces(text) for piece in word]
             words = tuple(f"{PIECE}{piece}" for piece in pieces)
             own.update((word, (piece,)) for word, piece in zip(words, pieces, strict=True))
-            yield from ((number, Cloze(words, (gap,))) for gap in range(len(words)))
+            for window in self._lm.encoder.windows(words):  # once, for a text has as many gaps as pieces
+                shown = words[window.start : window.start + len(window.firsts)]
+                yield from ((number, Cloze(shown, (gap - window.start,))) for gap in range(*window.core))
 
 
 def open_scorer(source: ModelSource, *, device: str = "auto", precision: Precision = "auto") -> Scorer:
@@ -124,7 +128,8 @@ def is_causal(source: ModelSource) -> bool:
             f'the model "{source.name}" is an encoder-decoder, which gives a text no probability of its own. '
             "Expected a causal language model, e.g. gpt2, or a masked one, e.g. xlm-roberta-base"
         )
-    is_trained_so = any(name.endswith("ForCausalLM") for name in config.architectures or ())
+    causal, masked = CAUSAL.get(config.model_type), MASKED.get(config.model_type)
+    is_trained_so = any(name.endswith("ForCausalLM") or name == causal != masked for name in config.architectures or ())
     return is_trained_so or source.tokenizer().mask_token_id is None
 
 

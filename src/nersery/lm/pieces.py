@@ -66,7 +66,7 @@ class PieceEncoder:
         self.prefix, self.suffix = frame(tokenizer)
         if self.max_pieces <= len(self.prefix) + len(self.suffix):
             raise SettingsError(f"a window of {self.max_pieces} pieces has no room for a word. Use a larger max_pieces")
-        self._lead = " " if _is_byte_level(tokenizer) else ""
+        self._lead = _lead(tokenizer)
         self._special = frozenset(tokenizer.all_special_ids)  # a unigram vocabulary finds them in words, too
         self._cache: dict[str, tuple[int, ...]] = {}
         self.own: dict[str, tuple[int, ...]] = {}
@@ -214,10 +214,10 @@ def _is_accent(character: str) -> bool:
     return unicodedata.category(character) == "Mn"
 
 
-def _is_byte_level(tokenizer: Any) -> bool:
-    """Whether a word inside a sentence needs a space in front to get the pieces it has there (GPT-2, RoBERTa)."""
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    return backend is not None and "ByteLevel" in repr(backend.pre_tokenizer)
+def _lead(tokenizer: Any) -> str:
+    """What a word needs in front to get the pieces that it has in a sentence: a space in GPT-2, RoBERTa and Gemma."""
+    alone, behind, inside = tokenizer(["a", " a", "a a"], add_special_tokens=False)["input_ids"]
+    return " " if alone != behind == inside[-len(behind) :] else ""
 
 
 @dataclass(frozen=True, slots=True)

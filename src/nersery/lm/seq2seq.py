@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from nersery.data import Sentence
 from nersery.errors import DataError, MissingResourceError
+from nersery.lm.cloze import OWN
 from nersery.lm.dialect import WITH_GAPS, Dialect
 from nersery.lm.embeddings import add_rows, output_at
 from nersery.lm.generation import Request, Sampler
@@ -24,6 +25,10 @@ from nersery.rng import item_rng
 Example = TypeVar("Example")
 DEV_ROWS = 16
 """Pairs in one pass that measures the loss on dev."""
+JOINED = "encoder-decoder"
+"""What transformers calls an EncoderDecoderModel, as of two BERTs."""
+MOST_APART = 0.05
+"""The share of words written as several from which on it is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +88,18 @@ class Seq2Seq:
 
     def fits(self, pair: Pair) -> bool:
         """Whether the model can read and write both texts whole."""
-        return not self._misfit(pair)
+        return not self.misfit(pair)
 
     def written(self, words: Sequence[str]) -> tuple[str, ...]:
         """What words look like when the model writes them; not every vocabulary can write all words as they are."""
         return self.dialect.words(self.dialect.target(words))
 
-    def _misfit(self, pair: Pair) -> str:
-        """Why a pair does not fit; empty when it does."""
+    def parts(self, word: str) -> tuple[str, ...]:
+        """The words that the model writes for one; see `nersery.lm.dialect.Dialect.parts`."""
+        return self.dialect.parts(word)
+
+    def misfit(self, pair: Pair) -> str:
+        """Why the model cannot read and write both texts whole; empty when it can."""
         if not self.dialect.has_marks_for(pair.source):
             return "the source has more gaps than the model has sentinels"
         frame = self.dialect.frame(pair.language or self.language)
@@ -102,10 +111,10 @@ class Seq2Seq:
         return f"the {name} has {length} pieces, and the model reads {self.longest}"
 
     def _require_fit(self, pair: Pair) -> None:
-        if misfit := self._misfit(pair):
+        if misfit := self.misfit(pair):
             raise DataError(
                 f'a text does not fit the model "{self.source.name}": {misfit}. It begins '
-                f'"{" ".join(pair.source or pair.target):.60}"',
+                f'"{" ".join(pair.source or pair.target).replace(OWN, ""):.60}"',
                 fix="leave such sentences out, or name a model that reads longer texts",
             )
 
@@ -220,7 +229,7 @@ def check(source: ModelSource, languages: Iterable[str] = ()) -> Dialect:
     """How a model is spoken to, found out without loading its weights.
 
     Raises:
-        MissingResourceError: When there is no such model, or it cannot fill gaps.
+        MissingResourceError: When there is no such model, or it cannot fill gaps or learn tag tokens.
         SettingsError: When it does not know a language.
     """
     config = source.config()
@@ -230,33 +239,49 @@ def check(source: ModelSource, languages: Iterable[str] = ()) -> Dialect:
             f'the model "{source.name}" is {kind}, which is no encoder-decoder, so it cannot turn one text into '
             f"another. Name an encoder-decoder, e.g. {WITH_GAPS}"
         )
+    if config.model_type == JOINED:
+        raise MissingResourceError(
+            f'the model "{source.name}" is an encoder and a decoder put together (EncoderDecoderModel), whose '
+            f"vocabulary cannot grow by our tag tokens. Name an encoder-decoder of one piece, e.g. {WITH_GAPS}"
+        )
     dialect = Dialect(source.name, source.tokenizer(), config)
     for language in languages:
         dialect.frame(language)
     return dialect
 
 
-def that_fit(model: Seq2Seq, gold: Sequence[Sentence], pair: Callable[[Sentence], Pair]) -> list[Sentence]:
-    """The sentences that the model can learn from; says how many it cannot, as they are longer than it reads.
+def that_fit(model: Seq2Seq, gold: Sequence[Sentence], misfit: Callable[[Sentence], str]) -> list[Sentence]:
+    """The sentences that the model can learn from; says how many it cannot, and why.
 
     Args:
-        pair: The longest that it would learn of a sentence.
+        misfit: Why it cannot learn from a sentence, in whatever way that is shown; empty when it can.
 
     Raises:
         DataError: When it can learn from none.
     """
-    fit = [model.fits(pair(sentence)) for sentence in gold]
-    if gold and not any(fit):
-        raise DataError(
-            f'all {len(gold)} sentences are longer than the model "{model.source.name}" reads',
-            fix="cut the text into sentences, or name a model that reads longer texts",
-        )
-    if left_out := fit.count(False):
+    faults = [misfit(sentence) for sentence in gold]
+    fit = [sentence for sentence, fault in zip(gold, faults, strict=True) if not fault]
+    if len(fit) == len(gold):
+        return fit
+    of, name = "all" if not fit else f"{len(gold) - len(fit)} of", model.source.name
+    sentence, fault = next(both for both in zip(gold, faults, strict=True) if both[1])
+    message = f'{of} {len(gold)} sentences do not fit the model "{name}", e.g. {sentence.id}: {fault}'
+    if not fit:
+        raise DataError(message, fix="cut the text into sentences, or name another model")
+    warn(f"{message}. It does not learn from them")
+    return fit
+
+
+def warn_of_words_apart(model: Seq2Seq, gold: Iterable[Sentence]) -> None:
+    """Say when the model writes many words as several, since its new words will be cut like that."""
+    words = [word for sentence in gold for word in sentence.words]
+    apart = [word for word in words if len(model.parts(word)) > 1]
+    if len(apart) > MOST_APART * len(words):
         warn(
-            f'{left_out} of {len(gold)} sentences are longer than "{model.source.name}" reads, e.g. '
-            f"{gold[fit.index(False)].id}. It does not learn from them"
+            f'the model "{model.source.name}" writes {100 * len(apart) / len(words):.0f} % of the words as several, '
+            f'e.g. "{apart[0]}" as "{" ".join(model.parts(apart[0]))}", and its new words will be cut like that. Name '
+            f"an encoder-decoder that keeps words whole, e.g. {WITH_GAPS}"
         )
-    return [sentence for sentence, fits in zip(gold, fit, strict=True) if fits]
 
 
 def _padded(rows: Sequence[tuple[int, ...]], pad: int, device: torch.device) -> Tensor:

@@ -6,12 +6,14 @@ Such files have some gigabytes. Only the lines of wanted words are parsed; of th
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 from unicodedata import normalize
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -151,14 +153,70 @@ def read_vectors(path: str | Path, words: Iterable[str]) -> WordVectors:
             elif not key.isascii():
                 undecodable += not _is_utf8(key)
             elif len(line) == LONGEST_LINE:
-                message = f"the line is longer than {LONGEST_LINE} bytes; {FORMAT}"
-                raise DataError([*problems.values(), Problem(message, str(path), number)], fix=FIX)
+                raise DataError([*problems.values(), _too_long(path, number)], fix=FIX)
     if problems:
         raise DataError(problems.values(), fix=FIX)
     if not left:  # the rest of the file was not looked at
         return WordVectors(head.dimension, rows)
     missing = (head.words or 0) - (number + 1 - head.first_line)
     return WordVectors(head.dimension, rows, tuple(_flaws(head, missing, undecodable)))
+
+
+class VectorIndex:
+    """Where in a file the vector of each word stands, so that words are found without reading the file again.
+
+    To make it takes one pass over the file, to keep it 20 bytes for each of its words.
+
+    Raises:
+        DataError: When this is no file of vectors.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path, self._head = path, read_head(path)
+        checks, starts, undecodable = array("L"), array("Q", [self._head.start]), 0
+        with Path(path).open("rb", buffering=BUFFER) as stream:
+            stream.seek(self._head.start)
+            for line in _lines(stream):
+                key = line.partition(b" ")[0].rstrip(b"\r\n")
+                if len(line) == LONGEST_LINE:
+                    raise DataError(_too_long(path, self._head.first_line + len(checks)), fix=FIX)
+                undecodable += not key.isascii() and not _is_utf8(key)
+                checks.append(crc32(key))
+                starts.append(starts[-1] + len(line))
+        self._starts = np.array(starts, np.int64)
+        self._order = np.argsort(np.array(checks, np.uint32), kind="stable")
+        self._checks = np.array(checks, np.uint32)[self._order]
+        self._flaws = tuple(_flaws(self._head, (self._head.words or 0) - len(checks), undecodable))
+
+    def read(self, words: Iterable[str]) -> WordVectors:
+        """The vectors of some words; see `read_vectors`.
+
+        Raises:
+            DataError: With every broken line of a wanted word.
+        """
+        sought = [(place, form, word) for form, word in _forms(words).items() for place in self._places(form)]
+        rows: dict[str, Vector] = {}
+        problems: dict[str, Problem] = {}
+        with Path(self._path).open("rb") as stream:
+            for place, form, word in sorted(sought):
+                stream.seek(self._starts[place])
+                line = stream.readline(LONGEST_LINE)
+                if word in rows or word in problems or line.partition(b" ")[0].rstrip(b"\r\n") != form:
+                    continue
+                try:
+                    rows[word] = _parsed(line, self._head.dimension)
+                except ValueError as fault:
+                    number = self._head.first_line + place
+                    problems[word] = Problem(f"the vector of {word!r} {fault}", str(self._path), number)
+        if problems:
+            raise DataError(problems.values(), fix=FIX)
+        return WordVectors(self._head.dimension, rows, self._flaws)
+
+    def _places(self, form: bytes) -> list[int]:
+        """The lines that may begin with a word, counted from the first vector."""
+        check = np.uint32(crc32(form))
+        start, end = np.searchsorted(self._checks, check), np.searchsorted(self._checks, check, "right")
+        return [int(place) for place in self._order[start:end]]
 
 
 def read_first(path: str | Path, most: int, words: Iterable[str] = ()) -> WordVectors:
@@ -218,6 +276,10 @@ def _forms(words: Iterable[str]) -> dict[bytes, str]:
     cased = {form for word in words for form in (word, word.lower())}
     others = {normalize(form, word) for word in cased if not word.isascii() for form in ("NFC", "NFD")}
     return {word.encode(): composed(word) for word in cased | others}
+
+
+def _too_long(path: str | Path, number: int) -> Problem:
+    return Problem(f"the line is longer than {LONGEST_LINE} bytes; {FORMAT}", str(path), number)
 
 
 def _parsed(line: bytes, dimension: int) -> Vector:

@@ -14,6 +14,9 @@ from nersery.lm.pieces import PieceEncoder
 PLACEHOLDER = re.compile(r"[\[<(]?(unused|extra_id_|madeupword|reserved|placeholder)[_ ]?\d+[\]>)]?", re.IGNORECASE)
 """What vocabularies hold in stock, for nobody to read."""
 
+SPECIAL = re.compile(r"<[^<>]+>|\[[A-Z_]+\]|\|.+\|")
+"""How special tokens look; vocabularies hold some that their tokenizers do not name as such."""
+
 WORD_BORDER = "▁"
 """SentencePiece's mark where it stands alone."""
 
@@ -56,7 +59,8 @@ class Vocabulary:
         """
         tokenizer = encoder.tokenizer
         (anchor, *_) = encoder.pieces(["a"])[0]
-        special = set(tokenizer.all_special_ids)
+        added = tokenizer.added_tokens_decoder
+        special = {*tokenizer.all_special_ids, *(piece for piece, token in added.items() if token.special)}
         ids = range(len(tokenizer))
         lead = _decode(tokenizer, [[anchor]])[0]
         decoded = _decode(tokenizer, [[anchor, piece] for piece in ids])
@@ -151,7 +155,7 @@ def _before(tokenizer: Any, texts: Sequence[str], anchor: int) -> tuple[str, ...
 
 def _is_clean(text: str, opens: bool) -> bool:
     """Whether a text has a letter or digit, and nothing that has no place in a word."""
-    if not text or PLACEHOLDER.fullmatch(text) or "\ufffd" in text:
+    if not text or PLACEHOLDER.fullmatch(text) or SPECIAL.fullmatch(text) or "\ufffd" in text:
         return False
     categories = [unicodedata.category(character) for character in text]
     if any(category[0] in "CZ" and category != "Cf" for category in categories):
