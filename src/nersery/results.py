@@ -254,7 +254,7 @@ def _f1(counts: Any) -> list[float]:
 
 def _generated(run: Run, arm: Arm) -> dict[str, Any]:
     """What the method made and the selectors kept, summed over seeds, with examples from the first seed."""
-    made = [run.path(seed, run.generation_arm(arm), "generated.jsonl") for seed in run.recipe.seeds]
+    made = [run.generated(seed, arm) for seed in run.recipe.seeds]
     stages = [(_made_by(arm), made)]
     for number, selector in enumerate(arm.select, start=1):
         files = [run.path(seed, arm, f"{number}-{selector.method}.jsonl") for seed in run.recipe.seeds]

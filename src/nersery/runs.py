@@ -202,9 +202,11 @@ class Run:
             drawn[split] = io.read(path)
         return drawn["train"], drawn["dev"]
 
-    def generation_arm(self, arm: Arm) -> Arm:
-        """The first arm that generates the same sentences; its file serves both."""
-        return next(other for other in self.recipe.arms if other.makes_the_same_as(arm))
+    def generated(self, seed: int, arm: Arm) -> Path:
+        """What an arm's method made: one file for all that generate the same, with the first of them that has it."""
+        same = [other for other in self.recipe.arms if other.makes_the_same_as(arm)]
+        paths = [self.path(seed, other, "generated.jsonl") for other in same]
+        return next((path for path in paths if path.exists()), paths[0])
 
     def _kept(self, seed: int, arm: Arm, gold: Corpus) -> list[Sentence]:
         """All new sentences that an arm adds to gold, those of the arm it goes on from before its own.
@@ -222,7 +224,7 @@ class Run:
         return before, self._select(seed, arm, start, self._generate(seed, arm, start))
 
     def _generate(self, seed: int, arm: Arm, start: Corpus) -> Corpus:
-        path = self.path(seed, self.generation_arm(arm), "generated.jsonl")
+        path = self.generated(seed, arm)
         training = path.with_name("generated.training")
         if is_missing(path) and not self._is_taken_over(path, seed, arm):
             items, step = self._stage(seed, arm, start, training)
@@ -237,7 +239,7 @@ class Run:
         method = _method(arm.method) if arm.labels_raw_text and arm.method else None
         if not isinstance(method, Annotator) or method.learns:
             return False
-        others = [self.path(other, self.generation_arm(arm), path.name) for other in self.recipe.seeds if other != seed]
+        others = [self.generated(other, arm) for other in self.recipe.seeds if other != seed]
         made = next((other for other in others if other.exists()), None)
         if made is not None:
             path.parent.mkdir(parents=True, exist_ok=True)

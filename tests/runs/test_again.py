@@ -55,6 +55,18 @@ class TestAgain:
         assert before.items() <= files(Path("run/seed-0")).items()
         assert [described["name"] for described in report["arms"]][3:] == ["shuffle_within_segments"]
 
+    def test_arms_in_another_order(self, memory: Trainings):
+        report = execute()
+        before = files(Path("run/seed-0"))
+        memory.clear()
+        head, both, one = Path("recipe.toml").read_text("utf-8").split("[[augment]]")
+        Path("recipe.toml").write_text("[[augment]]".join([head, one, both]), "utf-8")
+        swapped = execute()
+        assert [arm["name"] for arm in swapped["arms"]] == ["gold", "one", "both"]
+        assert all(arm in report["arms"] for arm in swapped["arms"])
+        assert files(Path("run/seed-0")) == before
+        assert not memory
+
     def test_other_words_about_it_and_other_ends(self, memory: Trainings):
         execute()
         memory.clear()
