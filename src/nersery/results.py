@@ -37,8 +37,12 @@ NOTHING_LEARNT = "no training sentence has an entity, so nothing was learnt and 
 FIGURES = ("precision", "recall", "f1")
 
 
-def build_report(run: Run) -> dict[str, Any]:
-    """Everything the report shows, as JSON values; equal runs give equal reports, so there is no clock in it."""
+def build_report(run: Run, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything the report shows, as JSON values; equal runs give equal reports, so there is no clock in it.
+
+    Args:
+        inputs: The hashes that the data files had when they were read, see `nersery.identity.hashes`.
+    """
     recipe = run.recipe
     arms = [_arm(run, arm) for arm in recipe.arms]
     return {
@@ -50,7 +54,7 @@ def build_report(run: Run) -> dict[str, Any]:
         "recipe": recipe.as_dict(),
         "seeds": recipe.seeds,
         "notes": [*run.notes, *_empty_notes(recipe, arms)],
-        "data": {split: _split(run, split, hashes) for split, hashes in run.identity()["inputs"].items()},
+        "data": {split: _split(run, split, hashes) for split, hashes in inputs.items()},
         "sample": asdict(recipe.sample),
         "arms": arms,
     }

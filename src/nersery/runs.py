@@ -26,7 +26,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import nersery
 from nersery import io, registry
 from nersery.annotate.base import BATCH_SIZE as ANNOTATED_AT_ONCE
 from nersery.annotate.base import Annotator
@@ -36,11 +35,9 @@ from nersery.augment.base import Augmenter, tasks
 from nersery.augment.base import step as augment_step
 from nersery.data import Corpus, Sentence
 from nersery.disk import (
-    content_hash,
     copy_atomic,
     is_missing,
     locked,
-    paths_in,
     remove_folder,
     unfinished_path,
     write_atomic,
@@ -50,10 +47,9 @@ from nersery.errors import DataError
 from nersery.evaluate.report import write_report
 from nersery.evaluate.scores import all_scores
 from nersery.grid import Settings, choose, combinations, described, grid_record
-from nersery.identity import check_folder, hashes
+from nersery.identity import check_folder, identity_of
 from nersery.inputs import read_inputs
 from nersery.loop import BATCH_SIZE, FileJob, Step, rejects_of
-from nersery.overrides import SPLITS
 from nersery.prerequisites import check_prerequisites
 from nersery.progress import Progress
 from nersery.recipe import Recipe
@@ -97,7 +93,7 @@ class Run:
             write_json(self.folder / "run.json", {**identity, "versions": versions()})
             for seed in self.recipe.seeds:
                 self._run_seed(seed)
-            report = build_report(self)
+            report = build_report(self, identity["inputs"])
             write_report(report, self.folder)
         return report
 
@@ -117,7 +113,7 @@ class Run:
             NerseryError: Of the kind that fits what is wrong.
         """
         self.read_corpora()
-        identity = self.identity()
+        identity = identity_of(self.recipe)
         check_folder(self.folder, identity)
         check_prerequisites(self.recipe)
         return identity
@@ -131,21 +127,6 @@ class Run:
         self.corpora, self.notes = read_inputs(self.recipe, self._say)
         for note in self.notes:
             self._say(f"note: {note}")
-
-    def identity(self) -> dict[str, Any]:
-        """What the results depend on; a folder belongs to one identity."""
-        recipe = self.recipe
-        methods = [
-            recipe.tagger,
-            *(m for arm in recipe.arms for m in (arm.method, *arm.select) if m is not None),
-        ]
-        paths = {path for method in methods for path in paths_in(method.settings).values()}
-        return {
-            "nersery": nersery.__version__,
-            "recipe": recipe.as_dict(),
-            "inputs": {split: hashes(recipe, split) for split in SPLITS if recipe.data.files(split)},
-            "files": {path: content_hash(path) for path in sorted(paths)},
-        }
 
     # --- one arm of one seed ------------------------------------------------------------------------------------
 

@@ -111,12 +111,14 @@ class TestAgain:
 
     def test_a_changed_file_that_a_setting_names_is_refused(self):
         Path("words.tsv").write_text("lives\tdwells\n")
-        append_arm('method = "synonym_replacement"\ntable = "words.tsv"')
+        append_arm('name = "words.tsv"\nmethod = "synonym_replacement"\ntable = "words.tsv"')
         execute()
         execute()
         Path("words.tsv").write_text("lives\tsits\n")
-        with pytest.raises(SettingsError, match=r"settings\.table: there 'a file with the SHA-256 \w{64}', asked for"):
+        found = r"settings\.table: there 'a file with the SHA-256 \w{64}', asked for"
+        with pytest.raises(SettingsError, match=found) as caught:
             execute()
+        assert str(caught.value).count("\n") == 2
 
     def test_files_that_settings_name_are_the_same_from_elsewhere(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch, memory: Trainings

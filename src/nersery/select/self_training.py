@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -309,8 +309,8 @@ class SelfTraining(Selector):
 
     def _depends_on(self, pool: Corpus) -> dict[str, Any]:
         """What the steps depend on, as JSON values."""
-        settings = {f.name: getattr(self, f.name) for f in fields(self) if f.init and f.name != "threshold"}
-        record = training_record(settings, self._gold, self._training.dev)
+        record = training_record(self, self._gold, self._training.dev)
+        del record["settings"]["threshold"]
         ids = f"{item_seed(*pool.by_id):x}"
         return {**record, "seed": self._training.seed, "candidates": labels_hash(pool), "ids": ids}
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self
 
 from nersery.data import Sentence
-from nersery.disk import files_in
 from nersery.errors import DataError, MissingResourceError, SettingsError
 from nersery.progress import Progress
-from nersery.registry import check_choices, get, name_of
+from nersery.registry import check_choices, files_in, get, name_of
 
 DESCRIPTION = "nersery.json"
 """The file in a tagger's folder that says which tagger it is, with its settings and the course of its training."""
@@ -136,9 +136,11 @@ def describe(tagger: Tagger, settings: dict[str, Any], history: dict[str, Any]) 
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 
-def training_record(settings: Mapping[str, Any], gold: Sequence[Sentence], dev: Sequence[Sentence]) -> dict[str, Any]:
-    """What a training depends on beside its seed, as JSON values; a hash stands for the sentences."""
-    return {"settings": dict(settings), "files": files_in(settings), "gold": labels_hash(gold), "dev": labels_hash(dev)}
+def training_record(method: Any, gold: Sequence[Sentence], dev: Sequence[Sentence]) -> dict[str, Any]:
+    """What the training of a method depends on beside its seed, as JSON values; a hash stands for the sentences."""
+    settings = {setting.name: getattr(method, setting.name) for setting in fields(method) if setting.init}
+    files = files_in(type(method), settings)
+    return {"settings": settings, "files": files, "gold": labels_hash(gold), "dev": labels_hash(dev)}
 
 
 def labels_hash(sentences: Iterable[Sentence]) -> str:

@@ -185,7 +185,7 @@ class BiLSTMCRF(Tagger):
                 evaluate=(lambda: strict_f1(dev, self.predict(dev))) if dev else None,
                 progress=progress,
                 folder=folder,
-                fingerprint={**training_record(settings_of(self), gold, dev), "warm": warm},
+                fingerprint={**training_record(self, gold, dev), "warm": warm},
             )
         self.history = course(history, seed, len(gold))
         return self.history

@@ -173,7 +173,7 @@ class TransformerTagger(Tagger):
                     is_new=lambda name: not name.startswith(f"network.{network.base_model_prefix}."),
                     progress=progress,
                     folder=folder,
-                    fingerprint={**training_record(settings_of(self), gold, dev), "warm": warm},
+                    fingerprint={**training_record(self, gold, dev), "warm": warm},
                 )
         self.history = course(history, seed, len(gold))
         return self.history
