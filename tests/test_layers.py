@@ -13,7 +13,7 @@ from nersery import registry
 ROOT = Path(nersery.__file__).parent
 LAYERS = [
     {"errors", "rng"},
-    {"disk"},
+    {"disk", "faults"},
     {"data", "links"},
     {"progress", "tags", "repairs", "registry", "definitions"},
     {"loop", "sampling", "training", "voting"},
