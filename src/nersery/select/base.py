@@ -89,10 +89,16 @@ class Selector(ABC):
 
 
 def step(selector: Selector) -> loop.Step[Sentence]:
-    """The step of the loop: a fitted selector over a batch of sentences."""
+    """The step of the loop: a fitted selector over a batch of sentences.
+
+    Raises:
+        NerseryError: By the step, when a sentence has no id, or there is not a score for each.
+    """
     name = name_of(selector)
 
     def run_batch(batch: Sequence[Sentence]) -> list[Outcome]:
+        if not all(sentence.id for sentence in batch):
+            raise NerseryError("a sentence without an id cannot be judged: take those of a Corpus, which gives ids")
         batch = selector.revise(batch)
         scores = selector.score(batch)
         if len(scores) != len(batch):
