@@ -117,15 +117,10 @@ def load_tagger(folder: str | Path, *, trust_remote_code: bool = False, device: 
     Raises:
         MissingResourceError: When there is no such thing.
     """
-    description = Path(folder) / DESCRIPTION
-    name = "transformer"
-    if description.exists():
-        try:
-            name = json.loads(description.read_text("utf-8"))["tagger"]
-        except (ValueError, LookupError, TypeError):
-            raise MissingResourceError(f"{description} is damaged: expected what `nersery train` wrote") from None
-    elif not Path(folder).is_dir() and (Path(folder).exists() or str(folder).startswith((".", "/", "~"))):
+    described = read_description(folder)
+    if not Path(folder).is_dir() and (Path(folder).exists() or str(folder).startswith((".", "/", "~"))):
         raise MissingResourceError(f"{folder} is no tagger: expected a folder that `nersery train` wrote")
+    name = described.get("tagger", "transformer")
     tagger: Tagger = get("tagger", name).load(folder, trust_remote_code=trust_remote_code, device=device)
     return tagger
 
@@ -134,6 +129,26 @@ def describe(tagger: Tagger, settings: dict[str, Any], history: dict[str, Any]) 
     """The content of the description file."""
     content = {"tagger": name_of(tagger), "settings": settings, "history": history}
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+
+
+def read_description(folder: str | Path) -> dict[str, Any]:
+    """What the folder of a tagger says of it, as `describe` wrote it; empty where there is no such file.
+
+    Raises:
+        MissingResourceError: When it is damaged.
+    """
+    path = Path(folder) / DESCRIPTION
+    if not path.exists():
+        return {}
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        sound = [type(content[key]) for key in ("tagger", "settings", "history")] == [str, dict, dict]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        sound = False
+    if not sound:
+        raise MissingResourceError(f"{path} is damaged: expected what `nersery train` wrote")
+    described: dict[str, Any] = content
+    return described
 
 
 def training_record(method: Any, gold: Sequence[Sentence], dev: Sequence[Sentence]) -> dict[str, Any]:
