@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from nersery.errors import SettingsError
 from nersery.overrides import SPLITS
 from nersery.recipe import Recipe
 
+LIBRARIES = ("numpy", "safetensors", "tokenizers", "torch", "transformers")
 BEGINNINGS = ("lock", "run.json.tmp")
 """What a run that was killed at once leaves in its folder."""
 
@@ -58,6 +61,29 @@ def check_folder(folder: Path, identity: dict[str, Any]) -> None:
             f"{folder} holds a run with other settings:\n{difference}\n"
             "Choose another folder (--out), or repeat the settings to go on with this one"
         )
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a result may depend on."""
+    found = {library: version(library) for library in LIBRARIES}
+    return {"python": ".".join(map(str, sys.version_info[:3])), "nersery": nersery.__version__, **found}
+
+
+def first_versions(folder: Path) -> dict[str, str]:
+    """The versions that the run in a folder began with; today's where it has not begun."""
+    record = folder / "run.json"
+    began: dict[str, str] = json.loads(record.read_text("utf-8")).get("versions", {}) if record.exists() else {}
+    return began or versions()
+
+
+def changed_versions(first: Mapping[str, str], later: Mapping[str, str]) -> str:
+    """In what versions differ from earlier ones, for people.
+
+    >>> changed_versions({"numpy": "2.1", "torch": "2.8.0"}, {"numpy": "2.1", "torch": "2.9.1"})
+    'torch 2.9.1 in place of 2.8.0'
+    """
+    changed = [name for name in later if later[name] != first.get(name)]
+    return ", ".join(f"{name} {later[name]} in place of {first.get(name, 'none')}" for name in changed)
 
 
 def hashes(recipe: Recipe, split: str) -> str | dict[str, str]:

@@ -47,13 +47,13 @@ from nersery.errors import DataError
 from nersery.evaluate.report import write_report
 from nersery.evaluate.scores import all_scores
 from nersery.grid import Settings, choose, combinations, described, grid_record
-from nersery.identity import check_folder, identity_of
+from nersery.identity import changed_versions, check_folder, first_versions, identity_of, versions
 from nersery.inputs import read_inputs
 from nersery.loop import BATCH_SIZE, FileJob, Step, rejects_of
 from nersery.prerequisites import check_prerequisites
 from nersery.progress import Progress
 from nersery.recipe import Recipe
-from nersery.results import NOTHING_LEARNT, build_report, versions
+from nersery.results import NOTHING_LEARNT, build_report
 from nersery.sampling import id_list, sample, sample_languages
 from nersery.select.base import Selector
 from nersery.select.base import step as select_step
@@ -90,7 +90,10 @@ class Run:
         identity = self.check()
         self.folder.mkdir(parents=True, exist_ok=True)
         with locked(self.folder):
-            write_json(self.folder / "run.json", {**identity, "versions": versions()})
+            first = first_versions(self.folder)
+            if other := changed_versions(first, versions()):
+                self._say(f"note: this run goes on with {other}")
+            write_json(self.folder / "run.json", {**identity, "versions": first})
             for seed in self.recipe.seeds:
                 self._run_seed(seed)
             report = build_report(self, identity["inputs"])
@@ -158,6 +161,7 @@ class Run:
             "train_sentences": len(train),
             "kept_sentences": own,
             "training": {"seed": seed, **history},
+            "versions": versions(),
         }
         write_json(self.path(seed, arm, "result.json"), result)
         self._say(f"{self._label(seed, arm, 'test')}: F1 {100 * result['scores']['micro']['f1']:.1f}")
@@ -335,7 +339,7 @@ class Run:
             self._say(f"{self._label(seed, arm, stage)} · {described(own)}: F1 on dev {100 * found:.1f}")
             return found
 
-        return choose(grid_record(self.folder, arm), tried, f1) if self.recipe.grid else {}
+        return choose(grid_record(self.folder, arm), tried, f1, seed) if self.recipe.grid else {}
 
     def _predict(self, seed: int, arm: Arm, predict: Step[Sentence]) -> Corpus:
         path = self.path(seed, arm, "predicted.jsonl")

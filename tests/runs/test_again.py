@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -66,6 +67,19 @@ class TestAgain:
         assert all(arm in report["arms"] for arm in swapped["arms"])
         assert files(Path("run/seed-0")) == before
         assert not memory
+
+    def test_other_versions_are_told_and_the_first_stay(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ):
+        first = execute()["versions"]
+        monkeypatch.setattr("nersery.identity.version", lambda library: "9.9")
+        report = Run(load("recipe.toml", ["seeds=[0, 1]"]), Path("run")).execute()
+        assert report["versions"] == json.loads(Path("run/run.json").read_text("utf-8"))["versions"] == first
+        (note,) = (note for note in report["notes"] if "torch" in note)
+        assert note.startswith("made with numpy 9.9 in place of ")
+        assert note.endswith("with which the run began: gold (seed 1), both (seed 1), one (seed 1)")
+        assert "note: this run goes on with numpy 9.9 in place of" in capsys.readouterr().err
+        assert json.loads(Path("run/seed-1/one/result.json").read_text("utf-8"))["versions"]["torch"] == "9.9"
 
     def test_other_words_about_it_and_other_ends(self, memory: Trainings):
         execute()
