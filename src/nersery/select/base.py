@@ -31,7 +31,7 @@ class Selector(ABC):
     reads_first: ClassVar[bool] = False
     """Whether `survey` reads all candidates before any costly work, so that no pass beforehand need check them."""
     history: Mapping[str, Any] = MappingProxyType({})
-    """What `survey` did, as JSON values for the report; empty for most."""
+    """What `survey` did, as JSON values, which a run writes beside what was kept; empty for most."""
 
     def __post_init__(self) -> None:
         """Refuse values that are no choice of their setting's; a subclass that has its own calls this one first."""
