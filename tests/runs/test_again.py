@@ -164,8 +164,9 @@ class TestAgain:
 
     def test_an_empty_folder_and_a_folder_in_folders(self):
         Path("empty").mkdir()
-        execute(out="empty")
-        execute(out="a/b/c")
+        arms = execute(out="empty")["arms"]
+        assert execute(out="a/b/c")["arms"] == arms
+        assert files(Path("a/b/c/seed-0")) == files(Path("empty/seed-0"))
 
     def test_two_at_once(self):
         execute()
