@@ -13,8 +13,8 @@ import nersery
 from nersery import registry
 from nersery.disk import content_hash, differences
 from nersery.errors import SettingsError
-from nersery.overrides import SPLITS
 from nersery.recipe import Recipe
+from nersery.splits import SPLITS
 
 LIBRARIES = ("numpy", "safetensors", "tokenizers", "torch", "transformers")
 BEGINNINGS = ("lock", "run.json.tmp")

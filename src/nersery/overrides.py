@@ -10,12 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from nersery.errors import SettingsError, did_you_mean
-
-EXAMPLE_PREFIX = "example:"
-"""In front of a path: the file comes with nersery."""
-
-SPLITS = ("train", "dev", "test", "raw")
-"""What a recipe names files for; the last is text to label."""
+from nersery.places import EXAMPLE_PREFIX
+from nersery.splits import SPLITS
 
 SHORT_NUMBER = re.compile(r"[+-]?([0-9]+\.|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 """A number without a digit on one side of the point, which many people write and TOML refuses."""

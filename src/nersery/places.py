@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from nersery import registry
-from nersery.overrides import EXAMPLE_PREFIX
 from nersery.registry import DEFAULTS, FileName
+
+EXAMPLE_PREFIX = "example:"
+"""In front of a path: the file comes with nersery."""
 
 
 def shipped(kind: str) -> Path:

@@ -39,7 +39,7 @@ from nersery.disk import write_atomic
 from nersery.errors import DataError, Problem, SettingsError, did_you_mean, printable
 from nersery.faults import is_type_name
 from nersery.loop import Step, Tally, rejects_of
-from nersery.overrides import EXAMPLE_PREFIX
+from nersery.places import EXAMPLE_PREFIX
 
 
 @app.command(
