@@ -1,5 +1,6 @@
 # `make demo` and `make test` set everything up by themselves, in .venv, from package registries alone.
 PYTHON ?= python3
+TORCH ?= torch==2.13.0
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
@@ -31,12 +32,12 @@ docs: .venv/dev  ## Write docs/methods.md and docs/commands.md anew
 clean:  ## Remove the environment and all caches; runs stay
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache
 
-# torch by its exact version first: otherwise pip takes the newest build with gigabytes of CUDA packages.
+# torch first and by its exact version: otherwise pip may take the newest build with gigabytes of CUDA packages.
 .venv/torch: constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "nersery needs Python 3.11 or newer; name one with: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv .venv
-	$(PIP) torch==2.13.0
+	$(PIP) $(TORCH)
 	@touch $@
 
 .venv/demo: .venv/torch pyproject.toml

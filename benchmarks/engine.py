@@ -5,7 +5,7 @@ faster than one process, Ray costs at most 10 % more than local workers, and the
 mention replacement, one of the quickest there are, so the engine's own work weighs as much as it ever can: a model's
 batch takes a hundred times as long. All figures are of the time between the first answer and the last, so that the
 start of workers and of Ray stands apart. The processors' time, of all processes together, says what the same job costs
-where other jobs run beside it; of Ray's, 37 ms a second go to its own processes, whether there is work or not.
+where other jobs run beside it; of Ray's, 35 ms a second go to its own processes, whether there is work or not.
 """
 
 from __future__ import annotations

@@ -19,5 +19,6 @@ for part in "$@"; do
         --set "data.train=$data/multiconer/en/500.conll" --set sample.dev_size=500
       ;;
     ncbi) .venv/bin/nersery run benchmarks/ncbi_disease.toml --out runs/ncbi-200 ;;
+    *) echo "no part $part: 100, 500 or ncbi" >&2; exit 2 ;;
   esac
 done

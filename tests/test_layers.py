@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,13 @@ def test_imports_go_down(path: Path) -> None:
         assert RANK[parts[1]] <= RANK[package], f"{package} lies below {parts[1]}"
         if package in registry.KINDS and rest[0] in registry.names(package) and parts[1] in registry.KINDS:
             assert parts[2] not in registry.names(parts[1]), f"the method {rest[0]} imports the method {name}"
+
+
+def test_the_documents_show_the_same_layers() -> None:
+    page = (ROOT.parents[1] / "docs" / "architecture.md").read_text("utf-8")
+    table = page.partition("| layer | what it does |")[2].partition("\n\n")[0]
+    shown = [set(re.findall(r"`(\w+)`", line.split("|")[1])) for line in table.splitlines()[2:]]
+    assert shown == [layer for layer in reversed(LAYERS) if layer != {"__main__"}]
 
 
 def test_every_package_has_a_layer() -> None:

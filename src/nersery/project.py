@@ -86,7 +86,8 @@ class Projection:
         - The paper drops MISC; here all types are kept unless ``drop`` names some.
         - The paper says "the product of the probability of each aligned word pair, normalized by the number of words".
           Taken to the letter, it is the higher the fewer words are linked; so words without a link count too
-          (``unlinked = 1`` lets them count for nothing), and of several links of a word the best alone does.
+          (``unlinked = 1`` lets them count for nothing), and of several links of a word the best alone does. A link
+          less probable than ``unlinked`` lowers the quality more than none would, as the paper's product does.
         - The paper does not say what it does with entities that are lost, and has no rules for gaps and punctuation.
     """
 

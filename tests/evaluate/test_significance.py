@@ -124,6 +124,16 @@ def test_several_runs_are_averaged_over_the_same_sentences():
     )
 
 
+@pytest.mark.parametrize(("sentences", "p"), [(1, 1.0), (3, 0.25), (5, 0.0625), (10, 2 / 1024)])
+def test_few_sentences_prove_little(sentences, p):
+    gold = np.ones(sentences, dtype=np.int64)
+    nothing, everything = np.stack([0 * gold, 0 * gold, gold], axis=1), np.stack([gold] * 3, axis=1)
+    assert paired_bootstrap(nothing, everything).p_value == p
+    same = np.tile(everything[:1], (500, 1))
+    among_many = paired_bootstrap(np.vstack([nothing, same]), np.vstack([everything, same]))
+    assert among_many.p_value >= p  # sentences on which both are alike prove nothing
+
+
 def test_sentences_without_any_entity_are_harmless():
     nothing = np.zeros((10, 3), dtype=np.int64)
     assert paired_bootstrap(nothing, nothing, samples=50).p_value == 1.0

@@ -51,6 +51,14 @@ def test_one_seed_is_named_as_a_weakness(seeds, said):
     assert any("One seed" in detail for detail in found.details) is said
 
 
+@pytest.mark.parametrize(("sentences", "said"), [(49, True), (50, False)])
+def test_few_test_sentences_are_named_as_a_weakness(sentences, said):
+    tested = arm("a", 0.483, 0.02, difference=0.021)
+    tested["against_gold"]["sentences"] = sentences
+    found = verdict([GOLD, tested], seeds=3)
+    assert ("Only 49 test sentences: the interval is too narrow and the p-value too small." in found.details) is said
+
+
 def test_several_comparisons_weaken_the_best_one():
     others = [arm(name, 0.46, 0.9, difference=-0.002) for name in "bc"]
     found = verdict([GOLD, *others, arm("a", 0.483, 0.02, difference=0.021)], seeds=3)

@@ -283,6 +283,8 @@ def _with_some_missing(
 
 
 def _print_scores(result: dict[str, Any]) -> None:
+    from nersery.evaluate.significance import caution
+
     rows = [*result["per_type"].items(), ("micro", result["micro"])]  # no dict, for a type may be called so too
     empty, *names = tables.padded(["", *(printable(name) for name, _ in rows)])
     print(f"{empty}  precision  recall     F1   correct  predicted   gold")
@@ -296,6 +298,8 @@ def _print_scores(result: dict[str, Any]) -> None:
             f"against {printable(test['file'])}: {100 * test['difference']:+z.1f} F1 "
             f"(95 % interval {100 * test['low']:+z.1f} to {100 * test['high']:+z.1f}, p = {test['p_value']:.4f})"
         )
+        if few := caution(test["sentences"]):
+            print(f"note: {few}", file=sys.stderr)
     print("strict: an entity counts when its borders and its type are right", file=sys.stderr)
 
 

@@ -19,6 +19,9 @@ CONFIDENCE = 0.95
 BLOCK_CELLS = 4_000_000
 """So many numbers of a resampling are held at once: 32 MB, however large the corpus."""
 
+FEW = 50
+"""With fewer test sentences, differences seem surer than they are: resampling shows too little of the spread."""
+
 EXACT_SEEDS = 16
 """Up to so many seeds all 2ⁿ sign flips are tried; beyond, as many are drawn."""
 
@@ -53,6 +56,18 @@ class Comparison:
         return f"{100 * self.difference:+z.1f} {interval}, p = {self.p_value:.2g}"
 
 
+def caution(sentences: int) -> str:
+    """What weakens a comparison on so few sentences; empty when there are enough.
+
+    >>> caution(12)
+    'Only 12 test sentences: the interval is too narrow and the p-value too small.'
+    """
+    few = (
+        f"Only {sentences} test sentence{'s' * (sentences > 1)}: the interval is too narrow and the p-value too small."
+    )
+    return few if sentences < FEW else ""
+
+
 def paired_bootstrap(
     baseline: NDArray[np.int64], system: NDArray[np.int64], *, samples: int = SAMPLES, seed: int = 0
 ) -> Comparison:
@@ -63,10 +78,12 @@ def paired_bootstrap(
     sentences; whether other seeds would do the same is what `sign_flip` asks. The order of the sentences does
     not matter.
 
-    The interval is the percentile interval at 95 %. The p-value is Berg-Kirkpatrick's: resampled differences
-    scatter around the observed one, not around zero, so they are shifted by it before they are compared with
-    it. Theirs is one-sided, this is two-sided since augmentation may well do harm; Koehn's is the share of
-    resamples that the baseline wins, without a null hypothesis. As (hits + 1) / (samples + 1) it is never 0.
+    The interval is the percentile interval at 95 %; with fewer than `FEW` sentences it is too narrow. The p-value
+    is Berg-Kirkpatrick's: resampled differences scatter around the observed one, not around zero, so they are
+    shifted by it before they are compared with it. Theirs is one-sided, this is two-sided since augmentation may
+    well do harm; Koehn's is the share of resamples that the baseline wins, without a null hypothesis. As
+    (hits + 1) / (samples + 1) it is never 0. Nor is it below 2 / 2ⁿ where the systems differ on n sentences: if they
+    were alike, each of these might as well have come out the other way round.
 
     Args:
         baseline: What `sentence_counts` says of each run. Shape: (sentences, 3) or (runs, sentences, 3)
@@ -91,7 +108,9 @@ def paired_bootstrap(
     tail = 100 * (1 - CONFIDENCE) / 2
     low, high = np.percentile(drawn, [tail, 100 - tail])
     hits = _count_extreme(drawn - observed, observed)
-    return Comparison(observed, float(low), float(high), (hits + 1) / (samples + 1), sentences, runs)
+    different = int((pair[0] != pair[1]).any(axis=(0, 2)).sum())
+    p_value = max((hits + 1) / (samples + 1), min(1.0, 2.0 ** (1 - different)))
+    return Comparison(observed, float(low), float(high), p_value, sentences, runs)
 
 
 def _stacked(baseline: NDArray[np.int64], system: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from nersery.evaluate.formats import interval, percent, plural, signed, told_p
+from nersery.evaluate.significance import FEW, caution
 
 LEVEL = 0.05
 """The p-value below which a difference counts as more than chance."""
@@ -77,7 +78,7 @@ def verdict(arms: Sequence[Arm], seeds: int) -> Verdict:
     scored = [arm for arm in arms if mean_f1(arm) is not None]
     reference = baseline(scored)
     tried = [arm for arm in scored if arm is not reference]
-    caution = ("One seed: no spread is known; another seed may turn the order around.",) if seeds == 1 else ()
+    one_seed = ("One seed: no spread is known; another seed may turn the order around.",) if seeds == 1 else ()
     if not scored:
         return Verdict("unclear", "Nothing was scored.")
     if not any(map(mean_f1, scored)):
@@ -86,12 +87,13 @@ def verdict(arms: Sequence[Arm], seeds: int) -> Verdict:
     if reference is None:
         best = max(tried, key=lambda arm: mean_f1(arm) or 0.0)
         text = f"{_score(best)}. Gold only was not run, so nothing says whether augmentation helped."
-        return Verdict("unclear", text, caution)
+        return Verdict("unclear", text, one_seed)
     if not tried:
-        return Verdict("unclear", f"{_score(reference)}; no augmentation was tried.", caution)
+        return Verdict("unclear", f"{_score(reference)}; no augmentation was tried.", one_seed)
     best = max(tried, key=lambda arm: difference(arm, reference) or 0.0)
     others = _others([arm for arm in tried if arm is not best], reference)
-    details = (*_corrected(best, tried), *_over_seeds(best, seeds), *others, *caution)
+    few = caution((best.get("against_gold") or {}).get("sentences", FEW))
+    details = (*_corrected(best, tried), *_over_seeds(best, seeds), *others, *one_seed, *filter(None, [few]))
     return Verdict(_tone(best), _sentence(best, reference, len(tried) > 1), details)
 
 
