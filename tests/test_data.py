@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import FrozenInstanceError
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -71,9 +72,11 @@ def test_every_other_string_is_a_word(word: str) -> None:
         ([(0, 1, " X")], "type"),
         ([(0, 1, "X\u3000")], "type"),
         ([(0, 1, "X\tY")], "type"),
+        ([(0, 1, "X", "high")], r"\[0, 1\) X: its score is 'high', not a number"),
+        ([(0, 1, "X", True)], "its score is True"),
     ],
 )
-def test_entities_that_cannot_be(entities: list[tuple[int, int, str]], message: str) -> None:
+def test_entities_that_cannot_be(entities: list[tuple[Any, ...]], message: str) -> None:
     with pytest.raises(DataError, match=f"sentence x: .*{message}"):
         Sentence(("a", "b", "c"), tuple(Entity(*entity) for entity in entities), id="x")
 
@@ -88,6 +91,15 @@ def test_lists_are_taken_for_words_and_entities() -> None:
     sentence = Sentence(["a"], [Entity(0, 1, "X")])  # type: ignore[arg-type]
     assert sentence == Sentence(("a",), (Entity(0, 1, "X"),))
     assert hash(sentence) == hash(Sentence(("a",), (Entity(0, 1, "X"),), scores={"x": 1}))
+
+
+def test_lists_are_taken_for_everything_else_too() -> None:
+    parts: dict[str, Any] = {"columns": [["b"]], "comments": ["# c"], "origin": Origin("x", ["p"])}  # type: ignore[arg-type]
+    sentence = Sentence(("a",), **parts)
+    expected = Sentence(("a",), columns=(("b",),), comments=("# c",), origin=Origin("x", ("p",)))
+    assert sentence == expected
+    assert hash(sentence) == hash(expected)
+    assert type(sentence.origin.parents) is tuple if sentence.origin else False
 
 
 def test_columns_must_fit_the_words() -> None:
@@ -125,6 +137,10 @@ def test_no_text_holds_half_a_surrogate_pair(parts: dict[str, Any]) -> None:
         ({"comments": ("# a\nb",)}, "line break"),
         ({"comments": ("# a\rb",)}, "line break"),
         ({"id": 7}, "is no string"),
+        ({"scores": {"x": "high"}}, "the score x is 'high', not a number"),
+        ({"scores": ["x"]}, "scores must be numbers by name"),
+        ({"origin": Origin("x", (), 0.5)}, "the copy of an origin is 0.5"),  # type: ignore[arg-type]
+        ({"origin": Origin("x", None)}, "is no string"),  # type: ignore[arg-type]
         ({"origin": Origin("x", (7,))}, "is no string"),  # type: ignore[arg-type]
         ({"columns": ((7,),)}, "every value of an extra column must be a string"),
         ({"entities": (Entity(0.0, 1.0, "X"),)}, "must be whole numbers"),  # type: ignore[arg-type]
@@ -134,6 +150,12 @@ def test_no_text_holds_half_a_surrogate_pair(parts: dict[str, Any]) -> None:
 def test_parts_that_cannot_be(parts: dict[str, Any], message: str) -> None:
     with pytest.raises(DataError, match=message):
         Sentence(("a",), **parts)
+
+
+def test_scores_of_numpy_become_plain_ones() -> None:
+    sentence = Sentence(("a",), (Entity(0, 1, "X", np.float32(0.5)),), scores={"s": np.float32(0.25), "n": np.int64(2)})  # type: ignore[arg-type]
+    assert (sentence.entities[0].score, sentence.scores) == (0.5, {"s": 0.25, "n": 2})
+    assert {type(sentence.entities[0].score), *map(type, sentence.scores.values())} == {float, int}
 
 
 def test_numbers_like_those_of_numpy_become_plain_ones() -> None:

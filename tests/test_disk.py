@@ -8,7 +8,7 @@ from typing import IO
 
 import pytest
 
-from nersery.disk import content_hash, differences, files_in, locked
+from nersery.disk import content_hash, differences, locked
 from nersery.errors import DataError, Problem
 
 
@@ -51,20 +51,6 @@ class TestContent:
             digests.add(content_hash(folder))
         assert len(digests) == 4
         assert content_hash(tmp_path / "0" / "a") == hashlib.sha256(b"x").hexdigest()
-
-    def test_files_in_settings(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.chdir(tmp_path)
-        (tmp_path / "words").write_text("x")
-        settings = {"table": "words", "empty": "", "model": "none-such", "rate": 0.3, "long": "x" * 9999}
-        assert files_in(settings) == {"table": hashlib.sha256(b"x").hexdigest()}
-
-    def test_files_in_settings_within_settings(self, tmp_path: Path):
-        (tmp_path / "en.vec").write_text("x")
-        settings = {"vectors": {"en": str(tmp_path / "en.vec"), "hi": "none-such", "deep": {"er": str(tmp_path)}}}
-        assert files_in(settings) == {
-            "vectors.en": hashlib.sha256(b"x").hexdigest(),
-            "vectors.deep.er": content_hash(tmp_path),
-        }
 
 
 def test_differences_name_what_only_one_side_has():

@@ -21,7 +21,8 @@ import typer
 from nersery import Corpus, Entity, Sentence, arms, io, recipe, registry, sampling, tags
 from nersery.augment.base import Augmenter, augment
 from nersery.cli import corpora, suggestions, with_commands
-from nersery.overrides import EXAMPLE_PREFIX, settings_of
+from nersery.overrides import settings_of
+from nersery.places import EXAMPLE_PREFIX
 
 app = with_commands()
 ROOT = Path(__file__).parent.parent

@@ -14,7 +14,7 @@ from nersery import registry
 ROOT = Path(nersery.__file__).parent
 LAYERS = [
     {"errors", "rng"},
-    {"disk"},
+    {"disk", "faults"},
     {"data", "links"},
     {"progress", "tags", "repairs", "registry", "definitions"},
     {"loop", "sampling", "training", "voting"},
@@ -24,9 +24,9 @@ LAYERS = [
     {"augment", "annotate", "select", "project", "tagger", "evaluate", "review"},
     {"engine"},
     {"publish"},
-    {"overrides"},
     {"places"},
     {"splits"},
+    {"overrides"},
     {"arms"},
     {"grid"},
     {"recipe"},

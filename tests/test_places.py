@@ -105,5 +105,6 @@ def test_no_setting_that_names_a_file_or_model_is_forgotten():
         for name in registry.names(kind):
             types = {key: hint["type"] for key, hint in registry.describe(kind, name)["settings"].items()}
             texts = {key for key, type_ in types.items() if "str" in type_ and "Any" not in type_}
-            assert registry.settings_with(FileName, kind, name) == texts & marked, name
-            assert registry.settings_with(ModelName, kind, name) == texts & models, name
+            naming = registry.naming(registry.get(kind, name))
+            assert {key for key, type_ in naming.items() if type_ == FileName} == texts & marked, name
+            assert {key for key, type_ in naming.items() if type_ == ModelName} == texts & models, name

@@ -1,8 +1,10 @@
 import dataclasses
+import hashlib
 import math
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, ClassVar, Literal, get_type_hints
 
@@ -12,6 +14,7 @@ from nersery import registry
 from nersery.augment.base import Augmenter
 from nersery.augment.mention_replacement import MentionReplacement
 from nersery.augment.shuffle_within_segments import ShuffleWithinSegments
+from nersery.disk import content_hash
 from nersery.errors import SettingsError
 
 
@@ -205,3 +208,38 @@ def test_what_is_no_choice_is_refused_by_the_constructor_too(kind: str, name: st
     needed = {f.name: "x" for f in dataclasses.fields(cls) if registry._is_required(f)}
     with pytest.raises(SettingsError, match=rf"{name}\.{key} is .*cosin.*: .*or '"):
         cls(**{**needed, key: ["cosin"] if "list" in str(get_type_hints(cls)[key]) else "cosin"})
+
+
+class TestFilesOfSettings:
+    @pytest.fixture(autouse=True)
+    def here(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("words").write_text("x")
+        for name in ("crf", "bundled", "lm"):
+            Path(name).mkdir()
+
+    def found(self, kind: str, name: str, **settings: Any) -> dict[str, str]:
+        return registry.files_in(registry.get(kind, name), settings)
+
+    def test_they_are_known_by_the_type_of_the_setting(self):
+        assert self.found("augment", "synonym_replacement", table="words", stop_words="none-such", wordnet="") == {
+            "table": hashlib.sha256(b"x").hexdigest()
+        }
+        assert self.found("augment", "synonym_replacement", table="x" * 9999) == {}
+
+    def test_another_setting_names_none_whatever_lies_here(self):
+        assert self.found("tagger", "transformer", head="crf", model="none-such", steps=3) == {}
+
+    def test_a_model_is_a_folder_and_none_that_comes_along(self):
+        assert self.found("tagger", "transformer", model="lm") == {"model": content_hash("lm")}
+        assert self.found("tagger", "transformer", model="words") == {}
+        assert self.found("tagger", "transformer", model="bundled") == {}
+
+    def test_in_tables_and_in_methods_within(self):
+        assert [*self.found("augment", "code_mixing", vectors={"en": "words", "hi": "none-such"})] == ["vectors.en"]
+        assert [*self.found("select", "self_training", tagger={"model": "lm", "head": "crf"})] == ["tagger.model"]
+        assert [*self.found("annotate", "projected_labels", source="words", aligner={"priors": "lm"})] == [
+            "source",
+            "aligner.priors",
+        ]
+        assert self.found("annotate", "projected_labels", aligner={"method": "none-such", "priors": "lm"}) == {}

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from operator import index, itemgetter
+from operator import itemgetter
 from typing import overload
 from unicodedata import normalize
 
 from nersery.errors import DataError, Problem
+from nersery.faults import fault_of, tidy
 
 UNKNOWN_COLUMN = "_"
 """What an extra column says about a word that was not there when the column was written."""
@@ -79,17 +80,10 @@ class Sentence:
     comments: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if type(self.words) is not tuple:
-            object.__setattr__(self, "words", tuple(self.words))
-        if type(self.entities) is not tuple:
-            object.__setattr__(self, "entities", tuple(self.entities))
-        fault = _fault_of_words(self.words)
-        if fault is None and self.entities:
-            fault = _fault_of_entities(self.entities, self.words)
-            if fault is not None:  # perhaps only untidy, which is seldom and need not cost the others a look
-                object.__setattr__(self, "entities", _tidy(self.entities))
-                fault = _fault_of_entities(self.entities, self.words)
-        fault = fault or _fault_of_texts(self) or _fault_of_columns(self.columns, len(self.words))
+        fault = fault_of(self)
+        if fault is not None:  # perhaps only untidy, which is seldom and need not cost the others a look
+            tidy(self)
+            fault = fault_of(self)
         if fault is not None:
             raise DataError(Problem(fault, sentence=str(self.id) or None))
 
@@ -210,103 +204,6 @@ def _moved(entity: Entity, edits: Sequence[Edit], sentence: Sentence) -> Entity:
     if before == inside == 0:
         return entity
     return Entity(entity.start + before, entity.end + before + inside, entity.type, entity.score)
-
-
-def _fault_of_words(words: tuple[str, ...]) -> str | None:
-    """The first thing wrong with the words, found with a few passes over one joined string."""
-    if not words:
-        return "a sentence needs at least one word"
-    try:
-        joined = "\n".join(words)
-        if not joined.isascii():
-            joined.encode()
-    except TypeError:
-        return f"every word must be a string, got {words!r}"
-    except UnicodeEncodeError as error:
-        return f"a word holds the lone surrogate {joined[error.start]!r}, which no file can store"
-    clean = (
-        joined.count("\n") == len(words) - 1
-        and "\t" not in joined
-        and "\r" not in joined
-        and "\n\n" not in joined
-        and (" " not in joined or (" \n" not in joined and "\n " not in joined))
-        and joined[:1] not in ("", "\n", " ")
-        and joined[-1] not in "\n "
-    )
-    if clean:
-        return None
-    for position, word in enumerate(words):
-        if word == "":
-            return f"word {position} is empty"
-        if any(character in word for character in "\t\n\r") or word != word.strip(" "):
-            return f"word {position} is {word!r}: a word has no tab, no line break and no space at its ends"
-    return None
-
-
-def _fault_of_entities(entities: tuple[Entity, ...], words: tuple[str, ...]) -> str | None:
-    position = 0
-    for entity in entities:
-        start, end, type_ = entity.start, entity.end, entity.type
-        if type(start) is not int or type(end) is not int or not isinstance(type_, str):
-            return f"start and end of {entity!r} must be whole numbers, and its type a string"
-        if not 0 <= start < end <= len(words):
-            return f"{_name(entity)} does not lie within the {len(words)} words"
-        if start < position:
-            return f"{_name(entity)} overlaps the entity before it"
-        if not type_ or type_ != type_.strip() or "\t" in type_ or "\n" in type_ or "\r" in type_:
-            return f"{_name(entity)}: a type is a name without tabs, line breaks or outer spaces, not {type_!r}"
-        position = end
-    return None
-
-
-def _tidy(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
-    """The entities in order, with plain numbers in place of NumPy's; as they are where that cannot be."""
-    try:
-        return tuple(sorted(replace(entity, start=index(entity.start), end=index(entity.end)) for entity in entities))
-    except TypeError:
-        return entities
-
-
-def _fault_of_texts(sentence: Sentence) -> str | None:
-    """The first thing wrong with the texts beside words and columns, found with one look at all of them joined."""
-    texts = [sentence.id, sentence.language, *sentence.comments, *sentence.scores]
-    texts += [entity.type for entity in sentence.entities]
-    if sentence.origin is not None:
-        texts += (sentence.origin.method, *sentence.origin.parents)
-    try:
-        storable = _is_storable("".join(texts))
-    except TypeError:
-        return "an id, language, comment, name of a score, or part of an origin is no string"
-    if not storable:
-        return "a type, id, language, comment, score or origin holds a lone surrogate, which no file can store"
-    for comment in sentence.comments:
-        if "\n" in comment or "\r" in comment:
-            return f"the comment {comment!r} has a line break in it"
-    return None
-
-
-def _fault_of_columns(columns: tuple[tuple[str, ...], ...], length: int) -> str | None:
-    for column in columns:
-        if len(column) != length:
-            return f"an extra column has not {length} values, one for each word"
-        try:
-            joined = "".join(column)
-        except TypeError:
-            return f"every value of an extra column must be a string, got {column!r}"
-        if not _is_storable(joined):
-            return "an extra column holds a lone surrogate, which no file can store"
-        if "\t" in joined or "\n" in joined or "\r" in joined:
-            return f"an extra column has a tab or line break in a value: {column!r}"
-    return None
-
-
-def _is_storable(text: str) -> bool:
-    """Whether a text can be written as UTF-8."""
-    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
-
-
-def _name(entity: Entity) -> str:
-    return f"entity [{entity.start}, {entity.end}) {entity.type}"
 
 
 def folded(text: str) -> str:

@@ -9,6 +9,7 @@ from functools import cache
 from importlib import resources
 
 from nersery.errors import SettingsError
+from nersery.faults import is_type_name
 
 OUTSIDE = "other"
 """What is said of a word that belongs to no entity."""
@@ -70,7 +71,7 @@ def check_types(types: Iterable[str], setting: str) -> None:
         SettingsError: Naming the first.
     """
     for name in types:
-        if not name or name != name.strip() or any(mark in name for mark in "\t\n\r"):
+        if not is_type_name(name):
             raise SettingsError(
                 f"{setting} has the type {name!r}: expected a name without tabs, line breaks or outer spaces"
             )

@@ -53,30 +53,6 @@ def _hash(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def paths_in(settings: Mapping[str, Any]) -> dict[str, str]:
-    """The files and folders that settings name, by the setting; by ``vectors.en`` where one holds several by name."""
-    paths = {}
-    for key, value in settings.items():
-        if isinstance(value, Mapping):
-            paths.update({f"{key}.{name}": path for name, path in paths_in(value).items()})
-        elif isinstance(value, str) and _is_on_disk(value):
-            paths[key] = value
-    return paths
-
-
-def files_in(settings: Mapping[str, Any]) -> dict[str, str]:
-    """The content hashes of the files and folders that settings name, so that a job never goes on with others."""
-    return {key: content_hash(path) for key, path in paths_in(settings).items()}
-
-
-def _is_on_disk(value: str) -> bool:
-    """Whether a setting names a file or folder; an empty one does not, though `Path` takes it for this folder."""
-    try:
-        return bool(value) and Path(value).exists()
-    except OSError:  # too long for a name
-        return False
-
-
 @contextlib.contextmanager
 def naming_the_full_disk(path: Path) -> Iterator[None]:
     """Say which file there is no space for, as the system does only where a file is opened."""

@@ -64,16 +64,21 @@ def grid_record(folder: Path, arm: Arm) -> Path:
     return folder / "grid" / f"{arm.name}.json"
 
 
-def choose(path: Path, settings: Sequence[Settings], f1: Callable[[int, Settings], float]) -> Settings:
+def choose(path: Path, settings: Sequence[Settings], f1: Callable[[int, Settings], float], seed: int) -> Settings:
     """Settings of the highest F1 on dev, the first of them where several have it.
 
     What was tried is written down after each trial, so that a kill costs no more than one.
 
     Args:
-        path: The file to write: ``trials``, each with its ``settings`` and ``f1``, and at the end what was ``chosen``.
+        path: The file to write: the ``seed``; ``trials``, each with its ``settings`` and ``f1``; and at the end what
+            was ``chosen``.
         f1: Trains with the settings of that number; F1 on dev in [0, 1].
+        seed: Of the trials. What was chosen with another one stands; trials that another one left unfinished do not.
     """
-    record = json.loads(path.read_text("utf-8")) if path.exists() else {"trials": []}
+    new = {"seed": seed, "trials": []}
+    record: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else new
+    if "chosen" not in record and record.get("seed") != seed:
+        record = new
     trials = record["trials"]
     for number in range(len(trials), len(settings)):
         trials.append({"settings": settings[number], "f1": f1(number, settings[number])})

@@ -3,17 +3,38 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import nersery
+from nersery import registry
 from nersery.disk import content_hash, differences
 from nersery.errors import SettingsError
-from nersery.overrides import SPLITS
 from nersery.recipe import Recipe
+from nersery.splits import SPLITS
 
+LIBRARIES = ("numpy", "safetensors", "tokenizers", "torch", "transformers")
 BEGINNINGS = ("lock", "run.json.tmp")
 """What a run that was killed at once leaves in its folder."""
+
+
+def identity_of(recipe: Recipe) -> dict[str, Any]:
+    """What the results of a recipe depend on; a folder belongs to one identity."""
+    methods = [recipe.tagger, *(m for arm in recipe.arms for m in (arm.method, *arm.select) if m is not None)]
+    paths = {
+        path
+        for method in methods
+        for path in registry.paths_in(registry.get(method.kind, method.method), method.settings).values()
+    }
+    return {
+        "nersery": nersery.__version__,
+        "recipe": recipe.as_dict(),
+        "inputs": {split: hashes(recipe, split) for split in SPLITS if recipe.data.files(split)},
+        "files": {path: content_hash(path) for path in sorted(paths)},
+    }
 
 
 def check_folder(folder: Path, identity: dict[str, Any]) -> None:
@@ -42,6 +63,29 @@ def check_folder(folder: Path, identity: dict[str, Any]) -> None:
         )
 
 
+def versions() -> dict[str, str]:
+    """Versions of what a result may depend on."""
+    found = {library: version(library) for library in LIBRARIES}
+    return {"python": ".".join(map(str, sys.version_info[:3])), "nersery": nersery.__version__, **found}
+
+
+def first_versions(folder: Path) -> dict[str, str]:
+    """The versions that the run in a folder began with; today's where it has not begun."""
+    record = folder / "run.json"
+    began: dict[str, str] = json.loads(record.read_text("utf-8")).get("versions", {}) if record.exists() else {}
+    return began or versions()
+
+
+def changed_versions(first: Mapping[str, str], later: Mapping[str, str]) -> str:
+    """In what versions differ from earlier ones, for people.
+
+    >>> changed_versions({"numpy": "2.1", "torch": "2.8.0"}, {"numpy": "2.1", "torch": "2.9.1"})
+    'torch 2.9.1 in place of 2.8.0'
+    """
+    changed = [name for name in later if later[name] != first.get(name)]
+    return ", ".join(f"{name} {later[name]} in place of {first.get(name, 'none')}" for name in changed)
+
+
 def hashes(recipe: Recipe, split: str) -> str | dict[str, str]:
     """The hash of a split's file, or of each language's."""
     hashes = {file.language: content_hash(recipe.path(file.name)) for file in recipe.data.files(split)}
@@ -54,18 +98,28 @@ def comparable(identity: dict[str, Any]) -> dict[str, Any]:
     The files that settings name are there as their content: they are the same wherever they lie.
     """
     recipe, files = identity["recipe"], identity["files"]
-    arms = {arm["name"]: _by_content(arm, files) for arm in recipe["arms"]}
+    arms = {
+        arm["name"]: {
+            **arm,
+            "method": arm["method"] and _by_content(arm["method"], files),
+            "select": [_by_content(selector, files) for selector in arm["select"]],
+        }
+        for arm in recipe["arms"]
+    }
     plain = {**recipe, "tagger": _by_content(recipe["tagger"], files), "arms": arms}
     return {key: value for key, value in identity.items() if key != "files"} | {"recipe": plain}
 
 
-def _by_content(value: Any, files: Mapping[str, str]) -> Any:
-    """JSON values with the hashes of files in place of their paths."""
-    if isinstance(value, dict):
-        return {key: _by_content(inner, files) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [_by_content(inner, files) for inner in value]
-    return f"a file with the SHA-256 {files[value]}" if isinstance(value, str) and value in files else value
+def _by_content(method: dict[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
+    """A method and its settings with the hashes of files in place of their paths."""
+    kind, name, settings = method["kind"], method["method"], method["settings"]
+    if name not in registry.names(kind):  # of another package, which is no longer there
+        return method
+
+    def content(_: str, __: Any, path: str) -> str:
+        return f"a file with the SHA-256 {files[path]}" if path in files else path
+
+    return {**method, "settings": registry.renamed(registry.get(kind, name), settings, content)}
 
 
 def without_additions(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:

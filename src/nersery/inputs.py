@@ -11,10 +11,10 @@ from nersery import io
 from nersery.augment.base import made_from
 from nersery.data import Corpus, Sentence
 from nersery.errors import DataError, Problem, SettingsError
-from nersery.overrides import EXAMPLE_PREFIX, SPLITS
+from nersery.places import EXAMPLE_PREFIX
 from nersery.recipe import Recipe, shipped_recipes
 from nersery.sampling import sample
-from nersery.splits import DataFile
+from nersery.splits import SPLITS, DataFile
 
 Parts = Mapping[DataFile, Corpus]
 """What each file holds, split after split, language after language."""

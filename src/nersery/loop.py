@@ -380,7 +380,8 @@ class _Journal:
 
 def rejects_of(target: Path) -> Path:
     """Where the rejects of an output file lie."""
-    return target.with_name(target.name + ".rejects.jsonl")
+    target = target if target.name else target.resolve()  # of this folder; the root has no name even so
+    return target.parent / f"{target.name}.rejects.jsonl"
 
 
 def _cut_to(path: Path, size: int) -> BinaryIO:

@@ -10,12 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from nersery.errors import SettingsError, did_you_mean
-
-EXAMPLE_PREFIX = "example:"
-"""In front of a path: the file comes with nersery."""
-
-SPLITS = ("train", "dev", "test", "raw")
-"""What a recipe names files for; the last is text to label."""
+from nersery.places import EXAMPLE_PREFIX
+from nersery.splits import SPLITS
 
 SHORT_NUMBER = re.compile(r"[+-]?([0-9]+\.|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
 """A number without a digit on one side of the point, which many people write and TOML refuses."""
@@ -33,6 +29,7 @@ def settings_of(pairs: Sequence[str]) -> dict[str, Any]:
     {'definitions': {'Big City': 'a city'}}
     """
     settings: dict[str, Any] = {}
+    tables: set[str] = set()
     problems = []
     for pair in pairs:
         key, equals, text = pair.partition("=")
@@ -40,11 +37,13 @@ def settings_of(pairs: Sequence[str]) -> dict[str, Any]:
             problems.append(fault)
             continue
         key, dot, name = key.strip().partition(".")  # no setting has a dot in its name, and a language or type may
-        table = settings.setdefault(key, {}) if dot else None
-        if table is None:
+        if not dot and key in tables:
+            problems.append(f'--set "{pair}": another --set names a line of {key}, which this would take away')
+        elif not dot:
             settings[key] = toml_value(text)
-        elif isinstance(table, dict):
+        elif isinstance(table := settings.setdefault(key, {}), dict):
             table[_unquoted(name)] = toml_value(text)
+            tables.add(key)
         else:
             problems.append(f'--set "{pair}": {key} is a single value, not a table')
     if problems:

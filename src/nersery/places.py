@@ -10,13 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from nersery import registry
-from nersery.overrides import EXAMPLE_PREFIX
-from nersery.registry import FileName, ModelName
+from nersery.registry import DEFAULTS, FileName
 
-DEFAULTS = {"align": "statistical", "tagger": "transformer"}
-"""The method of a kind where none is named."""
-KINDS_WITHIN = {"aligner": "align", "tagger": "tagger"}
-"""Settings that are the ``method`` of another kind and its settings."""
+EXAMPLE_PREFIX = "example:"
+"""In front of a path: the file comes with nersery."""
 
 
 def shipped(kind: str) -> Path:
@@ -71,31 +68,11 @@ def _method(kind: str, entry: dict[str, Any], folder: Path) -> dict[str, Any]:
     """The settings of a method with the paths of its files, and of the methods within it."""
     preset = presets().get(str(entry.get("preset")), {}) if kind == "tagger" else {}
     name = entry.get("method", preset.get("method", DEFAULTS.get(kind, "")))
-    known = name in registry.names(kind)
-    files, models = (registry.settings_with(of, kind, name) if known else () for of in (FileName, ModelName))
-    placed = dict(entry)
-    for key, value in entry.items():
-        if key in files:
-            placed[key] = _path(value, folder)
-        elif key in models:
-            placed[key] = _model(value, folder)
-        elif key in KINDS_WITHIN and isinstance(value, dict):
-            placed[key] = _method(KINDS_WITHIN[key], value, folder)
-    return placed
+    if name not in registry.names(kind):
+        return entry
 
+    def place(_: str, type_: Any, name: str) -> str:
+        path = located(name, folder)
+        return str(path) if type_ == FileName or path.is_dir() else name
 
-def _path(value: Any, folder: Path) -> Any:
-    """The path of a file, or of each in a table; nothing is no file."""
-    if isinstance(value, dict):
-        return {key: _path(name, folder) for key, name in value.items()}
-    return str(located(value, folder)) if isinstance(value, str) and value else value
-
-
-def _model(value: Any, folder: Path) -> Any:
-    """The path of a model's folder, if there is one and it is no name of ours."""
-    from nersery.lm.bundled import is_bundled  # late, for it brings PyTorch along
-
-    if not isinstance(value, str) or not value or is_bundled(value):
-        return value
-    path = located(value, folder)
-    return str(path) if path.is_dir() else value
+    return registry.renamed(registry.get(kind, name), entry, place)

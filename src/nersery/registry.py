@@ -11,14 +11,16 @@ import importlib
 import inspect
 import json
 import math
+import os
 import pkgutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from nersery.disk import content_hash
 from nersery.errors import MissingResourceError, SettingsError, did_you_mean
 
 _EXPECTED = {
@@ -44,6 +46,13 @@ FileName = Annotated[str, "file"]
 """The type of a setting that names a file: in a recipe a relative name starts from the recipe's folder."""
 ModelName = Annotated[str, "model"]
 """The type of a setting that names a model: a folder, in a recipe one that is there from its folder on, or a name."""
+BUNDLED = ("bundled", "bundled-qa")
+"""The names of the models that come along; in place of them no folder is ever meant."""
+
+DEFAULTS = {"align": "statistical", "tagger": "transformer"}
+"""The method of a kind where none is named."""
+KINDS_WITHIN = {"aligner": "align", "tagger": "tagger"}
+"""Settings that are the ``method`` of another kind and its settings."""
 
 
 def names(kind: str) -> tuple[str, ...]:
@@ -237,14 +246,63 @@ def defaults(kind: str, name: str) -> dict[str, Any]:
     return {setting.name: _default(setting) for setting in dataclasses.fields(get(kind, name)) if setting.init}
 
 
-def settings_with(type_: Any, kind: str, name: str) -> frozenset[str]:
-    """The settings of a method that are a `FileName`, or a `ModelName`, or a table of them.
+def naming(cls: type[Any]) -> dict[str, Any]:
+    """The settings that name a file or model, or are a table of them, each with that type: `FileName` or `ModelName`.
 
-    >>> sorted(settings_with(FileName, "augment", "aclm"))
-    ['adapt', 'stop_words']
+    >>> [key for key, type_ in naming(get("augment", "aclm")).items() if type_ == FileName]
+    ['stop_words', 'adapt']
     """
-    hints = get_type_hints(get(kind, name), include_extras=True)
-    return frozenset(key for key, hint in hints.items() if hint == type_ or type_ in get_args(hint))
+    hints = get_type_hints(cls, include_extras=True)
+    types = {key: {hint, *get_args(hint)} & {FileName, ModelName} for key, hint in hints.items()}
+    return {key: found.pop() for key, found in types.items() if found}
+
+
+def renamed(
+    cls: type[Any], settings: Mapping[str, Any], rename: Callable[[str, Any, str], str], place: str = ""
+) -> dict[str, Any]:
+    """The settings of a method, in which each name of a file or model is another; of the methods within it too.
+
+    Args:
+        rename: Gives the other name, from where the setting stands (``table``, ``vectors.en``), its type, `FileName` or
+            `ModelName`, and the name. Models that come along keep theirs.
+        place: What stands before all places.
+    """
+    changed = dict(settings)
+    types = naming(cls)
+    for key, value in settings.items():
+        if key in types:
+            changed[key] = _renamed(value, types[key], rename, place + key)
+        elif key in KINDS_WITHIN and isinstance(value, Mapping):
+            kind = KINDS_WITHIN[key]
+            name = value.get("method", DEFAULTS[kind])
+            if name in names(kind):
+                changed[key] = renamed(get(kind, name), value, rename, f"{place}{key}.")
+    return changed
+
+
+def _renamed(value: Any, type_: Any, rename: Callable[[str, Any, str], str], place: str) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _renamed(name, type_, rename, f"{place}.{key}") for key, name in value.items()}
+    is_name = isinstance(value, str) and value and not (type_ == ModelName and value in BUNDLED)
+    return rename(place, type_, value) if is_name else value
+
+
+def paths_in(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:
+    """The files and folders of models that settings of a method name, by the setting, and that are there."""
+    paths = {}
+
+    def note(place: str, type_: Any, name: str) -> str:
+        if os.path.isdir(name) if type_ == ModelName else os.path.exists(name):
+            paths[place] = name
+        return name
+
+    renamed(cls, settings, note)
+    return paths
+
+
+def files_in(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:
+    """The content hashes of the `paths_in` settings, so that a job never goes on with others."""
+    return {place: content_hash(path) for place, path in paths_in(cls, settings).items()}
 
 
 def describe(kind: str, name: str) -> dict[str, Any]:

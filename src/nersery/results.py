@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,13 +20,13 @@ from nersery.evaluate.novelty import novelty
 from nersery.evaluate.scores import Counts, sentence_counts, summarise
 from nersery.evaluate.significance import paired_bootstrap, sign_flip
 from nersery.grid import grid_record
+from nersery.identity import changed_versions, first_versions
 from nersery.loop import Tally, rejects_of
 from nersery.recipe import Recipe
 
 if TYPE_CHECKING:
     from nersery.runs import Run
 
-LIBRARIES = ("numpy", "safetensors", "tokenizers", "torch", "transformers")
 SHOWN_EXAMPLES = 20
 SHOWN_REJECTS = 12
 SHOWN_MISTAKES = 3
@@ -37,20 +35,24 @@ NOTHING_LEARNT = "no training sentence has an entity, so nothing was learnt and 
 FIGURES = ("precision", "recall", "f1")
 
 
-def build_report(run: Run) -> dict[str, Any]:
-    """Everything the report shows, as JSON values; equal runs give equal reports, so there is no clock in it."""
-    recipe = run.recipe
+def build_report(run: Run, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Everything the report shows, as JSON values; equal runs give equal reports, so there is no clock in it.
+
+    Args:
+        inputs: The hashes that the data files had when they were read, see `nersery.identity.hashes`.
+    """
+    recipe, first = run.recipe, first_versions(run.folder)
     arms = [_arm(run, arm) for arm in recipe.arms]
     return {
         "name": recipe.name,
         "description": recipe.description,
         "nersery": __version__,
-        "versions": versions(),
+        "versions": first,
         "command": _command(run),
         "recipe": recipe.as_dict(),
         "seeds": recipe.seeds,
-        "notes": [*run.notes, *_empty_notes(recipe, arms)],
-        "data": {split: _split(run, split, hashes) for split, hashes in run.identity()["inputs"].items()},
+        "notes": [*run.notes, *_empty_notes(recipe, arms), *_version_notes(run, first), *_grid_notes(run)],
+        "data": {split: _split(run, split, hashes) for split, hashes in inputs.items()},
         "sample": asdict(recipe.sample),
         "arms": arms,
     }
@@ -76,10 +78,33 @@ def _empty_notes(recipe: Recipe, arms: Sequence[Mapping[str, Any]]) -> list[str]
     return notes
 
 
-def versions() -> dict[str, str]:
-    """Versions of what a result may depend on."""
-    found = {library: version(library) for library in LIBRARIES}
-    return {"python": ".".join(map(str, sys.version_info[:3])), "nersery": __version__, **found}
+def _version_notes(run: Run, first: Mapping[str, str]) -> list[str]:
+    """Which results were made by other versions than the run began with."""
+    made: dict[str, list[str]] = {}
+    for arm in run.recipe.arms:
+        for seed in run.recipe.seeds:
+            if other := changed_versions(first, _result(run, seed, arm).get("versions", first)):
+                made.setdefault(other, []).append(f"{arm.name} (seed {seed})")
+    return [f"made with {other}, with which the run began: {', '.join(of)}" for other, of in made.items()]
+
+
+def _grid_notes(run: Run) -> list[str]:
+    """Which arms have settings that were chosen with another seed than the first, which came to the run later."""
+    records = {arm.name: _grid(run, arm) for arm in run.recipe.arms} if run.recipe.grid else {}
+    first = run.recipe.seeds[0]
+    return [
+        f"{name}: its settings were chosen with seed {record['seed']}, with which the run began"
+        for name, record in records.items()
+        if record.get("seed", first) != first
+    ]
+
+
+def _grid(run: Run, arm: Arm) -> Any:
+    return json.loads(grid_record(run.folder, arm).read_text("utf-8"))
+
+
+def _result(run: Run, seed: int, arm: Arm) -> Any:
+    return json.loads(run.path(seed, arm, "result.json").read_text("utf-8"))
 
 
 def _split(run: Run, split: str, hashes: str | Mapping[str, str]) -> dict[str, Any]:
@@ -110,7 +135,7 @@ def _counts(sentences: Sequence[Sentence]) -> dict[str, Any]:
 
 def _arm(run: Run, arm: Arm) -> dict[str, Any]:
     seeds = run.recipe.seeds
-    results = [json.loads(run.path(seed, arm, "result.json").read_text("utf-8")) for seed in seeds]
+    results = [_result(run, seed, arm) for seed in seeds]
     scores = [result["scores"] for result in results]
     report = {
         "name": arm.name,
@@ -125,7 +150,7 @@ def _arm(run: Run, arm: Arm) -> dict[str, Any]:
         "new_entities": [_new_entities(run, seed, arm) for seed in seeds],
         "diversity": _diversity(run, arm),
         "errors": _errors(run, arm),
-        "grid": json.loads(grid_record(run.folder, arm).read_text("utf-8")) if run.recipe.grid else None,
+        "grid": _grid(run, arm) if run.recipe.grid else None,
         "training": [_both_trainings(result["training"]) for result in results],
         "self_training": _self_training(run, arm),
         "against_gold": None,
@@ -254,7 +279,7 @@ def _f1(counts: Any) -> list[float]:
 
 def _generated(run: Run, arm: Arm) -> dict[str, Any]:
     """What the method made and the selectors kept, summed over seeds, with examples from the first seed."""
-    made = [run.path(seed, run.generation_arm(arm), "generated.jsonl") for seed in run.recipe.seeds]
+    made = [run.generated(seed, arm) for seed in run.recipe.seeds]
     stages = [(_made_by(arm), made)]
     for number, selector in enumerate(arm.select, start=1):
         files = [run.path(seed, arm, f"{number}-{selector.method}.jsonl") for seed in run.recipe.seeds]

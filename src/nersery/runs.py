@@ -26,7 +26,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import nersery
 from nersery import io, registry
 from nersery.annotate.base import BATCH_SIZE as ANNOTATED_AT_ONCE
 from nersery.annotate.base import Annotator
@@ -36,11 +35,9 @@ from nersery.augment.base import Augmenter, tasks
 from nersery.augment.base import step as augment_step
 from nersery.data import Corpus, Sentence
 from nersery.disk import (
-    content_hash,
     copy_atomic,
     is_missing,
     locked,
-    paths_in,
     remove_folder,
     unfinished_path,
     write_atomic,
@@ -50,14 +47,13 @@ from nersery.errors import DataError
 from nersery.evaluate.report import write_report
 from nersery.evaluate.scores import all_scores
 from nersery.grid import Settings, choose, combinations, described, grid_record
-from nersery.identity import check_folder, hashes
+from nersery.identity import changed_versions, check_folder, first_versions, identity_of, versions
 from nersery.inputs import read_inputs
 from nersery.loop import BATCH_SIZE, FileJob, Step, rejects_of
-from nersery.overrides import SPLITS
 from nersery.prerequisites import check_prerequisites
 from nersery.progress import Progress
 from nersery.recipe import Recipe
-from nersery.results import NOTHING_LEARNT, build_report, versions
+from nersery.results import NOTHING_LEARNT, build_report
 from nersery.sampling import id_list, sample, sample_languages
 from nersery.select.base import Selector
 from nersery.select.base import step as select_step
@@ -94,10 +90,13 @@ class Run:
         identity = self.check()
         self.folder.mkdir(parents=True, exist_ok=True)
         with locked(self.folder):
-            write_json(self.folder / "run.json", {**identity, "versions": versions()})
+            first = first_versions(self.folder)
+            if other := changed_versions(first, versions()):
+                self._say(f"note: this run goes on with {other}")
+            write_json(self.folder / "run.json", {**identity, "versions": first})
             for seed in self.recipe.seeds:
                 self._run_seed(seed)
-            report = build_report(self)
+            report = build_report(self, identity["inputs"])
             write_report(report, self.folder)
         return report
 
@@ -117,7 +116,7 @@ class Run:
             NerseryError: Of the kind that fits what is wrong.
         """
         self.read_corpora()
-        identity = self.identity()
+        identity = identity_of(self.recipe)
         check_folder(self.folder, identity)
         check_prerequisites(self.recipe)
         return identity
@@ -131,21 +130,6 @@ class Run:
         self.corpora, self.notes = read_inputs(self.recipe, self._say)
         for note in self.notes:
             self._say(f"note: {note}")
-
-    def identity(self) -> dict[str, Any]:
-        """What the results depend on; a folder belongs to one identity."""
-        recipe = self.recipe
-        methods = [
-            recipe.tagger,
-            *(m for arm in recipe.arms for m in (arm.method, *arm.select) if m is not None),
-        ]
-        paths = {path for method in methods for path in paths_in(method.settings).values()}
-        return {
-            "nersery": nersery.__version__,
-            "recipe": recipe.as_dict(),
-            "inputs": {split: hashes(recipe, split) for split in SPLITS if recipe.data.files(split)},
-            "files": {path: content_hash(path) for path in sorted(paths)},
-        }
 
     # --- one arm of one seed ------------------------------------------------------------------------------------
 
@@ -177,6 +161,7 @@ class Run:
             "train_sentences": len(train),
             "kept_sentences": own,
             "training": {"seed": seed, **history},
+            "versions": versions(),
         }
         write_json(self.path(seed, arm, "result.json"), result)
         self._say(f"{self._label(seed, arm, 'test')}: F1 {100 * result['scores']['micro']['f1']:.1f}")
@@ -202,9 +187,11 @@ class Run:
             drawn[split] = io.read(path)
         return drawn["train"], drawn["dev"]
 
-    def generation_arm(self, arm: Arm) -> Arm:
-        """The first arm that generates the same sentences; its file serves both."""
-        return next(other for other in self.recipe.arms if other.makes_the_same_as(arm))
+    def generated(self, seed: int, arm: Arm) -> Path:
+        """What an arm's method made: one file for all that generate the same, with the first of them that has it."""
+        same = [other for other in self.recipe.arms if other.makes_the_same_as(arm)]
+        paths = [self.path(seed, other, "generated.jsonl") for other in same]
+        return next((path for path in paths if path.exists()), paths[0])
 
     def _kept(self, seed: int, arm: Arm, gold: Corpus) -> list[Sentence]:
         """All new sentences that an arm adds to gold, those of the arm it goes on from before its own.
@@ -222,7 +209,7 @@ class Run:
         return before, self._select(seed, arm, start, self._generate(seed, arm, start))
 
     def _generate(self, seed: int, arm: Arm, start: Corpus) -> Corpus:
-        path = self.path(seed, self.generation_arm(arm), "generated.jsonl")
+        path = self.generated(seed, arm)
         training = path.with_name("generated.training")
         if is_missing(path) and not self._is_taken_over(path, seed, arm):
             items, step = self._stage(seed, arm, start, training)
@@ -237,7 +224,7 @@ class Run:
         method = _method(arm.method) if arm.labels_raw_text and arm.method else None
         if not isinstance(method, Annotator) or method.learns:
             return False
-        others = [self.path(other, self.generation_arm(arm), path.name) for other in self.recipe.seeds if other != seed]
+        others = [self.generated(other, arm) for other in self.recipe.seeds if other != seed]
         made = next((other for other in others if other.exists()), None)
         if made is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -352,7 +339,7 @@ class Run:
             self._say(f"{self._label(seed, arm, stage)} · {described(own)}: F1 on dev {100 * found:.1f}")
             return found
 
-        return choose(grid_record(self.folder, arm), tried, f1) if self.recipe.grid else {}
+        return choose(grid_record(self.folder, arm), tried, f1, seed) if self.recipe.grid else {}
 
     def _predict(self, seed: int, arm: Arm, predict: Step[Sentence]) -> Corpus:
         path = self.path(seed, arm, "predicted.jsonl")

@@ -9,7 +9,9 @@ from typing import Any
 
 from nersery.errors import SettingsError
 from nersery.io import ReadOptions
-from nersery.overrides import SPLITS
+
+SPLITS = ("train", "dev", "test", "raw")
+"""What a recipe names files for; the last is text to label."""
 
 LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 """A BCP 47 tag as far as its form goes: ``en``, ``zh-Hant``, but not ``english``, nor the name of a setting."""

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from nersery.data import Entity
 from nersery.errors import SettingsError, did_you_mean
+from nersery.faults import is_type_name
 
 OUTSIDE = "O"
 LETTERS = "BIMELSUW"
@@ -116,16 +117,12 @@ class _Parts(dict[str, _Part]):
 
     def __missing__(self, tag: str) -> _Part:
         scheme, letter, type_ = self.scheme, tag[:1], tag[2:]
-        if tag[1:2] != "-" or letter not in scheme.letters or not _is_type(type_):
+        if tag[1:2] != "-" or letter not in scheme.letters or not is_type_name(type_):
             return NOTHING
         opens = letter in (scheme.begin, scheme.single)
         closes = scheme.marks_ends and letter in (scheme.end, scheme.single)
         part = self[tag] = _Part(opens, closes, type_)
         return part
-
-
-def _is_type(name: str) -> bool:
-    return bool(name) and name == name.strip() and not any(character in name for character in "\t\n\r")
 
 
 @cache

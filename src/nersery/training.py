@@ -25,7 +25,7 @@ class Training:
         progress: Where it shows its steps.
         folder: Where it keeps what it needs to go on after a kill; None keeps nothing. Whoever names the
             folder removes it, and names it for no other sentences or settings.
-        tagger: Gives a tagger trained on gold alone, where there is one.
+        tagger: Gives a trained tagger, where there is one: in a run the tagger of what the arm goes on from.
         new_tagger: Gives a tagger of the run's settings that is not trained yet, where there are such.
     """
 

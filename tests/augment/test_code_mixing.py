@@ -11,9 +11,9 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import augment
 from nersery.augment.code_mixing import CodeMixing
-from nersery.disk import files_in
 from nersery.errors import DataError, MissingResourceError, NerseryError, SettingsError
 from nersery.loop import Reject
+from nersery.registry import files_in
 
 
 def sentence(language: str, text: str, id: str = "") -> Sentence:
@@ -374,9 +374,9 @@ class TestBadInput:
 
 
 def test_a_run_notices_that_a_file_has_changed(vectors: dict[str, str]) -> None:
-    before = files_in({"vectors": vectors})
+    before = files_in(CodeMixing, {"vectors": vectors})
     Path(vectors["hi"]).write_text("राम 1 2 3\n", "utf-8")
-    after = files_in({"vectors": vectors})
+    after = files_in(CodeMixing, {"vectors": vectors})
     assert {name for name in before if before[name] != after[name]} == {"vectors.hi"}
 
 

@@ -113,7 +113,9 @@ def test_types_that_differ_in_case_alone_have_tokens_of_their_own(tiny_masked_lm
 
 def test_dev_may_have_types_and_sentences_that_gold_has_not(tiny_masked_lm: str) -> None:
     dev = [Sentence(("Ada", "won"), (Entity(0, 1, "NEW"),), language="xx"), Sentence(("nobody",))]
-    MELM(tiny_masked_lm, **QUICK).fit([SENTENCE], Training(dev=dev))
+    method = MELM(tiny_masked_lm, **QUICK)
+    method.fit([SENTENCE], Training(dev=dev))
+    assert {f"{OWN}<b-{type_}>" for type_ in ("PER", "LOC", "NEW")} <= method._lm.encoder.own.keys()
 
 
 def test_no_training_sentence_with_an_entity(tiny_masked_lm: str) -> None:

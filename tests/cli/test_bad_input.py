@@ -248,6 +248,22 @@ class TestSentencesThatAreMissing:
 
 
 @pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("name", [".", "..", "/"])
+def test_a_folder_is_no_output_whatever_it_is_called(name: str):
+    result = call("convert", "train.conll", name)
+    assert (result.code, "names no format" in result.err) == (2, True)
+    assert f"{name} is a folder" in call("convert", "train.conll", name, "--to", "jsonl").err
+
+
+def test_the_folder_that_the_user_is_in_is_an_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    io.write(sentences(3), tmp_path / "data" / "a.conll")
+    (tmp_path / "data.rejects.jsonl").write_text('{"reason": "odd"}\n', "utf-8")
+    monkeypatch.chdir(tmp_path / "data")
+    (found,) = json.loads(call("stats", ".", "--json").out)
+    assert (found["sentences"], found["dropped"]) == (3, {"odd": 1})
+
+
+@pytest.mark.usefixtures("folder")
 def test_types_to_rename_that_nobody_has_are_told():
     result = call("convert", "train.conll", "out.jsonl", "--type", "PRE=PERSON", "--type", "LOC=PLACE")
     assert result.code == 0

@@ -2,6 +2,7 @@
 
 import dataclasses
 import inspect
+import json
 from pathlib import Path
 
 import pytest
@@ -318,6 +319,12 @@ def test_damaged_folders_are_refused(trained, tmp_path: Path):
     description.write_text(whole.replace('"warmup"', '"warmdown"'), "utf-8")
     with pytest.raises(MissingResourceError, match="warmdown"):
         load_tagger(tmp_path)
+    content = json.loads(whole)
+    for wrong in ([], {"tagger": content["tagger"]}, *({**content, key: ["a"]} for key in content)):
+        description.write_text(json.dumps(wrong), "utf-8")
+        for load in (load_tagger, type(trained).load):
+            with pytest.raises(MissingResourceError, match=r"nersery\.json is damaged: expected what"):
+                load(tmp_path)
     description.write_text(whole, "utf-8")
     weights_file = tmp_path / "model.safetensors"
     weights_file.write_bytes(weights_file.read_bytes()[:-100])

@@ -147,6 +147,8 @@ def test_text_alone_has_no_labels(tmp_path: Path) -> None:
         ({**TASK, "annotations": [{"result": RESULT}, {"result": RESULT[:1]}]}, "2 annotations that differ"),
         ({**TASK, "data": {"a": "x", "b": "y"}}, '"data" has a, b'),
         ({**TASK, "data": {"text": ["x"]}}, """"text" is ['x']"""),
+        ({**TASK, "annotations": [{"result": 1.5}]}, '"result" is 1.5, expected a list'),
+        ({**TASK, "annotations": [{"result": [{"id": ["a"], "value": {"start": 1, "end": 2}}]}]}, "of the kind"),
         ({**TASK, "data": {"id": "x", "talk": [{}]}, "annotations": [{"result": []}]}, '"data" has id, talk'),
         ({**TASK, "annotations": [{"result": [{**RESULT[0], "to_name": "head"}, RESULT[0]]}]}, "labels are of 2 texts"),
         (

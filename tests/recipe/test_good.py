@@ -6,9 +6,9 @@ import pytest
 
 from nersery import registry
 from nersery.arms import GOLD, Arm, MethodSettings
-from nersery.overrides import SPLITS
 from nersery.places import presets, shipped
 from nersery.recipe import load, shipped_recipes
+from nersery.splits import SPLITS
 from tests.recipe.asking import CHAIN, GOOD, NAMED, Write
 
 NEED_FILES = {"code_mixing"}

@@ -119,6 +119,8 @@ class TestOverrides:
         }
         with pytest.raises(SettingsError, match=r'"rate\.en=1": rate is a single value, not a table'):
             settings_of(["rate=0.3", "rate.en=1"])
+        with pytest.raises(SettingsError, match='"vectors=b": another --set names a line of vectors, which this would'):
+            settings_of(["vectors.en=a", "vectors=b"])
 
 
 class TestPaths:

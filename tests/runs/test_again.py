@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -55,6 +56,31 @@ class TestAgain:
         assert before.items() <= files(Path("run/seed-0")).items()
         assert [described["name"] for described in report["arms"]][3:] == ["shuffle_within_segments"]
 
+    def test_arms_in_another_order(self, memory: Trainings):
+        report = execute()
+        before = files(Path("run/seed-0"))
+        memory.clear()
+        head, both, one = Path("recipe.toml").read_text("utf-8").split("[[augment]]")
+        Path("recipe.toml").write_text("[[augment]]".join([head, one, both]), "utf-8")
+        swapped = execute()
+        assert [arm["name"] for arm in swapped["arms"]] == ["gold", "one", "both"]
+        assert all(arm in report["arms"] for arm in swapped["arms"])
+        assert files(Path("run/seed-0")) == before
+        assert not memory
+
+    def test_other_versions_are_told_and_the_first_stay(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ):
+        first = execute()["versions"]
+        monkeypatch.setattr("nersery.identity.version", lambda library: "9.9")
+        report = Run(load("recipe.toml", ["seeds=[0, 1]"]), Path("run")).execute()
+        assert report["versions"] == json.loads(Path("run/run.json").read_text("utf-8"))["versions"] == first
+        (note,) = (note for note in report["notes"] if "torch" in note)
+        assert note.startswith("made with numpy 9.9 in place of ")
+        assert note.endswith("with which the run began: gold (seed 1), both (seed 1), one (seed 1)")
+        assert "note: this run goes on with numpy 9.9 in place of" in capsys.readouterr().err
+        assert json.loads(Path("run/seed-1/one/result.json").read_text("utf-8"))["versions"]["torch"] == "9.9"
+
     def test_other_words_about_it_and_other_ends(self, memory: Trainings):
         execute()
         memory.clear()
@@ -99,12 +125,14 @@ class TestAgain:
 
     def test_a_changed_file_that_a_setting_names_is_refused(self):
         Path("words.tsv").write_text("lives\tdwells\n")
-        append_arm('method = "synonym_replacement"\ntable = "words.tsv"')
+        append_arm('name = "words.tsv"\nmethod = "synonym_replacement"\ntable = "words.tsv"')
         execute()
         execute()
         Path("words.tsv").write_text("lives\tsits\n")
-        with pytest.raises(SettingsError, match=r"settings\.table: there 'a file with the SHA-256 \w{64}', asked for"):
+        found = r"settings\.table: there 'a file with the SHA-256 \w{64}', asked for"
+        with pytest.raises(SettingsError, match=found) as caught:
             execute()
+        assert str(caught.value).count("\n") == 2
 
     def test_files_that_settings_name_are_the_same_from_elsewhere(
         self, folder: Path, monkeypatch: pytest.MonkeyPatch, memory: Trainings
@@ -136,8 +164,9 @@ class TestAgain:
 
     def test_an_empty_folder_and_a_folder_in_folders(self):
         Path("empty").mkdir()
-        execute(out="empty")
-        execute(out="a/b/c")
+        arms = execute(out="empty")["arms"]
+        assert execute(out="a/b/c")["arms"] == arms
+        assert files(Path("a/b/c/seed-0")) == files(Path("empty/seed-0"))
 
     def test_two_at_once(self):
         execute()

@@ -78,6 +78,32 @@ def test_a_kill_costs_one_trial_at_most(memory: Trainings) -> None:
         shutil.rmtree("run")
 
 
+def test_the_seed_that_came_first_chose_and_the_report_says_so() -> None:
+    execute(GRID)
+    record = tried("gold")
+    assert record["seed"] == 0
+    report = execute("seeds=[1, 0]", GRID)
+    assert tried("gold") == record == report["arms"][0]["grid"]
+    assert "gold: its settings were chosen with seed 0, with which the run began" in report["notes"]
+    assert not any("chosen with seed" in note for note in execute("seeds=[0, 1]", GRID)["notes"])
+
+
+def test_trials_of_another_seed_are_not_gone_on_with() -> None:
+    with killing(0) as count:
+        execute(GRID, out="counted")
+    for at in range(1, count()):
+        with pytest.raises(KilledError), killing(at):
+            execute(GRID)
+        if Path("run/grid/gold.json").exists():
+            break
+        shutil.rmtree("run")
+    assert "chosen" not in tried("gold")
+    execute("seeds=[1, 0]", GRID)
+    execute("seeds=[1, 0]", GRID, out="anew")
+    assert tried("gold") == tried("gold", "anew")
+    assert tried("gold")["seed"] == 1
+
+
 def test_a_folder_belongs_to_one_grid() -> None:
     execute(GRID)
     with pytest.raises(SettingsError, match=r"other settings:\n.*grid"):

@@ -6,10 +6,12 @@ import json
 import os
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from nersery import Entity, io
+from nersery.disk import content_hash
 from nersery.evaluate.diversity import diversity
 from nersery.evaluate.errors import find_errors
 from nersery.recipe import load
@@ -21,7 +23,7 @@ from tests.runs.trying import (
     execute,
     lines,
 )
-from tests.standins import files, sentences
+from tests.standins import Memory, files, sentences
 
 
 @pytest.mark.usefixtures("folder")
@@ -43,6 +45,18 @@ class TestReport:
             if described["name"] != "gold":
                 gain = mean - report["arms"][0]["f1"]["mean"]
                 assert described["against_gold"]["difference"] == pytest.approx(gain)
+
+    def test_the_hashes_of_the_files_as_they_were_read(self, monkeypatch: pytest.MonkeyPatch):
+        expected = {split: content_hash(f"{split}.conll") for split in ("train", "dev", "test")}
+        predict = Memory.predict
+
+        def predict_late(*args: Any, **options: Any) -> Any:
+            io.write(sentences(3), "test.conll")
+            return predict(*args, **options)
+
+        monkeypatch.setattr(Memory, "predict", predict_late)
+        data = execute()["data"]
+        assert {split: of["sha256"] for split, of in data.items()} == expected
 
     def test_counts_against_the_files(self):
         report = execute("seeds=[0, 3]")

@@ -100,12 +100,6 @@ def test_no_kept_sentence_is_worse_than_a_rejected_one(qualities: list[float], k
     assert len(best) >= keep * len(qualities) - 1e-6
 
 
-def test_history():
-    selector = AlignmentQuality(keep=0.4)
-    selector.survey(FIVE)
-    assert selector.history == {"with_entities": 5, "lowest_kept": 0.8}
-
-
 def test_a_sentence_that_was_not_projected():
     with pytest.raises(DataError, match=r"sentence x: it has no score alignment_quality\nFix: give sentences that"):
         chosen([Sentence(("Ada",), (Entity(0, 1, "PER"),), id="x")])

@@ -87,6 +87,11 @@ def test_a_score_for_each_sentence():
         select(CORPUS, Broken(answer=(1.0,)), CORPUS)
 
 
+def test_a_sentence_without_an_id_is_refused():
+    with pytest.raises(NerseryError, match="without an id cannot be judged"):
+        select([Sentence(("a",))], Length(), CORPUS)
+
+
 def test_batch_size_is_checked():
     with pytest.raises(SettingsError, match="batch_size is 0"):
         select(CORPUS, Length(), CORPUS, batch_size=0)

@@ -2,6 +2,7 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.errors import NerseryError, SettingsError
+from nersery.select.agreement import Agreement
 from nersery.select.base import select
 from nersery.select.certainty import Certainty
 from nersery.training import Training
@@ -12,6 +13,8 @@ NEW = Corpus([Sentence(("Ada", "lost"), id="a~1"), Sentence(("Oslo", "is", "far"
 
 class Unsure:
     """Surer of a word, the longer it is."""
+
+    types = ("PER",)
 
     def __init__(self):
         self.asked = []
@@ -49,3 +52,5 @@ def test_settings_that_cannot_work_are_refused(settings):
 def test_there_is_no_score_before_fit():
     with pytest.raises(NerseryError, match="before fit"):
         Certainty().score(GOLD)
+    with pytest.raises(NerseryError, match="agreement was asked for scores before fit"):
+        Agreement().score(NEW)

@@ -119,7 +119,12 @@ class TestStrategies:
 
     def test_certainty_stays_in_the_scores(self) -> None:
         result = chosen(Scripted([1, 2]), POOL, strategy="easy_first", per_step=1, steps=1)
-        assert result.corpus[0].scores == {"certainty": pytest.approx(0.9), "self_training": 1.0}
+        assert result.corpus[0].scores == {"self_training.certainty": pytest.approx(0.9), "self_training": 1.0}
+
+    def test_the_score_of_another_selector_stays_as_it_was(self) -> None:
+        pool = Corpus(sentence.with_scores(certainty=0.25) for sentence in POOL)
+        result = chosen(Scripted([1, 2]), pool, strategy="easy_first", per_step=1, steps=1)
+        assert result.corpus[0].scores["certainty"] == 0.25
 
     def test_passes_reach_the_tagger(self) -> None:
         tagger = Scripted([1, 2])
@@ -259,8 +264,9 @@ class TestTraining:
 
     def test_asked_about_a_stranger(self) -> None:
         selector = SelfTraining()
-        with pytest.raises(NerseryError, match="which it was not shown"):
-            selector.score(POOL)
+        for strangers in (POOL, [Sentence(("without", "an", "id"))]):
+            with pytest.raises(NerseryError, match="which it was not shown"):
+                selector.score(strangers)
 
 
 class TestResume:

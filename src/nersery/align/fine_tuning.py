@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from nersery.align.extraction import both_directions, by_probability
-from nersery.disk import files_in
 from nersery.errors import DataError, SettingsError
 from nersery.links import Pair
 from nersery.lm.cloze import OWN, Cloze
@@ -21,6 +20,7 @@ from nersery.lm.masked import fine_tuning_plan, masked_loss, tokenizer_with_mask
 from nersery.lm.pieces import Window
 from nersery.lm.states import LayerEncoder
 from nersery.lm.training import History, TrainingPlan, seeded, train
+from nersery.registry import files_in
 from nersery.rng import item_rng
 from nersery.training import NO_TRAINING, Training
 
@@ -134,7 +134,7 @@ def fine_tune(
             fingerprint={
                 "fine_tuning": asdict(settings),
                 "model": asdict(encoder.source),
-                "files": files_in({"model": encoder.source.name}),
+                "files": files_in(type(encoder.source), asdict(encoder.source)),
                 "layer": encoder.layer,
                 "pairs": _digest(pairs),
                 "dev": _digest(dev),

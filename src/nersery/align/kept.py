@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from nersery.align.base import Aligner, Pairs
-from nersery.disk import files_in, write_atomic
+from nersery.disk import write_atomic
 from nersery.io.bitext import WholePairs
+from nersery.registry import files_in
 
 RECORD = "state.json"
 """As `nersery.lm.checkpoint` calls it, so that the folder is known as that of a training."""
@@ -45,7 +46,7 @@ def place_for(aligner: Aligner, pairs: Pairs, folder: Path | None) -> Path | Non
 def _fingerprint(aligner: Aligner, pairs: Pairs) -> dict[str, Any]:
     """All that the learning depends on, as JSON gives it back."""
     settings = {field.name: getattr(aligner, field.name) for field in fields(aligner) if field.init}  # type: ignore[arg-type]
-    found = {"aligner": settings, "files": files_in(settings), "pairs": digest_of(pairs)}
+    found = {"aligner": settings, "files": files_in(type(aligner), settings), "pairs": digest_of(pairs)}
     plain: dict[str, Any] = json.loads(json.dumps(found))
     return plain
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from nersery.annotate.base import Annotator
 from nersery.data import Sentence
@@ -23,8 +22,8 @@ class TaggerLabels(Annotator):
     The scores of the tagger stay with its entities.
 
     Args:
-        tagger: The folder of a tagger, or a Hugging Face token-classification model. Not set: in a run the baseline's
-            tagger of the same seed; elsewhere the default tagger, trained on gold first.
+        tagger: The folder of a tagger, or a Hugging Face token-classification model. Not set: in a run the tagger
+            of what the arm goes on from; elsewhere the default tagger, trained on gold first.
         types: Other names for the tagger's types, and an empty one for those whose entities are left out, e.g.
             ``{ LOC = "place", MISC = "" }``. The types that it does not have stay as they are.
 
@@ -58,11 +57,10 @@ class TaggerLabels(Annotator):
             SettingsError: When there is no tagger, and nothing to train one on; or ``types`` has one that it does not.
         """
         self.check()
-        if self.tagger is None:
-            self._tagger = gold_tagger(name_of(self), None, gold, training)
-        known: Any = getattr(self._tagger, "types", None)  # not every tagger tells
-        if unknown := [type_ for type_ in self.types if known is not None and type_ not in known]:
-            hint = did_you_mean(unknown[0], known)
+        opened = self._tagger if self.tagger is not None else None
+        self._tagger = tagger = opened or gold_tagger(name_of(self), None, gold, training)
+        if unknown := [type_ for type_ in self.types if type_ not in tagger.types]:
+            hint = did_you_mean(unknown[0], tagger.types)
             raise SettingsError(f'types has "{unknown[0]}", which the tagger does not predict; {hint}')
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence]:

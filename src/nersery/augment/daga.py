@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import Any
 
 from nersery.augment.base import Augmenter, check_positive, unfitted
@@ -111,7 +111,6 @@ class DAGA(Augmenter):
         self._rare = self._rare_words(gold, frozenset(words))
         shape = Shape(self.embedding_size, self.hidden_size, self.dropout)
         self._lm = LSTMLanguageModel(words, shape, seed=training.seed, device=self.device)
-        settings = {setting.name: getattr(self, setting.name) for setting in fields(self) if setting.init}
         languages = [sentence.language for sentence in (*gold, *dev)] if self._speaks else []
         self._lm.fit(
             texts,
@@ -120,7 +119,7 @@ class DAGA(Augmenter):
             seed=training.seed,
             progress=training.progress,
             folder=training.folder,
-            fingerprint=training_record(settings, gold, dev) | {"languages": languages},
+            fingerprint=training_record(self, gold, dev) | {"languages": languages},
         )
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:

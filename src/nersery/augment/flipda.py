@@ -46,8 +46,8 @@ class FlipDA(Augmenter):
 
     Args:
         model: ``bundled``, or any masked language model by name or folder.
-        tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run the baseline's of the same
-            seed, elsewhere one that is trained first.
+        tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run the tagger of what the arm
+            goes on from, elsewhere one that is trained first.
         flip_rate: Probability in [0, 1] with which an entity gets another type; 0 keeps all labels.
         mask_rate: Probability in [0, 1] with which any other word is written anew. In fine-tuning, with which a piece
             is hidden.

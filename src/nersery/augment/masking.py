@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import Field, fields, replace
+from dataclasses import Field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
 
 from nersery.augment.base import check_positive
@@ -172,9 +172,7 @@ def fine_tuning(
     default = BUNDLED_LEARNING_RATE if settings.model == "bundled" else LEARNING_RATE
     learning_rate = default if settings.learning_rate is None else settings.learning_rate
     gold, dev = (sorted(sentences, key=lambda sentence: sentence.id) for sentences in (gold, training.dev))
-    record = training_record(
-        {setting.name: getattr(settings, setting.name) for setting in fields(settings) if setting.init}, gold, dev
-    )
+    record = training_record(settings, gold, dev)
     languages = [(sentence.language, sentence.origin is None) for sentence in (*gold, *dev)]
     if len({language for language, _ in languages}) > 1:  # then some methods show the model which
         record["languages"] = f"{item_seed(*languages):x}"

@@ -34,11 +34,12 @@ from nersery.cli.options import (
     refuse_same_file,
     report_repairs,
 )
-from nersery.data import Corpus, Entity, Sentence
+from nersery.data import Corpus, Sentence
 from nersery.disk import write_atomic
 from nersery.errors import DataError, Problem, SettingsError, did_you_mean, printable
+from nersery.faults import is_type_name
 from nersery.loop import Step, Tally, rejects_of
-from nersery.overrides import EXAMPLE_PREFIX
+from nersery.places import EXAMPLE_PREFIX
 
 
 @app.command(
@@ -206,10 +207,8 @@ def _new_names(pairs: list[str]) -> dict[str, str]:
     if len(names) < len(pairs):
         raise SettingsError("--type names a type twice: give each one new name")
     for old, new in names.items():
-        try:
-            Sentence(("word",), (Entity(0, 1, new),) if new else ())
-        except DataError as error:
-            raise SettingsError(f"--type {old}={new}: {error}") from None
+        if new and not is_type_name(new):
+            raise SettingsError(f"--type {old}={new}: a type is a name without tabs, line breaks or outer spaces")
     return names
 
 

@@ -27,7 +27,6 @@ from nersery.cli.options import (
     report_repairs,
 )
 from nersery.cli.sharding import Sharding, StageJob, shares_work
-from nersery.disk import files_in
 from nersery.errors import SettingsError
 
 
@@ -73,8 +72,9 @@ def annotate(
     labelled = replace(reading, format=io.AUTO)  # whatever the raw text is
     examples, held_out = ([open_corpus(name, labelled, quiet=quiet)] if name else [] for name in (gold, dev))
     made_by = {
-        "annotate": method, "settings": chosen, "files": files_in(chosen), "seed": seed, "input": content_of(corpus),
-        "gold": content_of(*examples), "dev": content_of(*held_out), "reading": asdict(reading),
+        "annotate": method, "settings": chosen, "files": registry.files_in(type(annotator), chosen), "seed": seed,
+        "input": content_of(corpus), "gold": content_of(*examples), "dev": content_of(*held_out),
+        "reading": asdict(reading),
     }  # fmt: skip
     gold_sentences, dev_sentences = ([s for split in part for s in split] for part in (examples, held_out))
     stage = Annotate(method, chosen, gold_sentences, dev_sentences, seed, corpus if annotator.surveys else ())

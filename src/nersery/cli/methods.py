@@ -31,7 +31,6 @@ from nersery.cli.options import (
     resumed,
 )
 from nersery.cli.sharding import Sharding, StageJob, shares_work
-from nersery.disk import files_in
 from nersery.errors import SettingsError
 from nersery.loop import BATCH_SIZE
 
@@ -78,13 +77,13 @@ def augment(
     others = [name for name in (learn_from, dev) if name]
     refuse_same_file(target, source, *others)
     chosen = settings_of(settings or [])
-    registry.create("augment", method, chosen)  # wrong settings show before any file is read
+    augmenter = registry.create("augment", method, chosen)  # wrong settings show before any file is read
     corpus = open_corpus(source, reading, quiet=quiet)
     examples = open_corpus(learn_from, reading, quiet=quiet) if learn_from else corpus
     held_out = [open_corpus(dev, reading, quiet=quiet)] if dev else []
     made_by = {
-        "augment": method, "settings": chosen, "files": files_in(chosen), "copies": copies, "seed": seed,
-        "inputs": content_of(corpus, examples, *held_out), "reading": asdict(reading),
+        "augment": method, "settings": chosen, "files": registry.files_in(type(augmenter), chosen), "copies": copies,
+        "seed": seed, "inputs": content_of(corpus, examples, *held_out), "reading": asdict(reading),
     }  # fmt: skip
     stage = Augment(method, chosen, examples, held_out[0] if held_out else (), copies, seed)
     job = StageJob(stage, corpus, target, method, made_by, sharding, batch_size, force, quiet)
@@ -139,7 +138,7 @@ def select(
     job = file_job(
         target,
         {
-            "select": method, "settings": chosen, "files": files_in(chosen), "seed": seed,
+            "select": method, "settings": chosen, "files": registry.files_in(type(selector), chosen), "seed": seed,
             "gold": bool(gold), "dev": bool(dev), "reading": asdict(reading),
             "inputs": content_of(candidates, *known, *away),
         },

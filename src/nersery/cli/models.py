@@ -39,7 +39,7 @@ from nersery.cli.options import (
 )
 from nersery.cli.sharding import Sharding, StageJob, shares_work
 from nersery.data import Corpus, Sentence
-from nersery.disk import check_replaceable, files_in, replaced_folder
+from nersery.disk import check_replaceable, content_hash, replaced_folder
 from nersery.errors import DataError, Problem, SettingsError, printable
 from nersery.loop import BATCH_SIZE
 from nersery.tagger.base import DESCRIPTION, FILES, Tagger
@@ -172,7 +172,8 @@ def predict(
     refuse_same_file(target, source)
     corpus = open_corpus(source, reading, quiet=quiet)
     made_by = {
-        "predict": files_in({"tagger": tagger}) or tagger, "reading": asdict(reading), "input": content_of(corpus),
+        "predict": content_hash(tagger) if Path(tagger).is_dir() else tagger, "input": content_of(corpus),
+        "reading": asdict(reading),
     }  # fmt: skip
     job = StageJob(
         Predict(tagger), corpus, target, "predict", made_by, sharding, batch_size=batch_size, force=force, quiet=quiet

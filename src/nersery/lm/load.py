@@ -21,6 +21,7 @@ from safetensors import SafetensorError
 from nersery.errors import MissingResourceError, SettingsError
 from nersery.lm import bundled
 from nersery.progress import NO_NOTES
+from nersery.registry import ModelName
 
 TAGGERS_FILE = "nersery.json"
 """In the folder of a tagger, see `nersery.tagger.base`."""
@@ -47,7 +48,7 @@ class ModelSource:
         trust_remote_code: Run code that comes with the model; never without the user's word.
     """
 
-    name: str
+    name: ModelName
     revision: str | None = None
     trust_remote_code: bool = False
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from nersery.data import Sentence
-from nersery.errors import SettingsError
+from nersery.errors import NerseryError, SettingsError
 from nersery.registry import ModelName, name_of
 from nersery.select.base import Selector
 from nersery.tagger.base import Tagger, strict_f1
@@ -56,9 +56,14 @@ class Agreement(Selector):
         self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
-        """Agreement of each sentence, in [0, 1]; a sentence without entities agrees when none is predicted."""
-        assert self._tagger is not None
-        tell_of_labels(getattr(self._tagger, "types", None), sentences, self._told)
+        """Agreement of each sentence, in [0, 1]; a sentence without entities agrees when none is predicted.
+
+        Raises:
+            NerseryError: When there was no fit.
+        """
+        if self._tagger is None:
+            raise NerseryError("agreement was asked for scores before fit")
+        tell_of_labels(self._tagger.types, sentences, self._told)
         predicted = self._tagger.predict(sentences)
         return [
             strict_f1([labelled], [guess]) if labelled.labels != guess.labels else 1.0

@@ -31,7 +31,7 @@ class Selector(ABC):
     reads_first: ClassVar[bool] = False
     """Whether `survey` reads all candidates before any costly work, so that no pass beforehand need check them."""
     history: Mapping[str, Any] = MappingProxyType({})
-    """What `survey` did, as JSON values for the report; empty for most."""
+    """What `survey` did, as JSON values, which a run writes beside what was kept; empty for most."""
 
     def __post_init__(self) -> None:
         """Refuse values that are no choice of their setting's; a subclass that has its own calls this one first."""
@@ -89,10 +89,16 @@ class Selector(ABC):
 
 
 def step(selector: Selector) -> loop.Step[Sentence]:
-    """The step of the loop: a fitted selector over a batch of sentences."""
+    """The step of the loop: a fitted selector over a batch of sentences.
+
+    Raises:
+        NerseryError: By the step, when a sentence has no id, or there is not a score for each.
+    """
     name = name_of(selector)
 
     def run_batch(batch: Sequence[Sentence]) -> list[Outcome]:
+        if not all(sentence.id for sentence in batch):
+            raise NerseryError("a sentence without an id cannot be judged: take those of a Corpus, which gives ids")
         batch = selector.revise(batch)
         scores = selector.score(batch)
         if len(scores) != len(batch):

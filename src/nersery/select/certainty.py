@@ -21,8 +21,8 @@ class Certainty(Selector):
     Args:
         threshold: The lowest score to keep, in [0, 1].
         passes: Forward passes over each sentence; they all go into one batch.
-        tagger: The folder of a tagger trained on gold, or a Hugging Face token-classification model; None takes the
-            baseline's tagger of the same seed in a run, and elsewhere trains the default tagger on gold first.
+        tagger: The folder of a tagger trained on gold, or a Hugging Face token-classification model; None takes in a
+            run the tagger of what the arm goes on from, and elsewhere trains the default tagger on gold first.
 
     Reference:
         Liu et al. 2022, PromptDA, section 3.3 (the certainty of uncertainty-guided self-training).
@@ -69,6 +69,6 @@ class Certainty(Selector):
         """
         if self._tagger is None:
             raise NerseryError("certainty was asked for scores before fit")
-        tell_of_labels(getattr(self._tagger, "types", None), sentences, self._told)
+        tell_of_labels(self._tagger.types, sentences, self._told)
         shares = self._tagger.certainty(sentences, passes=self.passes, seed=self._seed)
         return [sum(words) / len(words) for words in shares]

@@ -12,6 +12,8 @@ from nersery.data import Entity, Sentence
 from nersery.disk import write_atomic
 
 STEPS_FILE = "state.json"
+CERTAINTY = "self_training.certainty"
+"""The score that says how sure the tagger was of a candidate when it joined; the selector `certainty` has its own."""
 
 
 @dataclass
@@ -42,7 +44,7 @@ def as_joined(sentence: Sentence, joined: Joined) -> Sentence:
     """A candidate with the certainty and the labels with which it joined."""
     if tuple(map(tuple, joined.labels)) != sentence.labels:
         sentence = sentence.with_entities(Entity(*label) for label in joined.labels)
-    return sentence.with_scores(certainty=joined.certainty)
+    return sentence.with_scores(**{CERTAINTY: joined.certainty})
 
 
 def tagger_folder(folder: Path, steps: int) -> Path:

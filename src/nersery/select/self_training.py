@@ -7,7 +7,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +17,7 @@ from nersery.progress import NO_NOTES, Progress
 from nersery.registry import create, name_of
 from nersery.rng import item_rng, item_seed
 from nersery.select.base import Selector
-from nersery.select.course import Joined, Step, as_joined, read_course, tagger_folder, write_course
+from nersery.select.course import CERTAINTY, Joined, Step, as_joined, read_course, tagger_folder, write_course
 from nersery.tagger.base import LOADING, Tagger, labels_hash, load_tagger, require_labels, strict_f1, training_record
 from nersery.tagger.finishing import finish, finish_problems, foreign_settings
 from nersery.tagger.gold import gold_tagger, tell_of_labels
@@ -36,7 +36,7 @@ class SelfTraining(Selector):
     A tagger trained on gold judges the candidates, some join gold, a tagger is trained on both and judges the rest, and
     so on, until F1 on dev no longer rises. What joined after the best step counts as not joined. If no step is better
     than gold alone, nothing joins. Without dev nothing says when to stop: it takes all its steps, and keeps all that
-    joined. The certainty at that moment stays in the sentence's scores.
+    joined. The certainty at that moment stays in the scores as ``self_training.certainty``.
 
     Args:
         threshold: 0.5 keeps what joined in the first two steps; the default keeps all that joined. Of relabelled
@@ -163,7 +163,7 @@ class SelfTraining(Selector):
             tagger = self._first_tagger()
             self._write_down(Step(sentences=len(self._gold), dev_f1=self._dev_f1(tagger)), tagger)
         while not self._is_over() and (joining := self._draw(pool, tagger)):
-            step = Step({s.id: Joined(s.scores["certainty"], list(s.labels)) for s in joining})
+            step = Step({s.id: Joined(s.scores[CERTAINTY], list(s.labels)) for s in joining})
             before = [] if self.relabel else self._labelled(pool, [s.joined for s in self._course])
             tagger, step.sentences = self._train(tagger, [*before, *joining])
             step.dev_f1 = self._dev_f1(tagger)
@@ -181,7 +181,8 @@ class SelfTraining(Selector):
         Raises:
             NerseryError: When a sentence was not surveyed.
         """
-        if unknown := next((s.id for s in sentences if s.id not in self._known), None):
+        unknown = next((s.id for s in sentences if s.id not in self._known), None)
+        if unknown is not None:
             raise NerseryError(
                 f"self_training was asked about sentence {unknown!r}, which it was not shown: "
                 "call fit, then survey with all candidates, then score"
@@ -231,7 +232,7 @@ class SelfTraining(Selector):
             examined = {*sorted(chances, key=chances.__getitem__)[: max(self.examined, count)]}
             rest = [s for s in rest if s.id in examined]
         judged = self._judged(rest, tagger)
-        urgency = {s.id: self._urgency(s.scores["certainty"], chances[s.id][1]) for s in judged}
+        urgency = {s.id: self._urgency(s.scores[CERTAINTY], chances[s.id][1]) for s in judged}
         first = {*sorted(urgency, key=urgency.__getitem__, reverse=True)[:count]}
         return [s for s in judged if s.id in first]
 
@@ -244,7 +245,9 @@ class SelfTraining(Selector):
                 rest = tagger.predict(chunk) if self.relabel else chunk
                 rest = [s for s in rest if s.entities] if self.with_entities else rest
                 shares = tagger.certainty(rest, passes=self.passes, seed=self._training.seed)
-                judged += [s.with_scores(certainty=sum(own) / len(own)) for s, own in zip(rest, shares, strict=True)]
+                judged += [
+                    s.with_scores(**{CERTAINTY: sum(own) / len(own)}) for s, own in zip(rest, shares, strict=True)
+                ]
                 progress.advance(len(chunk))
         return judged
 
@@ -309,8 +312,8 @@ class SelfTraining(Selector):
 
     def _depends_on(self, pool: Corpus) -> dict[str, Any]:
         """What the steps depend on, as JSON values."""
-        settings = {f.name: getattr(self, f.name) for f in fields(self) if f.init and f.name != "threshold"}
-        record = training_record(settings, self._gold, self._training.dev)
+        record = training_record(self, self._gold, self._training.dev)
+        del record["settings"]["threshold"]
         ids = f"{item_seed(*pool.by_id):x}"
         return {**record, "seed": self._training.seed, "candidates": labels_hash(pool), "ids": ids}
 

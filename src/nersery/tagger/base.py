@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self
 
 from nersery.data import Sentence
-from nersery.disk import files_in
 from nersery.errors import DataError, MissingResourceError, SettingsError
 from nersery.progress import Progress
-from nersery.registry import check_choices, get, name_of
+from nersery.registry import check_choices, files_in, get, name_of
 
 DESCRIPTION = "nersery.json"
 """The file in a tagger's folder that says which tagger it is, with its settings and the course of its training."""
@@ -117,15 +117,10 @@ def load_tagger(folder: str | Path, *, trust_remote_code: bool = False, device: 
     Raises:
         MissingResourceError: When there is no such thing.
     """
-    description = Path(folder) / DESCRIPTION
-    name = "transformer"
-    if description.exists():
-        try:
-            name = json.loads(description.read_text("utf-8"))["tagger"]
-        except (ValueError, LookupError, TypeError):
-            raise MissingResourceError(f"{description} is damaged: expected what `nersery train` wrote") from None
-    elif not Path(folder).is_dir() and (Path(folder).exists() or str(folder).startswith((".", "/", "~"))):
+    described = read_description(folder)
+    if not Path(folder).is_dir() and (Path(folder).exists() or str(folder).startswith((".", "/", "~"))):
         raise MissingResourceError(f"{folder} is no tagger: expected a folder that `nersery train` wrote")
+    name = described.get("tagger", "transformer")
     tagger: Tagger = get("tagger", name).load(folder, trust_remote_code=trust_remote_code, device=device)
     return tagger
 
@@ -136,9 +131,31 @@ def describe(tagger: Tagger, settings: dict[str, Any], history: dict[str, Any]) 
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 
-def training_record(settings: Mapping[str, Any], gold: Sequence[Sentence], dev: Sequence[Sentence]) -> dict[str, Any]:
-    """What a training depends on beside its seed, as JSON values; a hash stands for the sentences."""
-    return {"settings": dict(settings), "files": files_in(settings), "gold": labels_hash(gold), "dev": labels_hash(dev)}
+def read_description(folder: str | Path) -> dict[str, Any]:
+    """What the folder of a tagger says of it, as `describe` wrote it; empty where there is no such file.
+
+    Raises:
+        MissingResourceError: When it is damaged.
+    """
+    path = Path(folder) / DESCRIPTION
+    if not path.exists():
+        return {}
+    try:
+        content = json.loads(path.read_text("utf-8"))
+        sound = [type(content[key]) for key in ("tagger", "settings", "history")] == [str, dict, dict]
+    except (ValueError, LookupError, TypeError, RecursionError):
+        sound = False
+    if not sound:
+        raise MissingResourceError(f"{path} is damaged: expected what `nersery train` wrote")
+    described: dict[str, Any] = content
+    return described
+
+
+def training_record(method: Any, gold: Sequence[Sentence], dev: Sequence[Sentence]) -> dict[str, Any]:
+    """What the training of a method depends on beside its seed, as JSON values; a hash stands for the sentences."""
+    settings = {setting.name: getattr(method, setting.name) for setting in fields(method) if setting.init}
+    files = files_in(type(method), settings)
+    return {"settings": settings, "files": files, "gold": labels_hash(gold), "dev": labels_hash(dev)}
 
 
 def labels_hash(sentences: Iterable[Sentence]) -> str:

@@ -6,7 +6,7 @@ The folder it saves holds safetensors and JSON.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
@@ -26,7 +26,15 @@ from nersery.lm.training import Optimizer, Schedule, seeded, train
 from nersery.lm.vectors import read_first, read_head
 from nersery.progress import Progress
 from nersery.registry import FileName
-from nersery.tagger.base import DESCRIPTION, Tagger, describe, require_labels, strict_f1, training_record
+from nersery.tagger.base import (
+    DESCRIPTION,
+    Tagger,
+    describe,
+    read_description,
+    require_labels,
+    strict_f1,
+    training_record,
+)
 from nersery.tagger.fitting import check_settings, course, from_settings, plan_of, settings_of
 from nersery.tagger.labelling import LENGTH_MULTIPLE, Example, emissions, examples, labelled, loss, shares
 from nersery.tagger.recurrent import RecurrentNetwork, Sizes
@@ -185,7 +193,7 @@ class BiLSTMCRF(Tagger):
                 evaluate=(lambda: strict_f1(dev, self.predict(dev))) if dev else None,
                 progress=progress,
                 folder=folder,
-                fingerprint={**training_record(settings_of(self), gold, dev), "warm": warm},
+                fingerprint={**training_record(self, gold, dev), "warm": warm},
             )
         self.history = course(history, seed, len(gold))
         return self.history
@@ -305,7 +313,7 @@ class BiLSTMCRF(Tagger):
         """Read a tagger that `save` wrote; it has no code to trust."""
         folder = Path(folder)
         try:
-            saved: Mapping[str, Any] = json.loads((folder / DESCRIPTION).read_text("utf-8"))
+            saved = read_description(folder)
             tagger: Self = from_settings(cls, saved["settings"], device, folder / DESCRIPTION)
             lexicon = json.loads((folder / LEXICON_FILE).read_text("utf-8"))
             words, characters, tags = (tuple(lexicon[key]) for key in ("words", "characters", "tags"))

@@ -53,18 +53,18 @@ def gold_tagger(name: str, folder: str | None, gold: Sequence[Sentence], trainin
     return trained
 
 
-def tell_of_labels(known: Collection[str] | None, candidates: Iterable[Sentence], told: set[str]) -> None:
+def tell_of_labels(known: Collection[str], candidates: Iterable[Sentence], told: set[str]) -> None:
     """Say what labels no tagger can confirm, each type once.
 
     Args:
-        known: The types that the tagger knows; None where it does not tell.
+        known: The types that the tagger knows.
         told: The types of which that has been said; those of the candidates are added.
     """
     from nersery.lm.load import warn
 
     types = {entity.type for sentence in candidates for entity in sentence.entities} - told
     told |= types
-    if known is not None and (unknown := sorted(types - {*known})):
+    if unknown := sorted(types - {*known}):
         warn(
             f"the tagger does not know {', '.join(unknown)}, and so never agrees where candidates have that: it knows "
             f"{', '.join(sorted(known))}"

@@ -5,7 +5,6 @@ The folder it saves is an ordinary Hugging Face token-classification model.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,7 +33,15 @@ from nersery.lm.training import Optimizer, Schedule, TrainingPlan, seeded, train
 from nersery.lm.trimmed import trimmed
 from nersery.progress import Progress
 from nersery.registry import ModelName
-from nersery.tagger.base import DESCRIPTION, Tagger, describe, require_labels, strict_f1, training_record
+from nersery.tagger.base import (
+    DESCRIPTION,
+    Tagger,
+    describe,
+    read_description,
+    require_labels,
+    strict_f1,
+    training_record,
+)
 from nersery.tagger.crf import ConditionalRandomField
 from nersery.tagger.fitting import check_settings, course, from_settings, plan_of, settings_of
 from nersery.tagger.labelling import LENGTH_MULTIPLE, Example, emissions, examples, labelled, loss, shares
@@ -173,7 +180,7 @@ class TransformerTagger(Tagger):
                     is_new=lambda name: not name.startswith(f"network.{network.base_model_prefix}."),
                     progress=progress,
                     folder=folder,
-                    fingerprint={**training_record(settings_of(self), gold, dev), "warm": warm},
+                    fingerprint={**training_record(self, gold, dev), "warm": warm},
                 )
         self.history = course(history, seed, len(gold))
         return self.history
@@ -304,10 +311,9 @@ class TransformerTagger(Tagger):
         Whether code that comes along is trusted, and which device is used, is for whoever loads it to say: the
         folder may be a stranger's.
         """
-        description = Path(folder) / DESCRIPTION
-        saved = json.loads(description.read_text("utf-8")) if description.exists() else {}
-        settings = saved.get("settings", {"model": str(folder)})
-        tagger: Self = from_settings(cls, {**settings, "trust_remote_code": trust_remote_code}, device, description)
+        saved = read_description(folder)
+        settings = {**saved.get("settings", {"model": str(folder)}), "trust_remote_code": trust_remote_code}
+        tagger: Self = from_settings(cls, settings, device, Path(folder) / DESCRIPTION)
         source = ModelSource(str(folder), trust_remote_code=trust_remote_code)
         config = source.config()
         if not any("TokenClassification" in name for name in config.architectures or ()):
