@@ -15,7 +15,6 @@ import pytest
 from nersery.disk import content_hash, differences, files_in, locked, replace_folder, replaced_folder
 from nersery.errors import DataError, Problem
 
-
 StopAfter = Callable[..., contextlib.AbstractContextManager[None]]
 
 

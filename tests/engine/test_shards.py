@@ -139,9 +139,7 @@ class TestTarget:
             job(tmp_path).run(ROWS, answers, overwrite=True)
 
     @pytest.mark.parametrize("is_there", [True, False])
-    def test_a_link_to_a_folder_stays_one(
-        self, is_there: bool, tmp_path: Path, undisturbed: dict[str, bytes]
-    ) -> None:
+    def test_a_link_to_a_folder_stays_one(self, is_there: bool, tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
         (tmp_path / "disk").mkdir()
         (tmp_path / "out").symlink_to(tmp_path / "disk/real")
         if is_there:

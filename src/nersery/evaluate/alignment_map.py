@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from markupsafe import Markup
@@ -82,14 +83,16 @@ def _projected(source: Sentence, target: Sentence, links: Links) -> dict[Entity,
     Each is of one alone: those of one type find each other first, for a type may be called otherwise in the target,
     and then those with the most links.
     """
-    linked = []
-    for entity in source.entities:
-        ends = [link.target for link in links if entity.start <= link.source < entity.end]
-        for other in target.entities:
-            if hits := sum(other.start <= end < other.end for end in ends):
-                linked.append((entity, other, (entity.type != other.type, -hits)))
+    hits = Counter(
+        (entity, other)
+        for entity in source.entities
+        for link in links
+        if entity.start <= link.source < entity.end
+        for other in target.entities
+        if other.start <= link.target < other.end
+    )
     found: dict[Entity, Entity] = {}
-    for entity, other, _ in sorted(linked, key=lambda pair: pair[2]):
+    for entity, other in sorted(hits, key=lambda pair: (pair[0].type != pair[1].type, -hits[pair], *pair)):
         if entity not in found and other not in found.values():
             found[entity] = other
     return {entity: found[entity] for entity in source.entities if entity in found}

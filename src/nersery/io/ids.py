@@ -38,7 +38,9 @@ class Ids:
             return None
         key, name = (text.encode("utf-8", "surrogatepass") for text in (id, file))
         with naming_the_temporary_folder():
-            self._table = self._table or temporary_table("ids (id blob primary key, line integer, file blob) without rowid")
+            self._table = self._table or temporary_table(
+                "ids (id blob primary key, line integer, file blob) without rowid"
+            )
             if self._table.execute("insert or ignore into ids values (?, ?, ?)", (key, line, name)).rowcount:
                 return None
             line, name = self._table.execute("select line, file from ids where id = ?", (key,)).fetchone()

@@ -133,10 +133,11 @@ def _dealt(free: Iterable[list[Sentence]], given: set[str], settings: Division) 
         languages[group[0].language].append(group)
     placed: dict[str, str] = {}
     lacks = dict.fromkeys(shares, 0.0)
-    for _, own in sorted(languages.items()):
+    for language in sorted(languages):
+        own = languages[language]
         wanted = {name: share * sum(map(len, own)) for name, share in shares.items()}
         least = min(lack for lack in wanted.values() if lack)
-        # What the languages before lack or have too much is made up for, by about one group, else small ones get no test.
+        # What earlier languages lack is made up for, by about one group: else small ones would never get a test.
         most = max(map(abs, lacks.values()))
         part = min(1.0, max(map(len, own)) / most) if most else 0.0
         lacks = {name: lack + part * lacks[name] for name, lack in wanted.items()}
