@@ -1,15 +1,46 @@
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
+import os
 import pickle
+import signal
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO
 
 import pytest
 
-from nersery.disk import content_hash, differences, locked
+from nersery.disk import content_hash, differences, locked, replace_folder, replaced_folder
 from nersery.errors import DataError, Problem
+
+StopAfter = Callable[..., contextlib.AbstractContextManager[None]]
+
+
+@pytest.fixture
+def stop_after(monkeypatch: pytest.MonkeyPatch) -> StopAfter:
+    """Within it, all stops after so many files and folders have moved: by an error, or the process is killed."""
+    original = os.replace
+
+    @contextlib.contextmanager
+    def stopping(moves: int, error: type[BaseException] | None = None) -> Iterator[None]:
+        left = moves
+
+        def replace(source: Path, target: Path) -> None:
+            nonlocal left
+            left -= 1
+            if left == -1 and error is not None:
+                raise error
+            if left == -1:
+                os.kill(os.getpid(), signal.SIGKILL)
+            original(source, target)
+
+        with monkeypatch.context() as patch:
+            patch.setattr("os.replace", replace)
+            yield
+
+    return stopping
 
 
 class TestLock:
@@ -39,6 +70,74 @@ class TestLock:
             file.unlink()
             file.write_text("the next one's")
         assert file.read_text() == "the next one's"
+
+
+class Stopped(BaseException):
+    """What Ctrl-C looks like to the code in a process."""
+
+
+class TestReplacedFolder:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        """A folder that is to be replaced."""
+        (tmp_path / "x").mkdir()
+        (tmp_path / "x/old").touch()
+        return tmp_path / "x"
+
+    @pytest.fixture(params=["made", "finished"])
+    def replace(self, request: pytest.FixtureRequest, folder: Path) -> Callable[[], None]:
+        """Puts a new one in its place, by either way."""
+
+        def made() -> None:
+            with replaced_folder(folder) as new:
+                (new / "new").touch()
+
+        def finished() -> None:
+            new = folder.with_name("y")
+            new.mkdir()
+            (new / "new").touch()
+            replace_folder(new, folder)
+
+        return made if request.param == "made" else finished
+
+    @pytest.mark.parametrize("error", [OSError, Stopped])
+    @pytest.mark.parametrize("moves", [0, 1])
+    def test_what_goes_wrong_while_folders_move_leaves_the_old_one(
+        self, moves: int, error: type[BaseException], folder: Path, replace: Callable[[], None], stop_after: StopAfter
+    ):
+        with stop_after(moves, error), pytest.raises(error):
+            replace()
+        assert os.listdir(folder) == ["old"]
+        assert not list(folder.parent.glob("x.*"))
+
+    @pytest.mark.parametrize(("moves", "there"), [(0, "old"), (1, "old"), (2, "new")])
+    def test_after_a_kill_the_next_call_finds_the_last_whole_one(
+        self, moves: int, there: str, folder: Path, replace: Callable[[], None], stop_after: StopAfter
+    ):
+        if (child := os.fork()) == 0:
+            with stop_after(moves):
+                replace()
+        assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+        with pytest.raises(Stopped), replaced_folder(folder):
+            raise Stopped
+        assert os.listdir(folder) == [there]
+        assert not list(folder.parent.glob("x.*"))
+
+    def test_two_at_once_leave_each_other_alone(self, folder: Path):
+        with replaced_folder(folder) as one:
+            (one / "one").touch()
+            with replaced_folder(folder) as other:
+                (other / "other").touch()
+            assert os.listdir(folder) == ["other"]
+        assert os.listdir(folder) == ["one"]
+        assert os.listdir(folder.parent) == ["x"]
+
+    def test_a_folder_of_the_user_s_that_is_called_alike_stays(self, folder: Path):
+        (folder.parent / "x.part-20240101").mkdir()
+        (folder.parent / "x.part-20240101/thesis.tex").touch()
+        with replaced_folder(folder):
+            pass
+        assert os.listdir(folder.parent / "x.part-20240101") == ["thesis.tex"]
 
 
 class TestContent:

@@ -57,7 +57,8 @@ class Arm:
             and the tagger is trained on it too. Empty: gold sentences alone.
         join: Arms above this one; what they kept is what this arm selects from, in place of a method's work. Raw text
             that several have labelled bears the labels of the last.
-        vote: It bears the entities that most of those have which kept it, not the last's; see `nersery.voting`.
+        vote: Of raw text that several have labelled, the entities that more than half of them have found count, not
+            the last's; see `nersery.voting`.
         copies: New sentences to try for each sentence that the method starts from.
         select: Which of them to keep, one selector after another.
         gold_copies: How often each gold sentence stands in the training data; 0 trains on the others alone.

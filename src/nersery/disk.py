@@ -21,6 +21,7 @@ TEXT, LABELS = ".txt", ".ann"
 """The extensions of a document of brat."""
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system calls a full disk, a used-up quota, and a file too large for the disk."""
+_IN_WORKSHOP = {"lock", "new", "old", "gone"}
 
 
 def files_of(path: Path) -> list[Path]:
@@ -142,26 +143,65 @@ def check_replaceable(folder: Path, mark: str, what: str, own: Sequence[str], *,
         )
 
 
+def real_folder(folder: Path) -> Path:
+    """A folder under a name that others can be made beside; a link stays one when its folder is replaced."""
+    return folder.resolve() if folder.is_symlink() or folder.name in ("", "..") else folder
+
+
 @contextlib.contextmanager
 def replaced_folder(folder: Path) -> Iterator[Path]:
     """A new folder that takes the place of one when everything is in it; made at once, to fail before the work."""
-    if folder.is_symlink() or folder.name in ("", ".."):
-        folder = folder.resolve()
-    unfinished, old = (folder.with_name(f"{folder.name}.{end}-{secrets.token_hex(4)}") for end in ("part", "old"))
-    unfinished.mkdir(parents=True)
-    own = re.compile(re.escape(folder.name) + r"\.part-[0-9a-f]{8}")
-    for left in folder.parent.iterdir():  # by calls that were killed
-        if own.fullmatch(left.name) and left != unfinished:
-            shutil.rmtree(left, ignore_errors=True)
-    try:
+    folder = real_folder(folder)
+    with _workshop(folder) as workshop:
+        new = workshop / "new"
+        new.mkdir()
         with naming_the_full_disk(folder):
-            yield unfinished
-        if folder.exists():
-            folder.rename(old)
-        unfinished.rename(folder)
-    finally:
-        shutil.rmtree(unfinished, ignore_errors=True)
-        shutil.rmtree(old, ignore_errors=True)
+            yield new
+        _swap(new, folder, workshop)
+
+
+def replace_folder(new: Path, folder: Path) -> None:
+    """Put a folder that is finished in the place of one; after a kill, the old or the new one is there as a whole."""
+    folder = real_folder(folder)
+    with _workshop(folder) as workshop:
+        _swap(new, folder, workshop)
+
+
+@contextlib.contextmanager
+def _workshop(folder: Path) -> Iterator[Path]:
+    """A locked folder beside one, for its successor and then for itself; those of killed calls are cleared away."""
+    workshop = folder.with_name(f"{folder.name}.part-{secrets.token_hex(4)}")
+    workshop.mkdir(parents=True)
+    with locked(workshop):
+        like = re.compile(re.escape(folder.name) + r"\.part-[0-9a-f]{8}")
+        for left in folder.parent.iterdir():
+            if like.fullmatch(left.name) and left != workshop:
+                with contextlib.suppress(SettingsError, OSError):  # another process is at work there
+                    _clear_left(left, folder)
+        try:
+            yield workshop
+        finally:
+            _clear(workshop, folder)
+
+
+def _clear_left(workshop: Path, folder: Path) -> None:
+    if {path.name for path in workshop.iterdir()} <= _IN_WORKSHOP:
+        with locked(workshop):
+            _clear(workshop, folder)
+
+
+def _swap(new: Path, folder: Path, workshop: Path) -> None:
+    if folder.exists():
+        os.replace(folder, workshop / "old")
+    os.replace(new, folder)
+
+
+def _clear(workshop: Path, folder: Path) -> None:
+    """Remove what is no longer needed; an old folder that none has followed goes back to its place."""
+    old = workshop / "old"
+    if old.exists():
+        os.replace(old, workshop / "gone" if folder.exists() else folder)
+    shutil.rmtree(workshop, ignore_errors=True)
 
 
 def copy_atomic(file: Path, target: Path) -> None:

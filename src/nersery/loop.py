@@ -216,18 +216,18 @@ class FileJob:
         """
         if self.target.is_dir():
             raise SettingsError(f"{self.target} is a folder, expected the name of a file to write")
-        if (self.part / "journal.json").exists():
-            return
-        if self.part.is_dir() and not {path.name for path in self.part.iterdir()} <= {*BEGINNINGS}:
+        begun = (self.part / "journal.json").exists()
+        if not begun and self.part.is_dir() and not {path.name for path in self.part.iterdir()} <= {*BEGINNINGS}:
             raise SettingsError(
                 f"{self.part} holds files of no unfinished job, and they are not overwritten even by --force. "
                 "Move them, or choose another output"
             )
-        self._check_existing(overwrite)
+        self._check_existing(overwrite, moved=begun)
 
-    def _check_existing(self, overwrite: bool) -> None:
-        for file in (self.target, self.rejects):
-            if file.exists() and not overwrite:
+    def _check_existing(self, overwrite: bool, *, moved: bool) -> None:
+        """Refuse files that may not be overwritten, but for those that a killed call may have ``moved`` there."""
+        for file, made in ((self.target, self.part / "output"), (self.rejects, self.part / "rejects")):
+            if file.exists() and not overwrite and not (moved and not made.exists()):
                 raise SettingsError(f"{file} exists already. Choose another name, or allow to overwrite it (--force)")
 
     def run(
@@ -252,6 +252,7 @@ class FileJob:
             journal = self._open_journal(overwrite)
             if not journal.finished:
                 self._fill(journal, items, step, batch_size, progress)
+            self.check_target(overwrite=overwrite)  # somebody may have written there in the meantime
             self._publish(journal.tally)
         return journal.tally
 
@@ -269,8 +270,7 @@ class FileJob:
                 "Repeat the command with those settings to go on, choose another output, or start anew "
                 "(--force)"
             )
-        if not journal.has_work:
-            self._check_existing(overwrite)
+        self._check_existing(overwrite, moved=journal.finished)
         journal.write()  # before the output is cut, so that no journal ever speaks of another job's bytes
         return journal
 
@@ -331,11 +331,6 @@ class _Journal:
     tally: Tally = field(default_factory=Tally)
     bytes: tuple[int, int] = (0, 0)
     finished: bool = False
-
-    @property
-    def has_work(self) -> bool:
-        """Whether something is done that would be lost."""
-        return self.finished or self.tally.read > 0
 
     def load(self) -> str:
         """Take over the state on disk if it is of the same job; otherwise say how the two differ.

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -15,6 +16,7 @@ from nersery.align.base import Pair
 from nersery.align.embeddings import Embeddings
 from nersery.align.fine_tuning import FineTuning, consistency, fine_tune, self_training
 from nersery.errors import DataError, MissingResourceError, SettingsError
+from nersery.io.bitext import WholePairs
 from nersery.lm import checkpoint
 from nersery.lm.checkpoint import OtherTrainingError
 from nersery.lm.load import ModelSource
@@ -261,6 +263,31 @@ class TestTraining:
         one.fit(PAIRS, Training(seed=1, folder=tmp_path / "state"))
         again.fit(PAIRS, Training(seed=1, progress=Stopping(99), folder=tmp_path / "state"))
         assert one.align(PAIRS) == again.align(PAIRS)
+
+    def test_a_worker_does_not_read_what_the_first_one_has_learnt_from(
+        self, bilingual: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        class Read(WholePairs):
+            """Tells how many pairs are read."""
+
+            seen = 0
+
+            def __iter__(self) -> Iterator[Pair]:
+                for pair in PAIRS:
+                    self.seen += 1
+                    yield pair
+
+        monkeypatch.setattr("nersery.align.embeddings.WATCHED_PAIRS", 1)
+        found = []
+        for digest, read in (("x", 25), ("x", 1), ("y", 25)):
+            pairs = Read(cast(Any, None), digest)
+            aligner = Embeddings(bilingual, precision="fp32", fine_tune={"learning_rate": 1e-3})
+            refused = pytest.raises(OtherTrainingError) if digest == "y" else contextlib.nullcontext()
+            with refused:
+                aligner.fit(pairs, Training(seed=1, folder=tmp_path / "state"))
+                found.append(aligner.align(PAIRS))
+            assert pairs.seen == read
+        assert found[0] == found[1]
 
 
 class TestSettings:

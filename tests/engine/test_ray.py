@@ -21,7 +21,7 @@ from tests.standins import environment
 
 def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
-    with pytest.raises(MissingResourceError, match=r'pip install "nersery\[ray\]"'):
+    with pytest.raises(MissingResourceError, match=r'pip install "ray>=2\.40'):
         RayEngine(1)
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
+import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -138,6 +138,18 @@ class TestTarget:
         with pytest.raises(SettingsError, match="is a file"):
             job(tmp_path).run(ROWS, answers, overwrite=True)
 
+    @pytest.mark.parametrize("is_there", [True, False])
+    def test_a_link_to_a_folder_stays_one(self, is_there: bool, tmp_path: Path, undisturbed: dict[str, bytes]) -> None:
+        (tmp_path / "disk").mkdir()
+        (tmp_path / "out").symlink_to(tmp_path / "disk/real")
+        if is_there:
+            job(tmp_path / "disk", seed=1).run(ROWS, answers)
+            (tmp_path / "disk/out").rename(tmp_path / "disk/real")
+        job(tmp_path).run(ROWS, answers, overwrite=is_there)
+        assert (tmp_path / "out").is_symlink()
+        assert files(tmp_path / "disk/real") == undisturbed
+        assert sorted(os.listdir(tmp_path)) == ["disk", "out", "undisturbed"]
+
     def test_two_jobs_at_once_are_refused(self, tmp_path: Path) -> None:
         def disturbed(given: Iterable[Any]) -> Iterator[Answer]:
             with pytest.raises(SettingsError, match="another process is writing"):
@@ -234,22 +246,43 @@ class TestResume:
         job(tmp_path).run(ROWS, answers)
         assert files(tmp_path / "out") == undisturbed
 
+    @pytest.mark.parametrize("moved", ["out", "out.part"])
     def test_a_kill_between_the_old_folder_and_the_new_one(
-        self, tmp_path: Path, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+        self, moved: str, tmp_path: Path, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        original = shutil.rmtree
+        original = os.replace
 
-        def remove(folder: Path) -> None:
-            original(folder)
-            raise Killed
+        def replace(source: Path, target: Path) -> None:
+            original(source, target)
+            if source.name == moved:
+                os.kill(os.getpid(), signal.SIGKILL)
 
         job(tmp_path, seed=1).run(ROWS, answers)
-        with monkeypatch.context() as patch:
-            patch.setattr("shutil.rmtree", remove)
-            with pytest.raises(Killed):
-                job(tmp_path).run(ROWS, answers, overwrite=True)
-        assert not (tmp_path / "out").exists()
-        job(tmp_path).run(ROWS, answers)
+        if (child := os.fork()) == 0:
+            monkeypatch.setattr("os.replace", replace)
+            job(tmp_path).run(ROWS, answers, overwrite=True)
+        assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+        assert (tmp_path / "out").exists() == (moved == "out.part")
+        job(tmp_path).run(ROWS, answers, overwrite=moved == "out.part")
+        assert files(tmp_path / "out") == undisturbed
+        assert sorted(os.listdir(tmp_path)) == ["out", "undisturbed"]
+
+    def test_what_came_to_stand_there_since_is_not_overwritten(
+        self, tmp_path: Path, undisturbed: dict[str, bytes]
+    ) -> None:
+        start_and_kill(tmp_path, 7)
+        job(tmp_path / "other", seed=1).run(ROWS, answers)
+        others = files(tmp_path / "other/out")
+
+        def disturbed(given: Iterable[Any]) -> Iterator[Answer]:
+            (tmp_path / "other/out").rename(tmp_path / "out")
+            return answers(given)
+
+        for to_answers in (disturbed, answers):  # while it is at work, and before
+            with pytest.raises(SettingsError, match="out exists already"):
+                job(tmp_path).run(ROWS, to_answers)
+            assert files(tmp_path / "out") == others
+        job(tmp_path).run(ROWS, answers, overwrite=True)
         assert files(tmp_path / "out") == undisturbed
 
     @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

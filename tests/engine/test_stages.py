@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ import pytest
 
 from nersery import Entity, Sentence, io, registry
 from nersery.augment.base import augment
+from nersery.disk import write_atomic
 from nersery.engine.base import Stage
 from nersery.engine.stages import Annotate, Augment, Predict, Project
 from nersery.engine.work import Desk, Orders, Work
@@ -114,20 +116,34 @@ class Learner(Stage[Sentence, Sentence]):
 
     def fit(self, method: None, folder: Path | None, progress: Any) -> Any:
         assert folder is not None
-        trained = (folder / "weights").exists()
+        weights = folder / "weights"
+        trained = weights.exists() and f"{weights.stat().st_nlink} names"
         folder.mkdir(exist_ok=True)
-        (folder / "weights").write_text("learned")
+        write_atomic(weights, "learned")
+        assert not (folder / "lock").exists()
         with Path(self.log).open("a") as stream:
             stream.write(f"{folder.name} {trained} {NO_NOTES.get()}\n")
         return lambda batch: [Reject("none")] * len(batch)
 
 
-def test_one_worker_trains_and_the_others_go_on_from_a_copy(tmp_path: Path) -> None:
+@pytest.mark.parametrize("links", [True, False])
+def test_one_worker_trains_and_the_others_go_on_from_a_copy(
+    links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not links:  # as from one disk to another
+
+        def link(source: str, target: str) -> None:
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+        monkeypatch.setattr("os.link", link)
     log, folder = tmp_path / "log", tmp_path / "out.training"
     stage = Learner(str(log))
     for is_first in (True, False, False):
         Work(Orders(stage, folder=folder, is_first=is_first))
+        (folder / "lock").touch()  # which would lock all alike under whatever name
+    names = f"{1 + links} names"
     assert log.read_text().splitlines() == [
-        "out.training False False", "training True True", "training True True",
+        "out.training False False", f"training {names} True", f"training {names} True",
     ]  # fmt: skip
     assert {path.name for path in tmp_path.iterdir()} == {"log", "out.training"}
+    assert (folder / "weights").read_text() == "learned"

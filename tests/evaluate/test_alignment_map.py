@@ -60,6 +60,17 @@ def test_what_went_over_is_framed_and_what_did_not_is_struck_out():
     assert len(parts(picture, "band")) == 3
 
 
+@pytest.mark.parametrize("name", ["PER", "person"])
+def test_an_entity_is_lost_though_a_link_of_it_leads_to_another_one(name: str):
+    target = Sentence(("Ada", "Lovelace"), (Entity(0, 2, name),), id="t")
+    links = (Link(3, 1), Link(0, 0), Link(1, 1))
+    for source in (SOURCE, Sentence(SOURCE.words, (Entity(0, 2, "PER"), Entity(3, 4, "PER")), id="s")):
+        picture = ElementTree.fromstring(alignment_map(source, target, links))
+        assert len(parts(picture, "projected")) == 1
+        assert labels(picture)[f"Bo {source.entities[1].type}"] == "lost"
+        assert labels(picture)["Ada PER"] == "entity"
+
+
 @pytest.mark.parametrize("target", ["شركة آدا كتبت", "東京 " + "東" * 50 + " x", "a b c"])
 def test_any_script_in_a_page_that_holds_it(target: str):
     picture = drawn(target)

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nersery import Sentence, io
+from nersery.errors import DiskError
+from nersery.io.bitext import Bitext, open_side
 from nersery.io.ids import Ids
 
 
@@ -22,3 +30,34 @@ def test_only_so_many_ids_are_kept_in_memory() -> None:
         assert ids.add(str(line), line) is None
     assert len(ids._places) == 10
     assert [ids.add(str(line), 0) for line in (5, 50)] == [(5, ""), (50, "")]
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A temporary folder in which no file takes more than a few pages."""
+    connect = sqlite3.connect
+
+    def connect_full(*args: Any, **options: Any) -> sqlite3.Connection:
+        connection = connect(*args, **options)
+        connection.execute("pragma max_page_count = 4")
+        return connection
+
+    monkeypatch.setattr("sqlite3.connect", connect_full)
+    monkeypatch.delenv("SQLITE_TMPDIR", raising=False)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    return tmp_path
+
+
+def test_a_full_disk_is_told_of_with_the_folder(full_disk: Path) -> None:
+    ids = Ids(in_memory=0)
+    with pytest.raises(DiskError, match=f"temporary file in {full_disk}, and that fails: .* is full.*TMPDIR"):
+        any(ids.add(str(line), line) for line in range(10_000))
+
+
+def test_and_so_it_is_where_sides_are_paired_by_id(full_disk: Path) -> None:
+    made = [Sentence((str(number) * 99,), id=str(number)) for number in range(500)]
+    for name in ("s.jsonl", "t.jsonl"):
+        io.write(made, full_disk / name)
+    target, source = (open_side(full_disk / name, io.ReadOptions()) for name in ("t.jsonl", "s.jsonl"))
+    with pytest.raises(DiskError, match=f"temporary file in {full_disk}"):
+        list(Bitext(target, (source,), "id"))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import os
 import random
 from collections.abc import Callable, Sequence
@@ -128,6 +129,39 @@ class TestResume:
         with pytest.raises(SettingsError, match="exists already"):
             job(tmp_path).run(ITEMS, step)
         assert job(tmp_path).target.read_text() == "precious"
+
+    @pytest.mark.parametrize("name", ["out.txt", "out.txt.rejects.jsonl"])
+    @pytest.mark.parametrize("after", [0, 12])
+    def test_what_came_to_stand_there_since_is_not_overwritten(
+        self, name: str, after: int, tmp_path: Path, undisturbed: dict[str, bytes]
+    ):
+        folder = tmp_path / "killed"
+        start_and_kill(folder, after)
+
+        def disturbed(batch: Sequence[int]) -> list[Outcome]:
+            (folder / name).write_text("precious")
+            return step(batch)
+
+        for to_step in (disturbed, step):  # while it is at work, and before
+            with pytest.raises(SettingsError, match=f"{name} exists already"):
+                job(folder).run(ITEMS, to_step)
+            assert files(folder) == {name: b"precious"}
+        start_and_kill(folder, 0, seed=1, overwrite=True)  # what that call was allowed is no leave for the next one
+        with pytest.raises(SettingsError, match=f"{name} exists already"):
+            job(folder, seed=1).run(ITEMS, step)
+        job(folder).run(ITEMS, step, overwrite=True)
+        assert files(folder) == undisturbed
+
+    def test_a_forced_job_goes_on_by_force(self, tmp_path: Path, undisturbed: dict[str, bytes]):
+        folder = tmp_path / "killed"
+        folder.mkdir()
+        job(folder).target.write_text("old")
+        start_and_kill(folder, 12, overwrite=True)
+        done = json.loads((job(folder).part / "journal.json").read_text())["read"]
+        seen: list[int] = []
+        job(folder).run(ITEMS, lambda batch: (seen.extend(batch), step(batch))[1], overwrite=True)
+        assert min(seen) == done > 0
+        assert files(folder) == undisturbed
 
     @pytest.mark.parametrize("stop_at", ["replace rejects", "replace output", "unlink journal.json"])
     def test_a_kill_while_files_move(

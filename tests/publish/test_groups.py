@@ -1,9 +1,12 @@
+from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import Indel
+from rapidfuzz.process import extract
 
 from nersery import Origin, Sentence
 from nersery.publish.groups import groups
@@ -57,13 +60,16 @@ def test_grandchildren_stay_where_nobody_has_kept_their_parents():
     assert ids(made) == [["1", "1~melm-1~eda-2", "1~lwtr-1"]]
 
 
+@pytest.mark.parametrize("large", [1, 3, 100])
 @settings(deadline=None, max_examples=40)
 @given(
-    st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8), max_size=9), st.sampled_from([0.6, 0.8, 1.0])
+    st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=8), max_size=15), st.sampled_from([0.6, 0.8, 1.0])
 )
-def test_no_two_groups_have_sentences_that_are_alike(texts: list[list[str]], similarity: float):
+def test_no_two_groups_have_sentences_that_are_alike(large: int, texts: list[list[str]], similarity: float):
     made = [sentence(str(n), " ".join(text)) for n, text in enumerate(texts)]
-    found = groups(made, similarity)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("nersery.publish.groups.LARGE", large)
+        found = groups(made, similarity)
     assert sorted(s.id for group in found for s in group) == sorted(s.id for s in made)
     for one, other in combinations(found, 2):
         for a in one:
@@ -77,6 +83,20 @@ def test_no_two_groups_have_sentences_that_are_alike(texts: list[list[str]], sim
                 if Indel.normalized_similarity(s.words, n.words) >= similarity - 1e-6
             }  # fmt: skip
         assert len(reached) == len(group)
+
+
+def test_sentences_of_one_template_are_not_all_compared(monkeypatch: pytest.MonkeyPatch):
+    compared = 0
+
+    def counting(text: Sequence[str], others: Sequence[Sequence[str]], **options: Any) -> Any:
+        nonlocal compared
+        compared += len(others)
+        return extract(text, others, **options)
+
+    monkeypatch.setattr("rapidfuzz.process.extract", counting)
+    made = [sentence(str(n), f"the company number {n} was founded in the city of town{n % 7} .") for n in range(1000)]
+    assert len(groups(made, 0.8)) == 1
+    assert compared < 100 * len(made)
 
 
 @pytest.mark.parametrize("similarity", [0.8, 1.0])

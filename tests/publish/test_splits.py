@@ -33,6 +33,25 @@ def test_shares_are_met_in_each_language():
     }
 
 
+@pytest.mark.parametrize("each", [3, 5, 8, 14])
+@pytest.mark.parametrize("copies", [0, 1])
+def test_shares_are_met_over_many_small_languages(each: int, copies: int):
+    made = [s for n in range(20) for s in many(each, f"l{n}_")]
+    made += [replace(sentence(f"{s.id}~1", parent=s.id), language=s.language) for s in made if copies]
+    counts = {split: len(corpus) for split, corpus in divide(made, {}, Division()).splits.items()}
+    expected = {split: share * len(made) for split, share in zip(SPLITS, (0.8, 0.1, 0.1), strict=True)}
+    assert counts == pytest.approx(expected, abs=1 + copies)
+    backwards = divide(made[::-1], {}, Division())
+    assert {split: len(corpus) for split, corpus in backwards.splits.items()} == counts
+
+
+def test_what_one_language_cannot_have_is_no_burden_on_the_next():
+    big = [replace(sentence(f"big{n}", parent="one"), language="a") for n in range(300)]
+    divided = divide([*big, *many(50, "b")], {}, Division())
+    counts = {split: Counter(s.language for s in corpus) for split, corpus in divided.splits.items()}
+    assert [counts[split]["b"] for split in SPLITS] == pytest.approx([40, 5, 5], abs=1)
+
+
 def test_groups_stay_whole_and_shares_hold_nearly():
     made = many(300)
     made += [sentence(f"{n}~1", parent=str(n)) for n in range(0, 300, 3)]

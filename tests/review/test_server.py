@@ -83,6 +83,7 @@ def test_a_decision_is_written_down(server: ReviewServer) -> None:
         ({"verdict": "accept", "labels": [[1, 2, ["x"]]]}, "expected an object with verdict"),
         ({"verdict": ["x"], "labels": []}, "expected one of accept, reject"),
         (b"{", "Expecting"),
+        pytest.param(b"[" * 50_000, "maximum recursion depth", id="deep"),
     ],
 )
 def test_nonsense_is_refused(server: ReviewServer, said: Any, message: str) -> None:

@@ -130,7 +130,7 @@ class Embeddings(Aligner):
         self._encoder = self._opened()
         self._warn_of_misfit(self._encoder, list(islice(pairs, WATCHED_PAIRS)))
         if self._learning is not None:
-            fine_tune(self._encoder, list(pairs), self._learning, training)
+            fine_tune(self._encoder, pairs, self._learning, training)
 
     def _opened(self) -> LayerEncoder:
         has_head = self._learning is not None and self._learning.needs_masked_lm

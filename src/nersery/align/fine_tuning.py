@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
+import json
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
+from nersery.align.base import Pairs
 from nersery.align.extraction import both_directions, by_probability
+from nersery.align.kept import digest_of
 from nersery.errors import DataError, SettingsError
 from nersery.links import Pair
+from nersery.lm.checkpoint import RECORD
 from nersery.lm.cloze import OWN, Cloze
 from nersery.lm.gaps import GapEncoder, Row
 from nersery.lm.load import autocast, warn
@@ -92,7 +97,7 @@ class FineTuning:
 
 def fine_tune(
     encoder: LayerEncoder,
-    pairs: Sequence[Pair],
+    pairs: Pairs,
     settings: FineTuning,
     training: Training = NO_TRAINING,
     dev: Sequence[Pair] = (),
@@ -101,6 +106,7 @@ def fine_tune(
 
     Args:
         encoder: Opened as a masked language model where the settings need one.
+        pairs: Held in memory while it learns; a training that is finished is taken over without looking at them.
         training: Its seed, progress and folder count; see `nersery.lm.training.train`.
         dev: Pairs to choose the best epoch by, by the same loss with masks that stay the same; empty keeps the last.
 
@@ -110,19 +116,27 @@ def fine_tune(
         MissingResourceError: When the model has no mask token, and needs one.
     """
     learner = _Learner(encoder, settings, training.seed)
-    pairs, dev = learner.readable(pairs), learner.readable(dev)
-    if not pairs:
+    fingerprint = {
+        "fine_tuning": asdict(settings),
+        "model": asdict(encoder.source),
+        "files": files_in(type(encoder.source), asdict(encoder.source)),
+        "layer": encoder.layer,
+        "pairs": digest_of(pairs),
+        "dev": digest_of(dev),
+    }
+    examples = _already_learnt(training.folder, fingerprint) or learner.readable(list(pairs))
+    if not examples:
         raise DataError(
             "there is no pair to learn from", fix="give sentences with their translations, neither of them empty"
         )
     plan = _plan(settings, encoder)
     if training.progress is not None:
-        training.progress.total = (training.progress.total or 0) + plan.total_steps(len(pairs))
-    views = [learner.view(pair, index, 0, "dev") for index, pair in enumerate(dev)]
+        training.progress.total = (training.progress.total or 0) + plan.total_steps(len(examples))
+    views = [learner.view(pair, index, 0, "dev") for index, pair in enumerate(learner.readable(dev))]
     with seeded(training.seed):
         return train(
             encoder.network,
-            pairs,
+            examples,
             learner.loss,
             plan,
             seed=training.seed,
@@ -131,27 +145,27 @@ def fine_tune(
             evaluate=(lambda: -learner.mean_loss(views)) if views else None,
             progress=training.progress,
             folder=training.folder,
-            fingerprint={
-                "fine_tuning": asdict(settings),
-                "model": asdict(encoder.source),
-                "files": files_in(type(encoder.source), asdict(encoder.source)),
-                "layer": encoder.layer,
-                "pairs": _digest(pairs),
-                "dev": _digest(dev),
-            },
+            fingerprint=fingerprint,
         )
+
+
+def _already_learnt(folder: Path | None, fingerprint: Mapping[str, Any]) -> Sequence[Any]:
+    """As many things as a finished training has learnt from, which nobody will look at; none where it is not finished.
+
+    Whether it is the same one in all else, and whole, is seen where it is loaded.
+    """
+    try:
+        state = json.loads((folder / RECORD).read_text("utf-8")) if folder is not None else {}
+        there = state["fingerprint"]
+        is_same = {key: there[key] for key in fingerprint} == json.loads(json.dumps(fingerprint))
+        return range(there["examples"]) if is_same and state["facts"]["finished"] else ()
+    except (OSError, ValueError, LookupError, TypeError):
+        return ()
 
 
 def _plan(settings: FineTuning, encoder: LayerEncoder) -> TrainingPlan:
     plan = fine_tuning_plan(settings.epochs, settings.batch_size, settings.learning_rate, encoder.precision)
     return replace(plan, optimizer="adamw", schedule="linear")
-
-
-def _digest(pairs: Sequence[Pair]) -> str:
-    digest = hashlib.sha256()
-    for pair in pairs:
-        digest.update(repr((pair.source, pair.target)).encode("utf-8", "backslashreplace"))
-    return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,8 @@ class Stage(ABC, Generic[Row, Item]):
 
         Args:
             method: What `load` gave.
-            folder: Where a training keeps its state; from a finished one the method goes on without training.
+            folder: Where a training keeps its state; from a finished one the method goes on without training. Files
+                in it are replaced and never written over, for workers share them.
         """
 
     def items(self, rows: Iterable[Row | Reject]) -> Iterable[Item | Reject]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +12,16 @@ from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nersery.disk import content_hash, differences, locked, naming_the_full_disk, write_atomic
+from nersery.disk import (
+    content_hash,
+    differences,
+    locked,
+    naming_the_full_disk,
+    real_folder,
+    replace_folder,
+    unfinished_path,
+    write_atomic,
+)
 from nersery.engine.base import Answer
 from nersery.errors import NerseryError, SettingsError
 from nersery.io.folder import MANIFEST, TOTAL
@@ -64,7 +72,7 @@ class ShardJob:
     @property
     def part(self) -> Path:
         """The folder of the unfinished job."""
-        return self.target.with_name(self.target.name + ".part")
+        return unfinished_path(real_folder(self.target))
 
     def check_target(self, *, overwrite: bool = False) -> None:
         """Refuse a target that may not be written, before any work is done for it.
@@ -84,10 +92,6 @@ class ShardJob:
                     f"{folder} holds files of no such job, e.g. {strange}, and they are not overwritten even by "
                     "--force. Move them, or choose another output"
                 )
-        if not (self.part / MANIFEST).exists():
-            self._check_existing(overwrite)
-
-    def _check_existing(self, overwrite: bool) -> None:
         if not overwrite and self.target.exists() and any(self.target.iterdir()):
             raise SettingsError(
                 f"{self.target} exists already. Choose another name, or allow to overwrite it (--force)"
@@ -122,7 +126,9 @@ class ShardJob:
                     progress.advance(done, resumed=True)
                 rest = batches(islice(iter(rows), done, None), self.rows, batch_size)
                 self._fill(manifest, answers(rest), progress)
-            self._publish()
+            self.check_target(overwrite=overwrite)  # somebody may have written there in the meantime
+            (self.part / "lock").unlink(missing_ok=True)
+            replace_folder(self.part, self.target)
         return manifest.tally
 
     def _open_manifest(self, overwrite: bool) -> _Manifest:
@@ -139,8 +145,6 @@ class ShardJob:
                 f"{self.part} holds an unfinished job with other settings:\n{difference}\n"
                 "Repeat the command with those settings to go on, choose another output, or start anew (--force)"
             )
-        if not manifest.shards:
-            self._check_existing(overwrite)
         manifest.write()  # before any file is touched, so that no manifest ever speaks of another job's
         manifest.remove_others()
         return manifest
@@ -183,13 +187,6 @@ class ShardJob:
         file = {"name": path.name, "bytes": written.stat().st_size, "sha256": content_hash(written)}
         os.replace(written, path)
         return file
-
-    def _publish(self) -> None:
-        """Move the folder; a killed call that was allowed to overwrite may have left the old one."""
-        if self.target.exists():
-            shutil.rmtree(self.target)
-        (self.part / "lock").unlink(missing_ok=True)
-        os.replace(self.part, self.target)
 
 
 @dataclass(slots=True)

@@ -100,8 +100,16 @@ def _training(orders: Orders[Any, Any]) -> Iterator[Path | None]:
     with tempfile.TemporaryDirectory(prefix="nersery-") as name:
         copy = Path(name) / "training"
         if orders.folder.is_dir():
-            shutil.copytree(orders.folder, copy)
+            shutil.copytree(orders.folder, copy, copy_function=_link, ignore=shutil.ignore_patterns("lock"))
         yield copy
+
+
+def _link(file: str, copy: str) -> None:
+    """Give a file a second name, for trainings are large; whoever changes one puts another file in its place."""
+    try:
+        os.link(file, copy)
+    except OSError:  # on another disk
+        shutil.copy2(file, copy)
 
 
 def _unscored(sentence: Sentence) -> Sentence:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from markupsafe import Markup
@@ -77,14 +78,24 @@ def alignment_map(source: Sentence, target: Sentence, links: Links) -> Markup:
 
 
 def _projected(source: Sentence, target: Sentence, links: Links) -> dict[Entity, Entity]:
-    """The target entity of each source entity that went over: the one that most of its links lead to."""
-    found = {}
-    for entity in source.entities:
-        ends = [link.target for link in links if entity.start <= link.source < entity.end]
-        hits = [sum(other.start <= end < other.end for end in ends) for other in target.entities]
-        if any(hits):
-            found[entity] = target.entities[hits.index(max(hits))]
-    return found
+    """The target entity of each source entity that went over.
+
+    Each is of one alone: those of one type find each other first, for a type may be called otherwise in the target,
+    and then those with the most links.
+    """
+    hits = Counter(
+        (entity, other)
+        for entity in source.entities
+        for link in links
+        if entity.start <= link.source < entity.end
+        for other in target.entities
+        if other.start <= link.target < other.end
+    )
+    found: dict[Entity, Entity] = {}
+    for entity, other in sorted(hits, key=lambda pair: (pair[0].type != pair[1].type, -hits[pair], *pair)):
+        if entity not in found and other not in found.values():
+            found[entity] = other
+    return {entity: found[entity] for entity in source.entities if entity in found}
 
 
 def _heads(sentence: Sentence, lost: Sequence[Entity]) -> list[Head]:

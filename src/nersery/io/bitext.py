@@ -19,7 +19,7 @@ from nersery.io.columns import BLANKS
 from nersery.io.divergence import where_apart
 from nersery.io.files import TextFile
 from nersery.io.folder import FolderSource
-from nersery.io.ids import Ids
+from nersery.io.ids import Ids, naming_the_temporary_folder, temporary_table
 from nersery.io.jsonl import JsonlSource
 from nersery.io.splitting import Splitter, splitter
 from nersery.io.text import TextSource
@@ -350,31 +350,29 @@ class _Table:
     """The sentences of a corpus by their ids, in a temporary file without a name, which the system removes."""
 
     def __init__(self, source: Source) -> None:
-        import sqlite3
-
         self._rejects: list[Reject] = []
-        self._table = sqlite3.connect("", isolation_level=None)
-        self._table.execute("pragma journal_mode = off")
-        self._table.execute("create table sentences (id text primary key, sentence blob, taken integer default 0)")
-        self._table.execute("begin")
-        for side in in_order(source):
-            if isinstance(side, Reject):
-                self._rejects.append(side)
-            else:
-                row = side.id, pickle.dumps(side)
-                self._table.execute("insert into sentences (id, sentence) values (?, ?)", row)
+        with naming_the_temporary_folder():
+            self._table = temporary_table("sentences (id text primary key, sentence blob, taken integer default 0)")
+            for side in in_order(source):
+                if isinstance(side, Reject):
+                    self._rejects.append(side)
+                else:
+                    row = side.id, pickle.dumps(side)
+                    self._table.execute("insert into sentences (id, sentence) values (?, ?)", row)
 
     def take(self, id: str) -> Sentence | None:
         """The sentence of an id, if there is one; it is no longer left over."""
-        found = self._table.execute("select sentence from sentences where id = ?", (id,)).fetchone()
-        if found is None:
-            return None
-        self._table.execute("update sentences set taken = 1 where id = ?", (id,))
+        with naming_the_temporary_folder():
+            found = self._table.execute("select sentence from sentences where id = ?", (id,)).fetchone()
+            if found is None:
+                return None
+            self._table.execute("update sentences set taken = 1 where id = ?", (id,))
         sentence: Sentence = pickle.loads(found[0])
         return sentence
 
     def rest(self) -> Iterator[Reject]:
         """What nobody has taken, in order."""
         yield from self._rejects
-        for (pickled,) in self._table.execute("select sentence from sentences where taken = 0 order by rowid"):
-            yield Reject(UNPAIRED, pickle.loads(pickled))
+        with naming_the_temporary_folder():
+            for (pickled,) in self._table.execute("select sentence from sentences where taken = 0 order by rowid"):
+                yield Reject(UNPAIRED, pickle.loads(pickled))

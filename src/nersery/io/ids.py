@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
+
+from nersery.errors import DiskError
 
 if TYPE_CHECKING:
     import sqlite3
@@ -31,21 +36,44 @@ class Ids:
         if len(self._places) < self._in_memory:
             self._places[id] = line, file
             return None
-        self._table = self._table or _temporary_table()
         key, name = (text.encode("utf-8", "surrogatepass") for text in (id, file))
-        if self._table.execute("insert or ignore into ids values (?, ?, ?)", (key, line, name)).rowcount:
-            return None
-        line, name = self._table.execute("select line, file from ids where id = ?", (key,)).fetchone()
+        with naming_the_temporary_folder():
+            self._table = self._table or temporary_table(
+                "ids (id blob primary key, line integer, file blob) without rowid"
+            )
+            if self._table.execute("insert or ignore into ids values (?, ?, ?)", (key, line, name)).rowcount:
+                return None
+            line, name = self._table.execute("select line, file from ids where id = ?", (key,)).fetchone()
         return line, name.decode("utf-8", "surrogatepass")
 
 
-def _temporary_table() -> sqlite3.Connection:
+def temporary_table(columns: str) -> sqlite3.Connection:
     """A table in a file without a name, which the system removes with the connection."""
     import sqlite3
 
     connection = sqlite3.connect("", isolation_level=None, check_same_thread=False)
     connection.execute("pragma journal_mode = off")
     connection.execute("pragma synchronous = off")
-    connection.execute("create table ids (id blob primary key, line integer, file blob) without rowid")
+    connection.execute(f"create table {columns}")
     connection.execute("begin")
     return connection
+
+
+@contextlib.contextmanager
+def naming_the_temporary_folder() -> Iterator[None]:
+    """Say where there is no space for a `temporary_table`.
+
+    Raises:
+        DiskError: When it can no longer be written or read.
+    """
+    import sqlite3
+
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        named = (os.environ.get("SQLITE_TMPDIR"), os.environ.get("TMPDIR"), "/var/tmp", "/usr/tmp", "/tmp")
+        folder = next((name for name in named if name and os.access(name, os.W_OK | os.X_OK)), os.curdir)
+        raise DiskError(
+            f"what does not fit into memory goes to a temporary file in {folder}, and that fails: {error}. Free some "
+            "space there, or name another folder by the environment variable TMPDIR"
+        ) from None

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from nersery.augment.base import made_from
 from nersery.data import Sentence
 from nersery.select.near import Near, Text, text_of
+
+LARGE = 16
+"""From so many sentences on a set is looked at as one."""
 
 
 def groups(sentences: Sequence[Sentence], similarity: float) -> list[list[Sentence]]:
@@ -26,8 +31,9 @@ def groups(sentences: Sequence[Sentence], similarity: float) -> list[list[Senten
     [['0', '1', '3'], ['2'], ['4']]
     """
     joined = _Joined()
-    for number, other in (*_akin(sentences), *_alike(sentences, similarity)):
+    for number, other in _akin(sentences):
         joined.join(number, other)
+    _join_alike(joined, sentences, similarity)
     found: dict[object, list[Sentence]] = {}
     for number, sentence in enumerate(sentences):
         found.setdefault(joined.root(number), []).append(sentence)
@@ -39,6 +45,7 @@ class _Joined:
 
     def __init__(self) -> None:
         self._above: dict[object, object] = {}
+        self._sizes: dict[object, int] = {}
 
     def root(self, item: object) -> object:
         """What stands for the set of an item."""
@@ -51,7 +58,14 @@ class _Joined:
 
     def join(self, one: object, other: object) -> None:
         """Make one set of two items' sets."""
-        self._above[self.root(one)] = self.root(other)
+        root, into = self.root(one), self.root(other)
+        if root != into:
+            self._above[root] = into
+            self._sizes[into] = self.size(into) + self._sizes.pop(root, 1)
+
+    def size(self, root: object) -> int:
+        """How many items a set has."""
+        return self._sizes.get(root, 1)
 
 
 def _akin(sentences: Sequence[Sentence]) -> Iterator[tuple[int, object]]:
@@ -63,20 +77,68 @@ def _akin(sentences: Sequence[Sentence]) -> Iterator[tuple[int, object]]:
                 id_, _ = made_from(id_)
 
 
-def _alike(sentences: Sequence[Sentence], similarity: float) -> Iterator[tuple[int, int]]:
-    """Pairs by which all sentences that are alike hang together."""
+def _join_alike(joined: _Joined, sentences: Sequence[Sentence], similarity: float) -> None:
+    """Join sentences that are alike."""
     first: dict[Text, int] = {}
     for number, sentence in enumerate(sentences):
-        text = text_of(sentence)
-        if text in first:
-            yield number, first[text]
-        else:
-            first[text] = number
+        joined.join(number, first.setdefault(text_of(sentence), number))
     if similarity == 1:
         return
     near = Near(similarity)
     for text in first:
         near.add(text)
     numbers = list(first.values())
+    index: dict[str, _Places] = defaultdict(_Places)
     for place, number in enumerate(numbers):
-        yield from ((number, numbers[earlier]) for earlier in near.all_near(place))
+        there = [index[word] for word in near.rare_words(place)]
+        large: dict[object, list[list[int]]] = defaultdict(list)
+        for places in there:
+            places.sort(joined, numbers)
+            for root, members in places.large.items():
+                large[root].append(members)
+        for other in near.near_among(place, {other for places in there for other in places.others}):
+            joined.join(number, numbers[other])
+        for root, parts in large.items():
+            is_other = joined.root(root) != joined.root(number)
+            if is_other and next(near.near_among(place, _each_once(parts)), None) is not None:
+                joined.join(number, root)
+        for places in there:
+            places.others.append(place)
+
+
+class _Places:
+    """Earlier texts with one word; those of a large set apart, for of these a single one that is alike will do."""
+
+    def __init__(self) -> None:
+        self.large: dict[object, list[int]] = {}
+        self.others: list[int] = []
+        self._sorted = 0
+
+    def sort(self, joined: _Joined, numbers: Sequence[int]) -> None:
+        """Follow what has been joined, where there is enough to make it worth the while."""
+        for old in [root for root in self.large if joined.root(root) != root]:
+            self._add(joined.root(old), self.large.pop(old))
+        if len(self.others) < 2 * self._sorted + LARGE:
+            return
+        others, self.others = self.others, []
+        for place in others:
+            root = joined.root(numbers[place])
+            if joined.size(root) < LARGE:
+                self.others.append(place)
+            else:
+                self._add(root, [place])
+        self._sorted = len(self.others)
+
+    def _add(self, root: object, places: list[int]) -> None:
+        """Put the shorter list behind the longer one."""
+        few, many = sorted((places, self.large.get(root, [])), key=len)
+        many.extend(few)
+        self.large[root] = many
+
+
+def _each_once(parts: Iterable[Iterable[int]]) -> Iterator[int]:
+    seen: set[int] = set()
+    for number in chain.from_iterable(parts):
+        if number not in seen:
+            seen.add(number)
+            yield number

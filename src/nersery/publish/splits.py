@@ -73,7 +73,7 @@ def divide(sentences: Sequence[Sentence], given: Mapping[str, str], settings: Di
 
     Sentences of given splits stay where they are. Others join those of train that they belong to, and are divided at
     random where they belong to nobody, among the splits that were not given. In each language the shares are met as
-    far as groups allow.
+    far as groups allow, and so they are in all together.
 
     Args:
         sentences: With distinct ids.
@@ -132,12 +132,18 @@ def _dealt(free: Iterable[list[Sentence]], given: set[str], settings: Division) 
     for group in free:
         languages[group[0].language].append(group)
     placed: dict[str, str] = {}
-    for own in languages.values():
-        lacks = {name: share * sum(map(len, own)) for name, share in shares.items()}
-        least = min(lack for lack in lacks.values() if lack)
+    lacks = dict.fromkeys(shares, 0.0)
+    for language in sorted(languages):
+        own = languages[language]
+        wanted = {name: share * sum(map(len, own)) for name, share in shares.items()}
+        least = min(lack for lack in wanted.values() if lack)
+        # What earlier languages lack is made up for, by about one group: else small ones would never get a test.
+        most = max(map(abs, lacks.values()))
+        part = min(1.0, max(map(len, own)) / most) if most else 0.0
+        lacks = {name: lack + part * lacks[name] for name, lack in wanted.items()}
         # Larger groups than a split has room for come first, when train lacks most.
         for group in sorted(own, key=lambda group: (len(group) <= least, _draw(group, settings.seed))):
-            name = max(lacks, key=lambda name: lacks[name])
+            name = max(lacks, key=lacks.__getitem__)
             lacks[name] -= len(group)
             placed |= dict.fromkeys((sentence.id for sentence in group), name)
     return placed

@@ -182,7 +182,7 @@ class _Handler(BaseHTTPRequestHandler):
         elif (number := self._number(asked, "sentence/")) is not None:
             try:
                 self._send_json(self.server.review.decide(number, json.loads(body)))
-            except (NerseryError, ValueError) as error:
+            except (NerseryError, ValueError, RecursionError) as error:
                 self._refuse(HTTPStatus.BAD_REQUEST, str(error))
             except OSError as error:
                 self._refuse(HTTPStatus.INSUFFICIENT_STORAGE, f"this could not be written down: {error}")

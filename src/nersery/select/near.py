@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from unicodedata import normalize
 
 from nersery.data import Sentence, folded
@@ -16,6 +18,9 @@ Found = tuple[float, int]
 NOTHING: Found = (0.0, -1)
 ROUNDING = 1e-6
 """By so much a number may miss a bound that it meets on paper. With less, rapidfuzz overlooks some."""
+
+LARGEST_CHUNK = 1024
+"""At most so many texts are compared with one at once."""
 
 
 def text_of(sentence: Sentence, *, ignore_case: bool = True) -> Text:
@@ -56,20 +61,27 @@ class Near:
             self._found[number] = self._search(number)
         return self._found[number]
 
-    def all_near(self, number: int) -> list[int]:
-        """The numbers of all texts before one that are similar enough."""
+    def near_among(self, number: int, others: Iterable[int]) -> Iterator[int]:
+        """Those of other texts that are similar enough; they are looked at as they are asked for."""
         from rapidfuzz.distance import Indel
         from rapidfuzz.process import extract
 
-        numbers = sorted(self._comparable(number))
-        found = extract(
-            self._texts[number],
-            [self._texts[earlier] for earlier in numbers],
-            scorer=Indel.normalized_similarity,
-            score_cutoff=self._similarity - ROUNDING,
-            limit=None,
-        )
-        return sorted(numbers[place] for _, _, place in found)
+        text, left, size = self._texts[number], iter(others), 1
+        while chunk := list(islice(left, size)):
+            numbers = self._of_like_length(text, chunk)
+            found = extract(
+                text,
+                [self._texts[other] for other in numbers],
+                scorer=Indel.normalized_similarity,
+                score_cutoff=self._similarity - ROUNDING,
+                limit=None,
+            )
+            yield from (numbers[place] for _, _, place in found)
+            size = min(4 * size, LARGEST_CHUNK)
+
+    def rare_words(self, number: int) -> set[str]:
+        """Words of a text of which every similar one has some among its own."""
+        return self._rarest(self._texts[number])
 
     def _search(self, number: int) -> Found:
         from rapidfuzz.distance import Indel
@@ -89,13 +101,16 @@ class Near:
         """The earlier texts that share a rare word and are not too short or long, each once."""
         if not self._index:
             self._build_index()
-        length = len(self._texts[number])
+        text = self._texts[number]
         seen: set[int] = set()
-        for word in self._rarest(self._texts[number]):
+        for word in self._rarest(text):
             numbers = self._index[word]
             seen.update(numbers[: bisect_left(numbers, number)])
-        shortest, longest = self._least * length - ROUNDING, (length + ROUNDING) / self._least
-        return [earlier for earlier in seen if shortest <= len(self._texts[earlier]) <= longest]
+        return self._of_like_length(text, seen)
+
+    def _of_like_length(self, text: Text, numbers: Iterable[int]) -> list[int]:
+        shortest, longest = self._least * len(text) - ROUNDING, (len(text) + ROUNDING) / self._least
+        return [number for number in numbers if shortest <= len(self._texts[number]) <= longest]
 
     def _build_index(self) -> None:
         index = defaultdict(list)
