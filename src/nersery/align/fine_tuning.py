@@ -25,7 +25,6 @@ from nersery.lm.masked import fine_tuning_plan, masked_loss, tokenizer_with_mask
 from nersery.lm.pieces import Window
 from nersery.lm.states import LayerEncoder
 from nersery.lm.training import History, TrainingPlan, seeded, train
-from nersery.registry import files_in
 from nersery.rng import item_rng
 from nersery.training import NO_TRAINING, Training
 
@@ -119,7 +118,7 @@ def fine_tune(
     fingerprint = {
         "fine_tuning": asdict(settings),
         "model": asdict(encoder.source),
-        "files": files_in(type(encoder.source), asdict(encoder.source)),
+        "files": encoder.source.files,
         "layer": encoder.layer,
         "pairs": digest_of(pairs),
         "dev": digest_of(dev),

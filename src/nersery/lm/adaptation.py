@@ -13,7 +13,6 @@ from nersery.disk import content_hash
 from nersery.errors import DataError, MissingResourceError
 from nersery.lm.cloze import Cloze
 from nersery.progress import Progress
-from nersery.registry import files_in
 
 if TYPE_CHECKING:
     from nersery.lm.masked import MaskedLM
@@ -77,7 +76,7 @@ def adapt(
         folder=folder,
         fingerprint={
             "model": asdict(model.source),
-            "files": files_in(type(model.source), asdict(model.source)),
+            "files": model.source.files,
             "text": content_hash(path),
         },
     )

@@ -18,10 +18,11 @@ from typing import Any, Literal, TypeVar
 import torch
 from safetensors import SafetensorError
 
+from nersery.disk import content_hash
 from nersery.errors import MissingResourceError, SettingsError
 from nersery.lm import bundled
 from nersery.progress import NO_NOTES
-from nersery.registry import ModelName
+from nersery.registry import ModelName, paths_in
 
 TAGGERS_FILE = "nersery.json"
 """In the folder of a tagger, see `nersery.tagger.base`."""
@@ -56,6 +57,11 @@ class ModelSource:
     def location(self) -> str:
         """A folder, or the hub's name."""
         return str(bundled.folder()) if bundled.is_bundled(self.name) else self.name
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The content hash of the model's folder, if it is one, so that a training never goes on with another."""
+        return {"model": content_hash(self.name)} if "name" in paths_in(ModelSource, {"name": self.name}) else {}
 
     def config(self, **settings: Any) -> Any:
         """The model's configuration with some of it set anew."""
