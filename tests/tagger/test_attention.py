@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 
 import numpy as np
@@ -22,11 +23,16 @@ GOLD = [
 LONG = Sentence(("lives", "in") * 60, id="long")
 
 
-@pytest.fixture(params=["linear", "crf"])
-def tagger(request: pytest.FixtureRequest, tiny_model: str) -> TransformerTagger:
+@pytest.fixture(scope="module", params=["linear", "crf"])
+def trained(request: pytest.FixtureRequest, tiny_model: str) -> TransformerTagger:
     trained = TransformerTagger(model=tiny_model, head=request.param, steps=1, precision="fp32")
     trained.fit(GOLD)
     return trained
+
+
+@pytest.fixture
+def tagger(trained: TransformerTagger) -> TransformerTagger:
+    return copy.deepcopy(trained)
 
 
 def by_hand(tagger: TransformerTagger, sentence: Sentence, layers: int) -> np.ndarray:

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from nersery.data import Entity, Sentence
-from nersery.errors import DataError, MissingResourceError, SettingsError
+from nersery.errors import MissingResourceError, SettingsError
 from nersery.lm.load import ModelSource
 from nersery.progress import Progress
 from nersery.tagger.base import load_tagger, strict_f1
@@ -36,8 +36,10 @@ def small(model: str, **settings) -> TransformerTagger:
     )
 
 
-@pytest.mark.parametrize("kind", ["wordpiece", "bytes", "unigram"])
-@pytest.mark.parametrize(("head", "scheme"), [("linear", "IOB2"), ("crf", "BIOES")])
+@pytest.mark.parametrize(
+    ("kind", "head", "scheme"),
+    [("wordpiece", "crf", "BIOES"), ("bytes", "linear", "IOB2"), ("unigram", "crf", "IOB2")],
+)
 def test_it_learns_saves_and_loads(kind, head, scheme, tiny_models, tmp_path: Path, capsys) -> None:
     tagger = small(str(tiny_models[kind]), head=head, scheme=scheme)
     history = tagger.fit(GOLD, GOLD)
@@ -67,36 +69,6 @@ def test_the_saved_folder_opens_as_a_pipeline(tiny_model, tmp_path: Path) -> Non
         "Grace lives in Oslo ."
     )
     assert [(entity["entity_group"], entity["word"]) for entity in found] == [("PER", "grace"), ("LOC", "oslo")]
-
-
-def test_same_seed_same_weights_other_seed_others(tiny_model) -> None:
-    def weights(seed: int) -> torch.Tensor:
-        tagger = small(tiny_model, steps=5)
-        tagger.fit(GOLD, seed=seed)
-        return torch.cat([p.flatten() for p in tagger._network.parameters()])
-
-    torch.manual_seed(123)
-    first = weights(1)
-    torch.manual_seed(456)
-    assert torch.equal(first, weights(1))
-    assert not torch.equal(first, weights(2))
-
-
-def test_training_leaves_the_global_generator_alone(tiny_model) -> None:
-    torch.manual_seed(3)
-    expected = torch.rand(1)
-    torch.manual_seed(3)
-    small(tiny_model, steps=2).fit(GOLD)
-    assert torch.equal(torch.rand(1), expected)
-
-
-def test_predictions_do_not_depend_on_neighbours_or_order(tiny_model) -> None:
-    tagger = small(tiny_model, steps=10)
-    tagger.fit(GOLD)
-    together = {s.id: [(e, e.score) for e in s.entities] for s in tagger.predict(GOLD)}
-    backwards = {s.id: [(e, e.score) for e in s.entities] for s in tagger.predict(GOLD[::-1])}
-    alone = {s.id: [(e, e.score) for e in tagger.predict([s])[0].entities] for s in GOLD}
-    assert together == backwards == alone
 
 
 def test_long_sentences_are_read_to_their_end(tiny_model) -> None:
@@ -139,25 +111,12 @@ def test_patience_stops_early(tiny_model, monkeypatch) -> None:
     assert history["steps"] == 15
 
 
-def test_dev_types_that_train_lacks_count_as_missed(tiny_model) -> None:
-    dev = [Sentence(("Oslo",), (Entity(0, 1, "CITY"),))]
-    history = small(tiny_model, steps=4).fit(GOLD, dev)
-    assert all(evaluation["score"] == 0 for evaluation in history["evaluations"])
-
-
 @pytest.mark.parametrize(
     "settings", [{"steps": 0}, {"steps": 5, "epochs": 2}, {"warmup": 2.0}, {"dropout": 1.0}, {"max_pieces": 3}]
 )
 def test_settings_that_cannot_work_are_refused(settings) -> None:
     with pytest.raises(SettingsError, match=next(iter(settings))):
         TransformerTagger(**settings)
-
-
-def test_nothing_to_learn_from_is_refused(tiny_model) -> None:
-    with pytest.raises(DataError, match="no training sentence"):
-        small(tiny_model).fit([])
-    with pytest.raises(DataError, match="has an entity"):
-        small(tiny_model).fit([Sentence(("a",))])
 
 
 def test_models_that_cannot_be_loaded_are_named(tmp_path: Path, tiny_model) -> None:

@@ -19,6 +19,8 @@ from nersery.errors import NerseryError
 from nersery.review.decisions import VERDICTS, Decision, Decisions
 
 HOST = "127.0.0.1"
+POLL_SECONDS = 0.05
+"""So long the end may wait."""
 PAGE: Mapping[str, tuple[str, str]] = {
     "": ("index.html", "text/html"),
     "page.js": ("page.js", "text/javascript"),
@@ -134,7 +136,7 @@ class ReviewServer(ThreadingHTTPServer):
 
     def __enter__(self) -> Self:
         """Serve from now on."""
-        threading.Thread(target=self.serve_forever, daemon=True).start()
+        threading.Thread(target=self.serve_forever, args=(POLL_SECONDS,), daemon=True).start()
         return self
 
     def __exit__(self, *error: object) -> None:
