@@ -250,18 +250,18 @@ class TestModels:
         with pytest.raises(SettingsError, match="adapt_epochs is 0, expected 1 or more"):
             make(name, adapt=str(tmp_path / "raw.txt"), adapt_epochs=0).check()
 
-    def test_it_is_adapted_to_raw_text(
-        self, name: str, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("nersery.lm.adaptation.LEARNING_RATE", 3e-4)  # for a model of two layers of 32
-        (tmp_path / "raw.txt").write_text("we saw there today Radia .\n" * 60)
-        chances = []
-        for settings in ({}, {"adapt": str(tmp_path / "raw.txt"), "adapt_epochs": 40}):
-            method: Any = make(name, **settings)
-            method.fit(GOLD, Training(seed=1))
-            ((guesses,),) = method.suggest([GOLD[0]], [(4,)], 10_000)
-            chances.append(dict(guesses)["Radia"])
-        assert chances[1] > 1.2 * chances[0]
+
+@pytest.mark.parametrize("name", ["melm", "bda"])  # one that is fine-tuned, and one as it is
+def test_it_is_adapted_to_raw_text(name: str, make: Make, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nersery.lm.adaptation.LEARNING_RATE", 3e-4)  # for a model of two layers of 32
+    (tmp_path / "raw.txt").write_text("we saw there today Radia .\n" * 60)
+    chances = []
+    for settings in ({}, {"adapt": str(tmp_path / "raw.txt"), "adapt_epochs": 40}):
+        method: Any = make(name, **settings)
+        method.fit(GOLD, Training(seed=1))
+        ((guesses,),) = method.suggest([GOLD[0]], [(4,)], 10_000)
+        chances.append(dict(guesses)["Radia"])
+    assert chances[1] > 1.2 * chances[0]
 
 
 def test_the_languages_of_the_sentences_are_told_to_the_model(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
