@@ -3,6 +3,8 @@ PYTHON ?= python3
 TORCH ?= torch==2.13.0
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+# Bytecode is kept, for tests start many processes that would compile all modules again.
+TESTS := HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --maxprocesses 4
 
 .PHONY: demo test check format docs chromium clean help
 
@@ -13,13 +15,13 @@ demo: .venv/demo  ## Set up, run the shipped recipe on the shipped corpus, and w
 	$(BIN)/nersery run demo --out runs/demo
 
 test: .venv/dev chromium  ## Set up and run the tests, offline
-	HF_HUB_OFFLINE=1 $(BIN)/pytest -n auto --maxprocesses 4
+	$(TESTS)
 
 check: .venv/dev  ## Format, lint, types, tests, doctests, documents in step: before each commit
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	HF_HUB_OFFLINE=1 $(BIN)/pytest -n auto --maxprocesses 4
+	$(TESTS)
 	$(BIN)/python docs/generate.py --check
 
 format: .venv/dev  ## Mend what can be mended by a program
