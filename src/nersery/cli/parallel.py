@@ -50,6 +50,11 @@ Picture = Annotated[
     Optional[Path],  # noqa: UP045
     typer.Option(help="Draw the links and labels of a pair into this SVG."),
 ]
+PictureOf = Annotated[str, typer.Option(help="The id of the target sentence to draw; else the first with an entity.")]
+Probabilities = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(help="A file with the probabilities of the links, where those do not say them."),
+]
 TargetText = Annotated[str, typer.Argument(help="Its translation, line by line or by ids.", metavar="TARGET")]
 PairBy = Annotated[PairedBy, typer.Option(help="auto pairs by ids where both files bring the same, else by order.")]
 TargetSplit = Annotated[Splitting, typer.Option(help="How lines of the target are cut; --split is for the source.")]
@@ -139,14 +144,9 @@ def project(
         Optional[list[str]],  # noqa: UP045
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the projection; may be repeated."),
     ] = None,
-    probabilities: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="A file with the probabilities of the links, where those do not say them."),
-    ] = None,
+    probabilities: Probabilities = None,
     picture: Picture = None,
-    picture_of: Annotated[
-        str, typer.Option(help="The id of the target sentence to draw; else the first with an entity.")
-    ] = "",
+    picture_of: PictureOf = "",
     target_split: TargetSplit = "spaces",
     target_format: TargetFormat = "auto",
     target_language: TargetLanguage = "",

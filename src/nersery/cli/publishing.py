@@ -32,6 +32,14 @@ if TYPE_CHECKING:
 GIVEN = {"train": "train", "dev": "validation", "validation": "validation", "test": "test"}
 """What may stand in front of a file, and the split that it means."""
 
+Similarity = Annotated[
+    float,
+    typer.Option(help="Sentences that share at least this part of their words get the same split; 1: equal ones."),
+]
+Leaks = Annotated[
+    str, typer.Option(help="What to do with sentences like one of a given split further on: refuse, drop or keep.")
+]
+
 
 @app.command(
     epilog="Examples:\n\n  nersery publish train.conll my-dataset --no-parquet\n\n"
@@ -63,14 +71,8 @@ def publish(
     test_share: Annotated[
         float, typer.Option(help="Share of the sentences without a split that goes to test, in [0, 1).")
     ] = 0.1,
-    similarity: Annotated[
-        float,
-        typer.Option(help="Sentences that share at least this part of their words get the same split; 1: equal ones."),
-    ] = 0.8,
-    leaks: Annotated[
-        str,
-        typer.Option(help="What to do with sentences like one of a given split further on: refuse, drop or keep."),
-    ] = "refuse",
+    similarity: Similarity = 0.8,
+    leaks: Leaks = "refuse",
     parquet: Annotated[
         bool, typer.Option("--parquet/--no-parquet", help="Write Parquet beside JSONL; needs pyarrow.")
     ] = True,
