@@ -174,6 +174,8 @@ SECTIONS: Sequence[tuple[str, type[Any], Sequence[str], str]] = (
 """Title, class, its keys that a recipe may say (all when empty), and an introduction."""
 IN_A_RECIPE: Mapping[str, str] = {"method": "text", "select": "list of text or tables"}
 """Types of keys that become more than what the file says."""
+UNSAID: Mapping[tuple[type[Any], str], str] = {(arms.Arm, "name"): "the method's"}
+"""What a recipe need not say, though the class must be told."""
 
 
 def recipes_page() -> str:
@@ -199,7 +201,12 @@ def _keys(cls: type[Any], keys: Sequence[str]) -> str:
     meanings = arguments(sections(inspect.getdoc(cls) or "")["Args"])
     hints = get_type_hints(cls)
     rows = [
-        (f"`{key}`", IN_A_RECIPE.get(key) or type_text(hints[key]), _default_of(known[key]), meanings[key])
+        (
+            f"`{key}`",
+            IN_A_RECIPE.get(key) or type_text(hints[key]),
+            UNSAID.get((cls, key)) or _default_of(known[key]),
+            meanings[key],
+        )
         for key in keys or known
     ]
     return table(("key", "type", "default", "what it says"), rows)

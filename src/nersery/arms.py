@@ -52,7 +52,7 @@ class Arm:
 
     Args:
         name: What the report calls it.
-        method: An augmentation method or an annotator; None for the baseline, and where other arms are joined.
+        method: An augmentation method or an annotator; none for the baseline, and where other arms are joined.
         on: An arm above this one, what it kept is to this arm as gold: the method learns from it, starts from it,
             and the tagger is trained on it too. Empty: gold sentences alone.
         join: Arms above this one; what they kept is what this arm selects from, in place of a method's work. Raw text

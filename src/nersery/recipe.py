@@ -32,9 +32,9 @@ class SampleSettings:
     """How much of the training data is used, as if there were no more.
 
     Args:
-        size: Sentences to draw for each seed, of each language that has a file of its own; None takes all.
+        size: Sentences to draw for each seed, of each language that has a file of its own; all when not set.
         protocol: Which ones; `nersery list protocols` names them.
-        dev_size: Sentences of dev to keep, likewise; None keeps all.
+        dev_size: Sentences of dev to keep, likewise; all when not set.
     """
 
     size: int | None = None

@@ -55,9 +55,9 @@ class DataSettings:
         format: Of all files: ``auto``, ``conll``, ``jsonl``, ``parquet``, ``text``, ``spans`` or ``brat``.
         encoding: Of all files, e.g. ``latin-1``.
         repair: What to mend, by names of `nersery list repairs`.
-        word_column: Where words stand in CoNLL columns, counted from 1; None looks for it.
+        word_column: Where words stand in CoNLL columns, counted from 1; looked for when not set.
         tag_column: Where tags stand, likewise.
-        scheme: Tag scheme of the files, e.g. ``IOB1``; None looks which it is.
+        scheme: Tag scheme of the files, e.g. ``IOB1``; recognised when not set.
         split: How lines of text are cut into words: ``spaces``, ``punctuation`` or ``characters``.
     """
 
