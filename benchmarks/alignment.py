@@ -25,15 +25,16 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from nersery import io, registry
-from nersery.align.base import Aligner, Links, Pair
-from nersery.align.statistical import Statistical
-from nersery.data import Sentence
+from nersery import io
+from nersery.core import registry
+from nersery.core.outcome import Reject
+from nersery.core.sentence import Sentence
+from nersery.crosslingual.aligners.base import Aligner, Links, Pair
+from nersery.crosslingual.aligners.statistical import Statistical
+from nersery.crosslingual.projection import Projection
 from nersery.evaluate.scores import score
-from nersery.io.splitting import splitter
-from nersery.loop import Reject
-from nersery.overrides import settings_of
-from nersery.project import Projection
+from nersery.experiments.overrides import settings_of
+from nersery.io.tokenization import splitter
 from nersery.select.alignment_quality import AlignmentQuality
 
 LABELLED = {

@@ -22,10 +22,10 @@ import torch
 from numpy.typing import NDArray
 
 from nersery import io
-from nersery.data import Sentence
-from nersery.places import shipped
-from nersery.tagger.attention import word_attention
-from nersery.tagger.transformer import TransformerTagger
+from nersery.core.sentence import Sentence
+from nersery.experiments.paths import shipped
+from nersery.taggers.components.word_attention import word_attention
+from nersery.taggers.transformer import TransformerTagger
 
 MANY = 500
 FEW = 40

@@ -19,9 +19,9 @@ from functools import partial
 import torch
 
 from nersery import io
-from nersery.registry import create
-from nersery.tagger import bilstm_crf, transformer
-from nersery.tagger.base import Tagger, strict_f1
+from nersery.core.registry import create
+from nersery.taggers import bilstm_crf, transformer
+from nersery.taggers.base import Tagger, strict_f1
 
 PASSES = 10
 

@@ -21,10 +21,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from nersery.align.base import Links, Pair
-from nersery.align.embeddings import Embeddings
-from nersery.lm.load import ModelSource
-from nersery.loop import Reject
+from nersery.core.outcome import Reject
+from nersery.crosslingual.aligners.base import Links, Pair
+from nersery.crosslingual.aligners.embeddings import Embeddings
+from nersery.models.loading import ModelSource
 
 DATA = Path(__file__).parents[2] / "shared" / "data" / "bitext"
 MBERT = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072}

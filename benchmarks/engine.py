@@ -24,14 +24,14 @@ from pathlib import Path
 from typing import Any
 
 from nersery import io
-from nersery.engine.base import Answer, Engine
-from nersery.engine.local import LocalEngine
-from nersery.engine.pool import Pool
-from nersery.engine.ray import RayEngine
-from nersery.engine.shards import ShardJob
-from nersery.engine.stages import Augment
-from nersery.engine.work import Orders
-from nersery.loop import FileJob
+from nersery.cli.stages import Augment
+from nersery.pipeline.engines.local import LocalEngine
+from nersery.pipeline.engines.pool import Pool
+from nersery.pipeline.engines.ray import RayEngine
+from nersery.pipeline.engines.worker import Orders
+from nersery.pipeline.job import FileJob
+from nersery.pipeline.shards import ShardJob
+from nersery.pipeline.stage import Answer, Engine
 from rule_methods import sentences
 
 ROWS, GOLD, SHARD = 200_000, 5_000, 10_000

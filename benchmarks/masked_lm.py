@@ -26,16 +26,17 @@ import torch
 
 from nersery import io
 from nersery.augment.base import step, tasks
-from nersery.augment.linearization import linearize, token_descriptions
-from nersery.augment.masking import hidden_in_mentions
+from nersery.augment.linearized.linearization import linearize, token_descriptions
+from nersery.augment.masked_lm.masking import hidden_in_mentions
 from nersery.augment.melm import MELM
-from nersery.data import Corpus, Sentence
-from nersery.lm.cloze import Cloze
-from nersery.lm.gaps import GapEncoder
-from nersery.lm.load import ModelSource, autocast
-from nersery.lm.masked import MaskedLM, fine_tuning_plan
-from nersery.loop import collect, run
-from nersery.places import shipped
+from nersery.core.outcome import collect
+from nersery.core.sentence import Corpus, Sentence
+from nersery.experiments.paths import shipped
+from nersery.models.loading import ModelSource, autocast
+from nersery.models.masked.masked_inputs import Cloze
+from nersery.models.masked.masked_lm import MaskedLM, fine_tuning_plan
+from nersery.models.masked.masked_subwords import GapEncoder
+from nersery.pipeline.job import run
 
 EPOCHS, BATCH_SIZE, RATE = 3, 30, 3e-4
 PADDED = 128

@@ -15,7 +15,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from nersery.lm.neighbours import nearest
+from nersery.models.neighbours import nearest
 
 SENTENCES = 100_000
 WIDTH = 384

@@ -23,12 +23,13 @@ import torch
 from nersery import io
 from nersery.annotate.base import BATCH_SIZE, step
 from nersery.annotate.qa_prompting import QaPrompting
-from nersery.data import Sentence
-from nersery.definitions import question
-from nersery.lm.load import ModelSource, autocast
-from nersery.lm.qa import LENGTH_MULTIPLE, ROWS, QuestionAnswerer
-from nersery.loop import collect, run
-from nersery.places import shipped
+from nersery.core.definitions import question
+from nersery.core.outcome import collect
+from nersery.core.sentence import Sentence
+from nersery.experiments.paths import shipped
+from nersery.models.loading import ModelSource, autocast
+from nersery.models.question_answering import LENGTH_MULTIPLE, ROWS, QuestionAnswerer
+from nersery.pipeline.job import run
 
 TYPES = ("PER", "LOC", "GRP", "CORP", "PROD", "CW")
 REPEATS = 3

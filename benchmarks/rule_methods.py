@@ -19,9 +19,10 @@ from collections.abc import Callable, Iterator
 from itertools import accumulate
 from pathlib import Path
 
-from nersery import Entity, Sentence, io, registry
+from nersery import Entity, Sentence, io
 from nersery.augment.base import step, tasks
-from nersery.loop import FileJob, run
+from nersery.core import registry
+from nersery.pipeline.job import FileJob, run
 
 SENTENCES = 20_000
 WORDS = 20

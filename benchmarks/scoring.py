@@ -10,7 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from nersery.data import Corpus, Entity, Sentence
+from nersery.core.sentence import Corpus, Entity, Sentence
 from nersery.evaluate.scores import score, sentence_counts
 from nersery.evaluate.significance import paired_bootstrap
 

@@ -19,9 +19,14 @@ from typing import Any
 import torch
 from transformers import BartConfig, BartForConditionalGeneration
 
-from nersery.lm.generation import Request, Sampler
-from nersery.lm.load import ModelSource, Precision, autocast, has_fast_bf16
-from nersery.lm.texts import Sampling
+from nersery.models.loading import (
+    ModelSource,
+    Precision,
+    autocast,
+    has_fast_bf16,
+)
+from nersery.models.seq2seq.generation import Request, Sampler
+from nersery.models.seq2seq.seq2seq_inputs import Sampling
 
 SMALL = {"width": 384, "layers": 6, "heads": 6, "vocabulary": 50_265}
 LARGE = {"width": 1024, "layers": 12, "heads": 16, "vocabulary": 250_054}

@@ -18,10 +18,10 @@ from functools import partial
 import torch
 
 from nersery import io
-from nersery.data import Sentence
-from nersery.lm.load import ModelSource, autocast
-from nersery.places import shipped
-from nersery.tagger.transformer import TransformerTagger
+from nersery.core.sentence import Sentence
+from nersery.experiments.paths import shipped
+from nersery.models.loading import ModelSource, autocast
+from nersery.taggers.transformer import TransformerTagger
 
 STEPS = 40
 REPEATS = 3

@@ -16,8 +16,17 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import typer
 from docstrings import Sections, arguments, code, sections, table, type_text
 
-from nersery import arms, places, recipe, registry, repairs, sampling, splits
-from nersery.cli import GROUPS, with_commands
+from nersery.cli.app import GROUPS
+from nersery.cli.main import with_commands
+from nersery.core import registry
+from nersery.experiments import (
+    data_files,
+    paths,
+    recipe,
+    sampling,
+    systems,
+)
+from nersery.io import repairs
 
 FOLDER = Path(__file__).parent
 NOTICE = "<!-- Written by docs/generate.py. Change the docstrings instead, then run: make docs -->"
@@ -121,7 +130,7 @@ def _titled(parts: Sections) -> list[str]:
 
 def _presets() -> str:
     rows = []
-    for name, preset in sorted(places.presets().items()):
+    for name, preset in sorted(paths.presets().items()):
         settings = ", ".join(f"`{key} = {json.dumps(value)}`" for key, value in preset.items() if key != "description")
         rows.append((f"`{name}`", preset["description"], settings))
     introduction = (
@@ -154,7 +163,7 @@ SECTIONS: Sequence[tuple[str, type[Any], Sequence[str], str]] = (
     ("At the top", recipe.Recipe, ("name", "description", "seeds", "keep_taggers"), ""),
     (
         "`[data]`",
-        splits.DataSettings,
+        data_files.DataSettings,
         (),
         "Paths start from the recipe's folder; `example:` before a name stands for a file that comes with nersery.",
     ),
@@ -162,8 +171,8 @@ SECTIONS: Sequence[tuple[str, type[Any], Sequence[str], str]] = (
     ("`[evaluate]`", recipe.EvaluateSettings, (), ""),
     (
         "`[[augment]]`",
-        arms.Arm,
-        arms.OWN_KEYS,
+        systems.Arm,
+        systems.OWN_KEYS,
         "Once for each arm, that is, each way to train that is compared with gold sentences alone. `method` is one of "
         "[augmentation](methods.md#augmentation) or [annotation](methods.md#annotation); `name` is the method's when "
         "not given. All other keys of the table are settings of the method. `select` is a list of "
@@ -174,7 +183,7 @@ SECTIONS: Sequence[tuple[str, type[Any], Sequence[str], str]] = (
 """Title, class, its keys that a recipe may say (all when empty), and an introduction."""
 IN_A_RECIPE: Mapping[str, str] = {"method": "text", "select": "list of text or tables"}
 """Types of keys that become more than what the file says."""
-UNSAID: Mapping[tuple[type[Any], str], str] = {(arms.Arm, "name"): "the method's"}
+UNSAID: Mapping[tuple[type[Any], str], str] = {(systems.Arm, "name"): "the method's"}
 """What a recipe need not say, though the class must be told."""
 
 

@@ -12,11 +12,22 @@ from typing import Any
 import pytest
 
 from nersery import Entity, Sentence
-from nersery.augment.linearization import tag_token
-from nersery.definitions import OUTSIDE, definition
-from nersery.lm.cloze import GAP, OWN, Cloze, Drawing, is_replaceable
-from nersery.lm.texts import UNKNOWN, Generated, Pair, Sampling
-from nersery.rng import item_rng
+from nersery.augment.linearized.linearization import tag_token
+from nersery.core.definitions import OUTSIDE, definition
+from nersery.core.random import item_rng
+from nersery.models.masked.masked_inputs import (
+    GAP,
+    OWN,
+    Cloze,
+    Drawing,
+    is_replaceable,
+)
+from nersery.models.seq2seq.seq2seq_inputs import (
+    UNKNOWN,
+    Generated,
+    Pair,
+    Sampling,
+)
 
 TAGS, DEFINITIONS, LABELS, NOTHING = "shows tags", "shows definitions", "shows labels", "shows nothing"
 CONTEXT = "shows tags and hides context"
@@ -28,7 +39,7 @@ TYPES = {"o": None, "PER": "PER", "LOC": "LOC", "cre": "creative work", "NEW": "
 
 
 class FakeMaskedLM:
-    """Stands in for `nersery.lm.masked.MaskedLM`.
+    """Stands in for `nersery.models.masked.masked_lm.MaskedLM`.
 
     Attributes:
         kinds: The type of each word that does not say it itself, or ``o``.
@@ -180,7 +191,7 @@ class FakeTagger:
 
 
 class FakeLSTM(FakeMaskedLM):
-    """Stands in for `nersery.lm.lstm.LSTMLanguageModel`: writes what it learnt, with other words of their types."""
+    """Stands in for `nersery.models.lstm.LSTMLanguageModel`: writes what it learnt, with other words of their types."""
 
     def __init__(self, words: Sequence[str], shape: Any, *, seed: int, device: str) -> None:
         self.words = frozenset(words)
@@ -214,7 +225,7 @@ class FakeLSTM(FakeMaskedLM):
 
 
 class FakeSeq2Seq(FakeMaskedLM):
-    """Stands in for `nersery.lm.seq2seq.Seq2Seq`: goes on from a beginning with a text that it learnt."""
+    """Stands in for `Seq2Seq`: goes on from a beginning with a text that it learnt."""
 
     def __init__(self, source: Any, device: str, precision: str, language: str) -> None:
         super().__init__(source)
@@ -274,11 +285,11 @@ def install(patch: pytest.MonkeyPatch, kinds: Mapping[str, str]) -> None:
     Args:
         kinds: The type of each word that does not say it itself, or ``o``.
     """
-    patch.setattr("nersery.lm.masked.MaskedLM", FakeMaskedLM)
-    patch.setattr("nersery.lm.masked.tokenizer_with_mask", lambda source: None)
+    patch.setattr("nersery.models.masked.masked_lm.MaskedLM", FakeMaskedLM)
+    patch.setattr("nersery.models.masked.masked_lm.tokenizer_with_mask", lambda source: None)
     config = SimpleNamespace(is_encoder_decoder=False)
-    patch.setattr("nersery.lm.load.ModelSource.config", lambda source: config)
-    patch.setattr("nersery.lm.seq2seq.Seq2Seq", FakeSeq2Seq)
-    patch.setattr("nersery.lm.lstm.LSTMLanguageModel", FakeLSTM)
-    patch.setattr("nersery.tagger.base.load_tagger", lambda folder: FakeTagger(kinds))
+    patch.setattr("nersery.models.loading.ModelSource.config", lambda source: config)
+    patch.setattr("nersery.models.seq2seq.encoder_decoder.Seq2Seq", FakeSeq2Seq)
+    patch.setattr("nersery.models.lstm.LSTMLanguageModel", FakeLSTM)
+    patch.setattr("nersery.taggers.base.load_tagger", lambda folder: FakeTagger(kinds))
     patch.setattr(FakeMaskedLM, "kinds", kinds)

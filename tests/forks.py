@@ -106,8 +106,7 @@ def serve() -> None:
     from transformers import AutoModelForTokenClassification, AutoTokenizer  # noqa: F401
     from transformers.models.bert import modeling_bert  # noqa: F401
 
-    from nersery.cli import corpora, labels, methods, models, recipes  # noqa: F401
-    from nersery.lm import checkpoint
+    from nersery.models.training import checkpoint
     from tests.standins import register
 
     register(pytest.MonkeyPatch())
@@ -131,7 +130,7 @@ def become(question: dict[str, Any]) -> None:
     """Be the command that was asked for, to the end."""
     import resource
 
-    from nersery.cli import main
+    from nersery.cli.main import main
 
     for stream, suffix in ((sys.stdout, ".out"), (sys.stderr, ".err")):
         os.dup2(os.open(f"{question['log']}{suffix}", os.O_WRONLY | os.O_CREAT), stream.fileno())

@@ -12,8 +12,14 @@ from typing import Any
 
 import pytest
 
-from nersery import Entity, Sentence, io, registry
-from nersery.tagger.base import DESCRIPTION, Tagger, describe, require_labels
+from nersery import Entity, Sentence, io
+from nersery.core import registry
+from nersery.taggers.base import (
+    DESCRIPTION,
+    Tagger,
+    describe,
+    require_labels,
+)
 
 PEOPLE = [
     "Ada Lovelace",

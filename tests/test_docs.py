@@ -18,11 +18,19 @@ from typing import Any
 import pytest
 import typer
 
-from nersery import Corpus, Entity, Sentence, arms, io, recipe, registry, sampling, tags
+from nersery import (
+    Corpus,
+    Entity,
+    Sentence,
+    io,
+)
 from nersery.augment.base import Augmenter, augment
-from nersery.cli import corpora, suggestions, with_commands
-from nersery.overrides import settings_of
-from nersery.places import EXAMPLE_PREFIX
+from nersery.cli import corpora, suggestions
+from nersery.cli.main import with_commands
+from nersery.core import registry, tags
+from nersery.experiments import recipe, sampling, systems
+from nersery.experiments.overrides import settings_of
+from nersery.experiments.paths import EXAMPLE_PREFIX
 
 app = with_commands()
 ROOT = Path(__file__).parent.parent
@@ -115,7 +123,7 @@ def test_generated_pages_hold_every_method_setting_and_option(generate: ModuleTy
         for name in registry.names(kind):
             section = methods_page.partition(f"\n### {name}\n")[2].partition("\n## ")[0].partition("\n### ")[0]
             assert set(registry.describe(kind, name)["settings"]) <= set(re.findall(r"^\| `(\w+)`", section, re.M))
-    assert set(arms.OWN_KEYS) | set(recipe.KEYS) <= set(re.findall(r"^(?:\| `|## `\[+)(\w+)", recipes_page, re.M))
+    assert set(systems.OWN_KEYS) | set(recipe.KEYS) <= set(re.findall(r"^(?:\| `|## `\[+)(\w+)", recipes_page, re.M))
     for name, command in GROUP.commands.items():
         assert f"\n## nersery {name}\n\n{command.help}" in commands_page
         for parameter in command.params:
@@ -206,7 +214,7 @@ def faults(name: str, values: dict[str, Any]) -> list[str]:
 
 
 def examples() -> list[str]:
-    return [EXAMPLE_PREFIX + path.name for path in recipe.shipped("examples").iterdir()]
+    return [EXAMPLE_PREFIX + path.name for path in recipe.shipped("recipes/example").iterdir()]
 
 
 def listed() -> list[str]:

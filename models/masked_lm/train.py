@@ -3,7 +3,7 @@
     python models/masked_lm/train.py --text DIR --work DIR [--pieces 14e6] [--device cuda]
 
 The same command again goes on where it stopped. It writes ``curve.jsonl`` into the working folder while it trains,
-and ``masked_lm.safetensors`` at the end: what was learnt on top of the bundled encoder, as `nersery.lm.bundled`
+and ``masked_lm.safetensors`` at the end: what was learnt on top of the bundled encoder, as `nersery.models.bundled`
 reads it.
 """
 
@@ -25,8 +25,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from nersery.lm import bundled
-from nersery.lm.load import autocast, pick_device
+from nersery.models import bundled
+from nersery.models.loading import autocast, pick_device
 
 CORPORA = ("wikitext2", "squad_sentences", "textbooks", "wikipedia_crowd")
 HELD_OUT = 0.1

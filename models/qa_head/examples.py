@@ -14,8 +14,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from nersery import definitions, io
-from nersery.rng import item_rng
+from nersery import io
+from nersery.core import definitions
+from nersery.core.random import item_rng
 
 HERE = Path(__file__).parent
 LONGEST_TEXT = 34

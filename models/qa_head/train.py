@@ -3,7 +3,7 @@
     python models/qa_head/train.py --data DIR --work DIR [--steps N] [--start FILE] [--device cuda]
 
 The same command again goes on where it stopped. It writes ``curve.jsonl`` into the working folder, and
-``qa_head.safetensors``: what was learnt on top of the bundled encoder, as `nersery.lm.bundled` reads it.
+``qa_head.safetensors``: what was learnt on top of the bundled encoder, as `nersery.models.bundled` reads it.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from mining import COVERS, Miner, balanced, common_words, mine, pools, refined, 
 from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from nersery import definitions
-from nersery.lm import bundled
-from nersery.lm.load import ModelSource, autocast, pick_device
-from nersery.lm.pairs import PairEncoder
-from nersery.lm.pieces import PieceEncoder
-from nersery.lm.qa import best_spans, word_scores
-from nersery.lm.training import TrainingPlan, seeded, train
-from nersery.progress import Progress
-from nersery.rng import item_rng
+from nersery.core import definitions
+from nersery.core.progress import Progress
+from nersery.core.random import item_rng
+from nersery.models import bundled
+from nersery.models.loading import ModelSource, autocast, pick_device
+from nersery.models.question_answering import best_spans, word_scores
+from nersery.models.subwords.pair_inputs import PairEncoder
+from nersery.models.subwords.subwords import PieceEncoder
+from nersery.models.training.trainer import TrainingPlan, seeded, train
 
 TEXTS = ("wikitext2", "textbooks", "wikipedia_crowd")
 RANK = 32

@@ -1,5 +1,5 @@
 """``python -m nersery`` is the command ``nersery``."""
 
-from nersery.cli import main
+from nersery.cli.main import main
 
 main()

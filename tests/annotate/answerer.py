@@ -7,14 +7,14 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from nersery.definitions import question
-from nersery.lm.qa import Answer
-from nersery.rng import item_rng
+from nersery.core.definitions import question
+from nersery.core.random import item_rng
+from nersery.models.question_answering import Answer
 from tests.conftest import TINY, build_tokenizer
 
 
 class FakeAnswerer:
-    """Stands in for `nersery.lm.qa.QuestionAnswerer`: in a run of words ``PER.1 PER.2`` it sees a mention of PER.
+    """Stands in for `QuestionAnswerer`: in a run of words ``PER.1 PER.2`` it sees a mention of PER.
 
     Attributes:
         types: Those that it can be asked for.

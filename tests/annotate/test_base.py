@@ -8,10 +8,10 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.annotate.base import Annotator, annotate
-from nersery.data import Origin
-from nersery.errors import NerseryError
-from nersery.loop import Reject
-from nersery.training import NO_TRAINING, Training
+from nersery.core.errors import NerseryError
+from nersery.core.outcome import Reject
+from nersery.core.sentence import Origin
+from nersery.core.training_context import NO_TRAINING, Training
 
 RAW = Corpus(
     [

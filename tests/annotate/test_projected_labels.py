@@ -7,15 +7,25 @@ from typing import Any
 
 import pytest
 
-from nersery import Corpus, Entity, Sentence, io
-from nersery.align.base import Aligner
+from nersery import (
+    Corpus,
+    Entity,
+    Sentence,
+    io,
+)
 from nersery.annotate import projected_labels
 from nersery.annotate.base import annotate
 from nersery.annotate.projected_labels import ProjectedLabels
-from nersery.errors import DataError, MissingResourceError, NerseryError, SettingsError
-from nersery.links import Link, Pair
-from nersery.loop import Reject
-from nersery.training import NO_TRAINING, Training
+from nersery.core.alignments import Link, Pair
+from nersery.core.errors import (
+    DataError,
+    MissingResourceError,
+    NerseryError,
+    SettingsError,
+)
+from nersery.core.outcome import Reject
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.crosslingual.aligners.base import Aligner
 
 ENGLISH = [
     Sentence(("Ada", "Lovelace", "saw", "Oslo"), (Entity(0, 2, "PER"), Entity(3, 4, "LOC")), id="e1"),

@@ -9,9 +9,9 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.annotate.base import annotate
 from nersery.annotate.qa_prompting import QaPrompting
-from nersery.errors import MissingResourceError, NerseryError, SettingsError
-from nersery.lm import load
-from nersery.lm.qa import Answer
+from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
+from nersery.models import loading
+from nersery.models.question_answering import Answer
 from tests.annotate.answerer import build_answerer
 
 WHO = "Who is the named person or family mentioned in texts?"
@@ -59,7 +59,7 @@ def asking(found: Mapping[str, Sequence[Answer]], words: str, **settings: Any) -
 def notes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the user is told."""
     told: list[str] = []
-    monkeypatch.setattr(load, "warn", told.append)
+    monkeypatch.setattr(loading, "warn", told.append)
     return told
 
 

@@ -9,9 +9,9 @@ from nersery import Corpus, Entity, Sentence
 from nersery.annotate import tagger_labels
 from nersery.annotate.base import annotate
 from nersery.annotate.tagger_labels import TaggerLabels
-from nersery.data import Origin
-from nersery.errors import NerseryError, SettingsError
-from nersery.training import Training
+from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.sentence import Origin
+from nersery.core.training_context import Training
 
 RAW = Corpus([Sentence(("Ada", "Bo", "saw", "Oslo"), id="a"), Sentence(("nobody",), id="b")])
 GOLD = [Sentence(("Ada",), (Entity(0, 1, "PER"),), id="g")]

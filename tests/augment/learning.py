@@ -6,8 +6,8 @@ from typing import Any
 
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import Augmenter
-from nersery.lm.cloze import Drawing
-from nersery.training import Training
+from nersery.core.training_context import Training
+from nersery.models.masked.masked_inputs import Drawing
 
 NAMES = {"PER": ("Ada", "Grace", "Linus", "Radia"), "LOC": ("Oslo", "Paris", "Lima", "Pune")}
 GOLD = Corpus(Sentence((word, "won", "."), (Entity(0, 1, type_),)) for type_, words in NAMES.items() for word in words)

@@ -10,19 +10,20 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.augment import aclm, mixner
+from nersery.augment import aclm
 from nersery.augment.aclm import ACLM, NO_GAP
 from nersery.augment.base import augment
-from nersery.augment.parsing import NEAR_COPY
-from nersery.augment.templates import NO_TEMPLATE, Template
-from nersery.errors import DataError, MissingResourceError, SettingsError
-from nersery.lm.encoder import TextEncoder
-from nersery.lm.load import ModelSource
-from nersery.loop import Reject
-from nersery.tagger import attention
-from nersery.tagger.bilstm_crf import BiLSTMCRF
-from nersery.tagger.transformer import TransformerTagger
-from nersery.training import Training
+from nersery.augment.denoising import mixner
+from nersery.augment.denoising.templates import NO_TEMPLATE, Template
+from nersery.augment.linearized.parsing import NEAR_COPY
+from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.outcome import Reject
+from nersery.core.training_context import Training
+from nersery.models.loading import ModelSource
+from nersery.models.text_encoder import TextEncoder
+from nersery.taggers.bilstm_crf import BiLSTMCRF
+from nersery.taggers.components import word_attention
+from nersery.taggers.transformer import TransformerTagger
 
 QUICK: dict[str, Any] = {"epochs": 1, "batch_size": 4, "precision": "fp32", "candidates": 2, "passes": 2, "top_k": 3}
 GOLD = Corpus(
@@ -73,14 +74,14 @@ def generated(method: ACLM, count: int = 20) -> list[Sentence | Reject]:
 def test_entities_and_keywords_of_attention_are_given(
     tiny_masked_lm: str, tagger: TransformerTagger, written: list[Template]
 ) -> None:
-    from nersery.augment.templates import attention_keywords
+    from nersery.augment.denoising.templates import attention_keywords
 
     method = fitted(tiny_masked_lm, tagger, keyword_rate=0.4)
     made = method.generate(GOLD[0], random.Random(0))
     assert isinstance(made, Sentence)
     assert [" ".join(made.mention(entity)) for entity in made.entities] == ["Ada Lovelace", "London"]
     stopped = method._stop_words[""]
-    (attended,) = attention.word_attention(tagger, [GOLD[0]], 4)
+    (attended,) = word_attention.word_attention(tagger, [GOLD[0]], 4)
     assert set(written[0].keywords) < set(attention_keywords(GOLD[0], attended, 0.4, stopped))
 
 
@@ -88,8 +89,8 @@ def test_attention_is_computed_once_for_gold_and_never_without_entities(
     tiny_masked_lm: str, tagger: TransformerTagger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked: list[Sentence] = []
-    attend = attention.word_attention
-    monkeypatch.setattr(attention, "word_attention", lambda t, s, n: (asked.extend(s), attend(t, s, n))[1])
+    attend = word_attention.word_attention
+    monkeypatch.setattr(word_attention, "word_attention", lambda t, s, n: (asked.extend(s), attend(t, s, n))[1])
     method, new = fitted(tiny_masked_lm, tagger), replace(GOLD[0], id="new")
     assert asked == sorted([s for s in GOLD if s.entities], key=lambda s: s.id)
     known = [template.keywords for template in method._templates([*GOLD[:4], new, new], [random.Random(0)] * 6)]

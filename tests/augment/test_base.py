@@ -3,9 +3,18 @@ import random
 import pytest
 
 from nersery import Entity, Origin, Sentence
-from nersery.augment.base import Augmenter, augment, child_id, made_from, step, tasks, unfitted
-from nersery.errors import NerseryError, SettingsError
-from nersery.loop import Reject, collect, run
+from nersery.augment.base import (
+    Augmenter,
+    augment,
+    child_id,
+    made_from,
+    step,
+    tasks,
+    unfitted,
+)
+from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.outcome import Reject, collect
+from nersery.pipeline.job import run
 
 PARENT = Sentence(("Ada", "sang"), (Entity(0, 1, "PER"),), id="p", language="en", scores={"a": 1.0}, comments=("# x",))
 

@@ -6,9 +6,9 @@ import torch
 
 from nersery import Entity, Sentence
 from nersery.augment.bda import BDA
-from nersery.lm.cloze import Drawing
-from nersery.lm.load import ModelSource
-from nersery.training import Training
+from nersery.core.training_context import Training
+from nersery.models.loading import ModelSource
+from nersery.models.masked.masked_inputs import Drawing
 from tests.augment.learning import GOLD, Asked, assert_it_cannot_know_labels
 
 SENTENCE = Sentence(("Ada", "Lovelace", "saw", "Oslo", "."), (Entity(0, 2, "PER"), Entity(3, 4, "LOC")))

@@ -7,11 +7,16 @@ import pytest
 
 from nersery import Entity, Sentence
 from nersery.augment.cbt import CBT
-from nersery.errors import DataError
-from nersery.lm import load
-from nersery.lm.cloze import Drawing
-from nersery.training import Training
-from tests.augment.learning import GOLD, LEARNING, Asked, assert_it_learns_what_labels_mean
+from nersery.core.errors import DataError
+from nersery.core.training_context import Training
+from nersery.models import loading
+from nersery.models.masked.masked_inputs import Drawing
+from tests.augment.learning import (
+    GOLD,
+    LEARNING,
+    Asked,
+    assert_it_learns_what_labels_mean,
+)
 
 QUICK: dict[str, Any] = {"epochs": 1, "batch_size": 4, "precision": "fp32"}
 SENTENCE = Sentence(("Ada", "Lovelace", "saw", "Oslo", "."), (Entity(0, 2, "PER"), Entity(3, 4, "creative work")))
@@ -32,7 +37,7 @@ def test_it_learns_what_labels_mean(tiny_masked_lm: str) -> None:
 
 
 def test_no_type_needs_a_definition(tiny_masked_lm: str, capsys: pytest.CaptureFixture[str]) -> None:
-    load.warn.cache_clear()
+    loading.warn.cache_clear()
     CBT(tiny_masked_lm, **QUICK).fit([Sentence(("Ada", "won"), (Entity(0, 1, "nobody knows"),))])
     assert "definition" not in capsys.readouterr().err
 

@@ -11,9 +11,14 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import augment
 from nersery.augment.code_mixing import CodeMixing
-from nersery.errors import DataError, MissingResourceError, NerseryError, SettingsError
-from nersery.loop import Reject
-from nersery.registry import files_in
+from nersery.core.errors import (
+    DataError,
+    MissingResourceError,
+    NerseryError,
+    SettingsError,
+)
+from nersery.core.outcome import Reject
+from nersery.core.registry import files_in
 
 
 def sentence(language: str, text: str, id: str = "") -> Sentence:
@@ -169,11 +174,11 @@ class TestUnseen:
         assert ess._search_unseen(GOLD) == {place: found for place, found in seen.items() if place != ("zh", "ORG")}
 
     def test_a_file_is_read_once_for_all_batches(self, ess: CodeMixing, monkeypatch: pytest.MonkeyPatch) -> None:
-        from nersery.lm import vectors
+        from nersery.models import word_vectors
 
         read: list[object] = []
-        lines = vectors._lines
-        monkeypatch.setattr(vectors, "_lines", lambda stream: (read.append(stream), lines(stream))[1])
+        lines = word_vectors._lines
+        monkeypatch.setattr(word_vectors, "_lines", lambda stream: (read.append(stream), lines(stream))[1])
         augment(GOLD, refusing_to_fit(ess))
         assert not read
         new = [sentence("en", f"[London {number}]LOC or [Ada {number}]PER", f"n{number}") for number in range(9)]
@@ -381,8 +386,8 @@ def test_a_run_notices_that_a_file_has_changed(vectors: dict[str, str]) -> None:
 
 
 def test_settings_come_from_the_command_line_as_a_table(vectors: dict[str, str]) -> None:
-    from nersery import registry
-    from nersery.overrides import settings_of
+    from nersery.core import registry
+    from nersery.experiments.overrides import settings_of
 
     table = ", ".join(f'{language} = "{path}"' for language, path in vectors.items())
     method = registry.create("augment", "code_mixing", settings_of([f"vectors={{{table}}}", "rate=0.5"]))

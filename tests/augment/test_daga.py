@@ -9,13 +9,18 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import augment
-from nersery.augment.daga import DAGA, NO_ENTITIES, OTHER_LANGUAGE, UNFINISHED
-from nersery.augment.linearization import language_token, tag_token
-from nersery.augment.parsing import EMPTY_WORD, ILLEGAL, LEFT_OVER
-from nersery.errors import DataError, SettingsError
-from nersery.lm.texts import UNKNOWN
-from nersery.loop import Reject
-from nersery.training import Training
+from nersery.augment.daga import (
+    DAGA,
+    NO_ENTITIES,
+    OTHER_LANGUAGE,
+    UNFINISHED,
+)
+from nersery.augment.linearized.linearization import language_token, tag_token
+from nersery.augment.linearized.parsing import EMPTY_WORD, ILLEGAL, LEFT_OVER
+from nersery.core.errors import DataError, SettingsError
+from nersery.core.outcome import Reject
+from nersery.core.training_context import Training
+from nersery.models.seq2seq.seq2seq_inputs import UNKNOWN
 
 GOLD = Corpus(
     [

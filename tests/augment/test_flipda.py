@@ -9,12 +9,17 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import augment
-from nersery.augment.flipda import NO_AGREEMENT, NO_WORD, NOT_NEW, FlipDA
-from nersery.augment.linearization import tag_token
-from nersery.errors import DataError, MissingResourceError, SettingsError
-from nersery.lm.cloze import Cloze, Drawing
-from nersery.loop import Reject
-from nersery.training import Training
+from nersery.augment.flipda import (
+    NO_AGREEMENT,
+    NO_WORD,
+    NOT_NEW,
+    FlipDA,
+)
+from nersery.augment.linearized.linearization import tag_token
+from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.outcome import Reject
+from nersery.core.training_context import Training
+from nersery.models.masked.masked_inputs import Cloze, Drawing
 
 PARENT = Sentence(
     ("we", "saw", "Ada", "Lo", "in", "Oslo", "."),
@@ -185,7 +190,7 @@ def test_all_words_are_learnt_under_their_labels(monkeypatch) -> None:
             assert (rate, keeping["seed"]) == (0.4, 3)
             learnt.extend(cloze(example, random.Random(0)) for example in examples)
 
-    monkeypatch.setattr("nersery.lm.masked.MaskedLM", Learns)
+    monkeypatch.setattr("nersery.models.masked.masked_lm.MaskedLM", Learns)
     FlipDA(mask_rate=0.4).fit(GOLD, Training(seed=3, tagger=Reader))  # type: ignore[arg-type]
     begins, inside = (tag_token("PER", begins=begins) for begins in (True, False))
     place = tag_token("LOC", begins=True)

@@ -8,13 +8,20 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import augment
 from nersery.augment.label_conditioned import LabelConditioned
-from nersery.errors import DataError, SettingsError
-from nersery.lm import load
-from nersery.lm.cloze import Cloze, Drawing
-from nersery.lm.masked import MaskedLM
-from nersery.progress import Progress
-from nersery.training import Training
-from tests.augment.learning import GOLD, LEARNING, NAMES, Asked, assert_it_learns_what_labels_mean, prefers
+from nersery.core.errors import DataError, SettingsError
+from nersery.core.progress import Progress
+from nersery.core.training_context import Training
+from nersery.models import loading
+from nersery.models.masked.masked_inputs import Cloze, Drawing
+from nersery.models.masked.masked_lm import MaskedLM
+from tests.augment.learning import (
+    GOLD,
+    LEARNING,
+    NAMES,
+    Asked,
+    assert_it_learns_what_labels_mean,
+    prefers,
+)
 
 QUICK: dict[str, Any] = {"epochs": 1, "batch_size": 4, "precision": "fp32"}
 SHORT = {"PER": "named person", "LOC": "name of a place"}
@@ -30,7 +37,7 @@ def fitted(model: str, **settings: Any) -> LabelConditioned:
 
 @pytest.fixture(autouse=True)
 def _notes_are_shown_anew() -> None:
-    load.warn.cache_clear()
+    loading.warn.cache_clear()
 
 
 def test_each_word_is_guessed_under_the_definition_of_its_type(tiny_masked_lm: str) -> None:

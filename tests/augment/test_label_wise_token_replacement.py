@@ -6,7 +6,7 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.label_wise_token_replacement import LabelWiseTokenReplacement
-from nersery.errors import DataError, MissingResourceError
+from nersery.core.errors import DataError, MissingResourceError
 
 CORPUS = Corpus(
     [

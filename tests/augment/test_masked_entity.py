@@ -6,10 +6,10 @@ import torch
 
 from nersery import Entity, Sentence
 from nersery.augment.masked_entity import MaskedEntity
-from nersery.lm.cloze import Drawing
-from nersery.lm.load import ModelSource
-from nersery.loop import Reject
-from nersery.training import Training
+from nersery.core.outcome import Reject
+from nersery.core.training_context import Training
+from nersery.models.loading import ModelSource
+from nersery.models.masked.masked_inputs import Drawing
 from tests.augment.learning import GOLD, Asked, assert_it_cannot_know_labels
 
 SENTENCE = Sentence(("Ada", "&", "Grace", "saw", "Oslo", "."), (Entity(0, 3, "PER"), Entity(4, 5, "LOC")))

@@ -6,14 +6,19 @@ from typing import Any
 import pytest
 import torch
 
-from nersery import Corpus, Entity, Origin, Sentence
+from nersery import (
+    Corpus,
+    Entity,
+    Origin,
+    Sentence,
+)
 from nersery.augment.base import augment
 from nersery.augment.melm import MELM
-from nersery.errors import DataError
-from nersery.lm.cloze import OWN, Cloze, Drawing
-from nersery.lm.masked import MaskedLM
-from nersery.loop import Reject
-from nersery.training import Training
+from nersery.core.errors import DataError
+from nersery.core.outcome import Reject
+from nersery.core.training_context import Training
+from nersery.models.masked.masked_inputs import OWN, Cloze, Drawing
+from nersery.models.masked.masked_lm import MaskedLM
 from tests.augment.learning import (
     GOLD,
     LEARNING,

@@ -5,8 +5,8 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.mention_replacement import MentionReplacement
-from nersery.errors import DataError
-from nersery.loop import Reject
+from nersery.core.errors import DataError
+from nersery.core.outcome import Reject
 
 CORPUS = Corpus(
     [

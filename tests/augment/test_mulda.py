@@ -9,14 +9,21 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import step, tasks
-from nersery.augment.linearization import tag_token
-from nersery.augment.mulda import NO_ENTITIES, TOO_LONG, UNFINISHED, MulDA, _pair
-from nersery.augment.parsing import NEAR_COPY, UNBALANCED, UNKNOWN_TYPE
-from nersery.errors import DataError, MissingResourceError, SettingsError
-from nersery.lm.cloze import GAP
-from nersery.lm.texts import Generated, Pair, Sampling
-from nersery.loop import Reject, collect, run
-from nersery.training import Training
+from nersery.augment.linearized.linearization import tag_token
+from nersery.augment.linearized.parsing import NEAR_COPY, UNBALANCED, UNKNOWN_TYPE
+from nersery.augment.mulda import (
+    NO_ENTITIES,
+    TOO_LONG,
+    UNFINISHED,
+    MulDA,
+    _pair,
+)
+from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.outcome import Reject, collect
+from nersery.core.training_context import Training
+from nersery.models.masked.masked_inputs import GAP
+from nersery.models.seq2seq.seq2seq_inputs import Generated, Pair, Sampling
+from nersery.pipeline.job import run
 
 B_PER, I_PER, B_LOC = tag_token("PER", begins=True), tag_token("PER", begins=False), tag_token("LOC", begins=True)
 PARENT = Sentence(("we", "saw", "Ada", "Lo", "there", "today"), (Entity(2, 4, "PER"),), id="a", language="en")
@@ -97,7 +104,7 @@ def test_a_sentence_that_reads_back_with_other_labels_is_not_learnt_from(
     model.written = lambda words: ("wesaw", *words[2:]) if words[:2] == ("we", "saw") else tuple(words)
     model.fine_tune = lambda items, *_, **__: learnt.extend(items)
     learnt: list[Sentence] = []
-    monkeypatch.setattr("nersery.lm.seq2seq.Seq2Seq", lambda *_: model)
+    monkeypatch.setattr("nersery.models.seq2seq.encoder_decoder.Seq2Seq", lambda *_: model)
     MulDA().fit(GOLD)
     assert learnt == [GOLD[1]]
     told = capsys.readouterr().err
@@ -164,7 +171,7 @@ def test_in_fine_tuning_every_beginning_is_shown_and_the_whole_is_written(monkey
             assert keeping["seed"] == 7
             pairs.extend(pair(item, random.Random(n)) for item in items for n in range(60))
 
-    monkeypatch.setattr("nersery.lm.seq2seq.Seq2Seq", Learns)
+    monkeypatch.setattr("nersery.models.seq2seq.encoder_decoder.Seq2Seq", Learns)
     dev = [Sentence(("Oslo",), (Entity(0, 1, "LOC"),), id="d")]
     MulDA().fit(GOLD, Training(dev, seed=7))
     assert {pair.source for pair in pairs if pair.target == FULL} == {(*FULL[:end], GAP) for end in (0, 1, 2, 4, 6, 7)}

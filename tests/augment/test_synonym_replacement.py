@@ -6,8 +6,8 @@ import pytest
 
 from nersery import Entity, Sentence
 from nersery.augment.synonym_replacement import SynonymReplacement
-from nersery.errors import DataError, MissingResourceError
-from nersery.loop import Reject
+from nersery.core.errors import DataError, MissingResourceError
+from nersery.core.outcome import Reject
 
 SENTENCE = Sentence(("The", "Car", "of", "Mark", "Twain"), (Entity(3, 5, "PER"),), columns=(tuple("abcde"),))
 

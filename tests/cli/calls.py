@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from typer.testing import CliRunner
 
-from nersery.cli import with_commands
+from nersery.cli.main import with_commands
 from tests.standins import environment
 
 app = with_commands()

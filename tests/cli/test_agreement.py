@@ -9,7 +9,7 @@ import pytest
 
 from nersery import Entity, Sentence, io
 from nersery.cli import agreement as _agreement  # noqa: F401 - it adds the command
-from nersery.evaluate.kappa import agreement
+from nersery.evaluate.annotator_agreement import agreement
 from tests.cli.calls import call
 
 WORDS = ("Ada", "Lovelace", "saw", "New", "York", ".")

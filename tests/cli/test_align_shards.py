@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from nersery.engine.shards import MANIFEST
+from nersery.pipeline.shards import MANIFEST
 from tests.cli.calls import call
 from tests.forks import Process, Server
 from tests.standins import files

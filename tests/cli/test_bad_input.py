@@ -10,7 +10,7 @@ import pytest
 from rich.cells import cell_len
 
 from nersery import Entity, Sentence, io
-from nersery.loop import FileJob
+from nersery.pipeline.job import FileJob
 from tests.cli.calls import AUGMENT, call, interrupted_once
 from tests.standins import files, sentences, tiny
 
@@ -180,7 +180,7 @@ class TestBadInput:
         assert [json.loads(id) if id[0] == '"' else id for id in listed] == ids
 
     def test_a_file_of_one_name_never_goes_on_with_one_of_another(self, folder: Path, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("nersery.loop.FileJob._publish", interrupted_once(FileJob._publish))
+        monkeypatch.setattr("nersery.pipeline.job.FileJob._publish", interrupted_once(FileJob._publish))
         shutil.copy("train.conll", "other.conll")
         assert call("convert", "train.conll", "x.jsonl").code == 130
         result = call("convert", "other.conll", "x.jsonl")

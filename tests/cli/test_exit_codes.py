@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from nersery import io
-from nersery.loop import FileJob
+from nersery.pipeline.job import FileJob
 from tests.cli.calls import AUGMENT, call
 from tests.forks import Server
 from tests.standins import files, sentences

@@ -10,13 +10,19 @@ from typing import Any
 
 import pytest
 
-from nersery import io, loop
-from nersery.lm import checkpoint
-from nersery.lm.masked import MaskedLM
-from nersery.recipe import load
-from nersery.runs import Run
+from nersery import io
+from nersery.experiments.recipe import load
+from nersery.experiments.runner import Run
+from nersery.models.masked.masked_lm import MaskedLM
+from nersery.models.training import checkpoint
+from nersery.pipeline import job
 from tests.cli.calls import call
-from tests.standins import files, sentences, write_data, write_recipe
+from tests.standins import (
+    files,
+    sentences,
+    write_data,
+    write_recipe,
+)
 
 ADAPT_STEPS, STEPS = 2, 8
 """Steps of the adaptation, and of both trainings."""
@@ -35,7 +41,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
     """Counts steps of training and passes that fill gaps, and kills before the so-manieth; all work is kept at once."""
     monkeypatch.setattr(checkpoint, "CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr(checkpoint, "LARGEST_SHARE", float("inf"))
-    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     originals = {"step": MaskedLM._loss, "fill": MaskedLM.fill}
 
     def start(**kill_at: int) -> dict[str, int]:

@@ -14,12 +14,24 @@ import pytest
 import typer
 
 from nersery import Sentence, io
-from nersery.cli import GROUPS
+from nersery.cli.app import GROUPS
+from nersery.core.alignments import Link, Links
 from nersery.io.pharaoh import format_links
-from nersery.links import Link, Links
 from nersery.review.server import ReviewServer
-from tests.cli.calls import AUGMENT, COMMANDS, FILELESS, app, call
-from tests.standins import environment, files, sentences, tiny, write_recipe
+from tests.cli.calls import (
+    AUGMENT,
+    COMMANDS,
+    FILELESS,
+    app,
+    call,
+)
+from tests.standins import (
+    environment,
+    files,
+    sentences,
+    tiny,
+    write_recipe,
+)
 
 GROUP: Any = typer.main.get_command(app)
 
@@ -163,7 +175,7 @@ class TestQuickness:
             "heavy = {'torch', 'transformers', 'pydantic', 'numpy', 'rapidfuzz', 'jinja2'}\n"
             "atexit.register(lambda: print('heavy:', *sorted(heavy & set(sys.modules)), file=sys.stderr))\n"
             f"sys.argv = ['nersery', *{args!r}]\n"
-            "from nersery.cli import main\n"
+            "from nersery.cli.main import main\n"
             "main()\n"
         )
         command = [sys.executable, "-c", code]
@@ -175,7 +187,7 @@ class TestQuickness:
         code = (
             "import sys; sys.modules['torch'] = sys.modules['transformers'] = None\n"
             "sys.argv = ['nersery', 'augment', 'train.conll', 'out.jsonl', '--method', 'mention_replacement']\n"
-            "from nersery.cli import main\n"
+            "from nersery.cli.main import main\n"
             "main()\n"
         )
         subprocess.run([sys.executable, "-c", code], check=True, env=environment())

@@ -10,15 +10,21 @@ from typing import Any
 
 import pytest
 
-from nersery import io, loop
+from nersery import io
 from nersery.annotate import tagger_labels
-from nersery.data import Origin
+from nersery.core.sentence import Origin
 from nersery.io import text
-from nersery.lm.qa import QuestionAnswerer
+from nersery.models.question_answering import QuestionAnswerer
+from nersery.pipeline import job
 from tests.annotate.answerer import build_answerer
 from tests.cli.calls import call
 from tests.forks import Server
-from tests.standins import Memory, files, sentences, write_data
+from tests.standins import (
+    Memory,
+    files,
+    sentences,
+    write_data,
+)
 
 TEACHER = ("annotate", "tagger_labels", "raw.txt", "out.jsonl", "--set", "tagger=teacher")
 
@@ -132,7 +138,7 @@ class KilledError(BaseException):
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[int]]:
     """Counts the pairs of each batch, and kills before one; all work is kept at once."""
-    monkeypatch.setattr(loop, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(job, "CHECKPOINT_SECONDS", 0.0)
     original = QuestionAnswerer.answers
 
     def start(kill_at: int = 0) -> list[int]:

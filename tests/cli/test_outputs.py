@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nersery import io
-from nersery.loop import FileJob
+from nersery.pipeline.job import FileJob
 from tests.cli.calls import AUGMENT, call, interrupted_once
 from tests.standins import files, sentences, write_recipe
 
@@ -134,10 +134,10 @@ class TestOutputs:
         assert "is not empty and holds no run" in result.err
 
     def test_an_unfinished_job_goes_on_only_with_what_it_had(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("nersery.loop.CHECKPOINT_SECONDS", 0.0)
+        monkeypatch.setattr("nersery.pipeline.job.CHECKPOINT_SECONDS", 0.0)
         augment = ["augment", "train.conll", "x.jsonl", *AUGMENT, "--batch-size", "4"]
         assert call(*augment[:2], "whole.jsonl", *augment[3:]).code == 0
-        monkeypatch.setattr("nersery.loop.FileJob._publish", interrupted_once(FileJob._publish))
+        monkeypatch.setattr("nersery.pipeline.job.FileJob._publish", interrupted_once(FileJob._publish))
         assert call(*augment).code == 130
         for other in (["--language", "en"], ["--seed", "1"], ["--set", "rate=0.4"], ["--repair", "underscore"]):
             result = call(*augment, *other)

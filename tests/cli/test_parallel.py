@@ -10,13 +10,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nersery import Entity, Sentence, io, registry
-from nersery.align.base import Aligner, Links, Pair
+from nersery import Entity, Sentence, io
 from nersery.cli import methods, parallel  # noqa: F401 - they add their commands
+from nersery.core import registry
+from nersery.core.alignments import Link
+from nersery.core.outcome import Reject
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.crosslingual.aligners.base import Aligner, Links, Pair
 from nersery.io.pharaoh import LinksFile
-from nersery.links import Link
-from nersery.loop import Reject
-from nersery.training import NO_TRAINING, Training
 from tests.cli.calls import Result, call
 from tests.standins import register
 
@@ -133,7 +134,7 @@ def test_numbers_and_probabilities():
 
 
 def test_the_same_command_goes_on(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("nersery.loop.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("nersery.pipeline.job.CHECKPOINT_SECONDS", 0.0)
     BROKEN.append(3)
     assert align("--batch-size", "1").code == 130
     assert not Path("out.links").exists()
@@ -147,7 +148,7 @@ def test_the_same_command_goes_on(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_other_settings_do_not_go_on(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("nersery.loop.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("nersery.pipeline.job.CHECKPOINT_SECONDS", 0.0)
     BROKEN.append(3)
     assert align("--batch-size", "1").code == 130
     result = align("--batch-size", "1", "--set", "probability=0.25")

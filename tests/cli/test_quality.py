@@ -8,10 +8,15 @@ from typing import Any
 
 import pytest
 
-from nersery import Entity, Origin, Sentence, io
+from nersery import (
+    Entity,
+    Origin,
+    Sentence,
+    io,
+)
 from nersery.cli import quality as _quality  # noqa: F401 - it adds the command
-from nersery.lm.load import ModelSource
-from nersery.lm.perplexity import likelihood, open_scorer
+from nersery.models.fluency import likelihood, open_scorer
+from nersery.models.loading import ModelSource
 from tests.cli.calls import call
 
 GOLD = [

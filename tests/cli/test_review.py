@@ -15,8 +15,8 @@ from urllib.request import url2pathname
 import pytest
 
 from nersery import Entity, Sentence, io
-from nersery.data import Origin
-from nersery.loop import FileJob
+from nersery.core.sentence import Origin
+from nersery.pipeline.job import FileJob
 from nersery.review.decisions import Decision
 from nersery.review.server import ReviewServer
 from tests.cli.calls import call, interrupted_once

@@ -11,7 +11,12 @@ import pytest
 from nersery import io
 from tests.cli.calls import call
 from tests.forks import Server
-from tests.standins import Memory, files, sentences, write_data
+from tests.standins import (
+    Memory,
+    files,
+    sentences,
+    write_data,
+)
 
 AUGMENT = ("--method", "mention_replacement", "--copies", "2", "--learn-from", "train.conll", "--seed", "3")
 
@@ -60,9 +65,9 @@ def test_after_a_kill_the_same_command_goes_on(folder: Path, server: Server) -> 
 
 def test_predict_over_shards(folder: Path, memory: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With workers in this process, where the tagger is known."""
-    from tests.engine.fakes import Inline
+    from tests.pipeline.fakes import Inline
 
-    monkeypatch.setattr("nersery.engine.local.LocalEngine", Inline)
+    monkeypatch.setattr("nersery.pipeline.engines.local.LocalEngine", Inline)
     tagger = Memory()
     tagger.fit(sentences(24))
     tagger.save(folder / "tagger")

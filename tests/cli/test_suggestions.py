@@ -16,7 +16,12 @@ from nersery import Entity, Sentence, io
 from nersery.augment.masked_entity import MaskedEntity
 from nersery.cli import tables
 from tests.cli.calls import call
-from tests.standins import Memory, sentences, tiny, write_data
+from tests.standins import (
+    Memory,
+    sentences,
+    tiny,
+    write_data,
+)
 
 EVIL = Sentence(
     ("[bold]Ada[/bold]", "\x1b[2J", "saw", ":smile:", "[/]", "{x}", "\u202eabc"),
@@ -141,11 +146,11 @@ class TestSuggest:
         assert note not in call("suggest", *args, "--learn-from", "few.conll").err
 
     def test_notes_of_models_are_told_unless_quiet(self):
-        from nersery.lm import load
+        from nersery.models import loading
 
         io.write([Sentence(("Ωδή", "Ἥρα"), (Entity(1, 2, "PER"),))], Path("greek.jsonl"))
         for options, told in (["--quiet"], False), ([], True):
-            load.warn.cache_clear()
+            loading.warn.cache_clear()
             result = call("suggest", "greek.jsonl", *MODEL, *options)
             assert result.code == 0
             assert ("made for other languages than this text" in result.err) == told

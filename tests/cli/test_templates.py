@@ -12,11 +12,11 @@ from xml.etree import ElementTree
 import pytest
 
 from nersery import Entity, Sentence, io
-from nersery.augment.stop_words import stop_words
-from nersery.augment.templates import attention_keywords
-from nersery.lm.load import warn
-from nersery.tagger.attention import word_attention
-from nersery.tagger.transformer import TransformerTagger
+from nersery.augment.denoising.stop_words import stop_words
+from nersery.augment.denoising.templates import attention_keywords
+from nersery.models.loading import warn
+from nersery.taggers.components.word_attention import word_attention
+from nersery.taggers.transformer import TransformerTagger
 from tests.cli.calls import call
 
 GOLD = [
@@ -111,7 +111,7 @@ def test_without_a_tagger_one_is_trained(
         trained.append((kind, name))
         return TransformerTagger(model=tiny_model, steps=1)
 
-    monkeypatch.setattr("nersery.tagger.gold.create", create)
+    monkeypatch.setattr("nersery.taggers.components.gold_tagger.create", create)
     result = call(*with_tagger[:2])
     assert (result.code, trained) == (0, [("tagger", "transformer")])
     assert "no --tagger is named" in result.err

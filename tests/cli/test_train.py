@@ -37,7 +37,7 @@ def killed(command: list[str], server: Server) -> list[str]:
 
 @pytest.mark.parametrize("force", [[], ["--force"]])
 def test_it_goes_on(killed: list[str], command: list[str], force: list[str], monkeypatch: pytest.MonkeyPatch):
-    from nersery.tagger.transformer import TransformerTagger
+    from nersery.taggers.transformer import TransformerTagger
 
     done = json.loads(STATE.read_text())["facts"]["step"]
     assert call(*command, "whole").code == 0

@@ -7,11 +7,11 @@ import random
 
 import pytest
 
-from nersery import registry
-from nersery.align.base import Pair
-from nersery.errors import NerseryError, SettingsError
-from nersery.loop import Reject
-from tests.align.fakes import put_on_path
+from nersery.core import registry
+from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.outcome import Reject
+from nersery.crosslingual.aligners.base import Pair
+from tests.crosslingual.fakes import put_on_path
 
 SETTINGS = {
     "embeddings": {"device": "cpu", "precision": "fp32"},

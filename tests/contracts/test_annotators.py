@@ -13,17 +13,24 @@ from typing import Any
 
 import pytest
 
-from nersery import Corpus, Entity, io, registry
-from nersery.align.base import Aligner
+from nersery import Corpus, Entity, io
 from nersery.annotate.base import Annotator, annotate, step
-from nersery.data import Origin
-from nersery.errors import SettingsError
-from nersery.links import Link, Links, Pair
-from nersery.loop import Result, collect, run
-from nersery.training import Training
+from nersery.core import registry
+from nersery.core.alignments import Link, Links, Pair
+from nersery.core.errors import SettingsError
+from nersery.core.outcome import Result, collect
+from nersery.core.sentence import Origin
+from nersery.core.training_context import Training
+from nersery.crosslingual.aligners.base import Aligner
+from nersery.pipeline.job import run
 from tests import fakes
 from tests.annotate.answerer import FakeAnswerer
-from tests.contracts.test_augmenters import make_corpus, make_scripts, owners, types_over
+from tests.contracts.test_augmenters import (
+    make_corpus,
+    make_scripts,
+    owners,
+    types_over,
+)
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "qa_prompting": {"types": ["PER", "LOC", "creative work"], "definitions": {"creative work": "creative work"}},
@@ -47,7 +54,7 @@ def _no_model_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     monkeypatch.setitem(SETTINGS, "projected_labels", {"source": str(tmp_path / "source.jsonl")})
     monkeypatch.setattr("nersery.annotate.projected_labels.create", lambda *args: Identity())
     kinds = owners(make_scripts())
-    monkeypatch.setattr("nersery.lm.qa.QuestionAnswerer", FakeAnswerer)
+    monkeypatch.setattr("nersery.models.question_answering.QuestionAnswerer", FakeAnswerer)
     monkeypatch.setattr("nersery.annotate.tagger_labels.load_tagger", lambda folder: fakes.FakeTagger(kinds))
 
 

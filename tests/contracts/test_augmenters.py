@@ -19,11 +19,18 @@ from typing import Any
 
 import pytest
 
-from nersery import Corpus, Entity, Sentence, registry
-from nersery.augment.base import Augmenter, augment, step, tasks
-from nersery.data import UNKNOWN_COLUMN
-from nersery.errors import NerseryError, SettingsError
-from nersery.loop import Reject, Result, collect, run
+from nersery import Corpus, Entity, Sentence
+from nersery.augment.base import (
+    Augmenter,
+    augment,
+    step,
+    tasks,
+)
+from nersery.core import registry
+from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.outcome import Reject, Result, collect
+from nersery.core.sentence import UNKNOWN_COLUMN
+from nersery.pipeline.job import run
 from tests import fakes
 
 TABLE = object()

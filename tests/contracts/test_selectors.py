@@ -7,8 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from nersery import Corpus, Entity, Sentence, loop, registry
-from nersery.lm.causal import Likelihood
+from nersery import Corpus, Entity, Sentence
+from nersery.core import registry
+from nersery.core.outcome import collect
+from nersery.core.training_context import Training
+from nersery.models.causal import Likelihood
+from nersery.pipeline import job
 from nersery.select.agreement import Agreement
 from nersery.select.alignment_quality import AlignmentQuality
 from nersery.select.base import Selector, step
@@ -16,7 +20,6 @@ from nersery.select.certainty import Certainty
 from nersery.select.duplicates import Duplicates
 from nersery.select.perplexity import Perplexity
 from nersery.select.self_training import SelfTraining
-from nersery.training import Training
 
 SELECTORS: dict[str, Callable[[], Selector]] = {
     "agreement": Agreement,
@@ -60,7 +63,7 @@ class Counter:
 
 @pytest.fixture(autouse=True)
 def _no_model_is_opened(monkeypatch):
-    monkeypatch.setattr("nersery.lm.perplexity.open_scorer", lambda *args, **settings: Counter())
+    monkeypatch.setattr("nersery.models.fluency.open_scorer", lambda *args, **settings: Counter())
 
 
 @pytest.fixture(autouse=True)
@@ -104,8 +107,8 @@ def ready(name, candidates=CANDIDATES):
     return selector
 
 
-def chosen(name, candidates=CANDIDATES, batch_size=loop.BATCH_SIZE):
-    return loop.collect(loop.run(candidates, step(ready(name, candidates)), batch_size=batch_size))
+def chosen(name, candidates=CANDIDATES, batch_size=job.BATCH_SIZE):
+    return collect(job.run(candidates, step(ready(name, candidates)), batch_size=batch_size))
 
 
 def test_every_selector_is_covered():
@@ -162,7 +165,7 @@ def test_batch_size_does_not_matter(name, batch_size):
 
 
 def test_a_job_that_goes_on_in_the_middle_judges_the_rest_alike(name):
-    rest = loop.collect(loop.run(CANDIDATES[4:], step(ready(name))))
+    rest = collect(job.run(CANDIDATES[4:], step(ready(name))))
     whole = chosen(name)
     later = {s.id for s in CANDIDATES[4:]}
     assert rest.corpus.sentences == tuple(s for s in whole.corpus if s.id in later)

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from nersery import Entity, Sentence, registry
-from nersery.errors import DataError, MissingResourceError, SettingsError
-from nersery.progress import Progress
-from nersery.tagger.base import load_tagger, strict_f1
+from nersery import Entity, Sentence
+from nersery.core import registry
+from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.progress import Progress
+from nersery.taggers.base import load_tagger, strict_f1
 
 SETTINGS = {
     "bilstm_crf": {"learning_rate": 2e-2, "word_size": 16, "spelling_size": 16, "hidden_size": 16, "dropout": 0.2},
@@ -168,8 +169,8 @@ class Killed(Progress):
 
 
 def test_a_killed_training_goes_on(name, new, tmp_path: Path, monkeypatch):
-    monkeypatch.setattr("nersery.lm.checkpoint.CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr("nersery.lm.checkpoint.LARGEST_SHARE", float("inf"))
+    monkeypatch.setattr("nersery.models.training.checkpoint.CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("nersery.models.training.checkpoint.LARGEST_SHARE", float("inf"))
     whole, killed, again = (new(name, steps=12, evaluate_every=3) for _ in range(3))
     expected = whole.fit(GOLD, GOLD[:4], seed=2)
     with pytest.raises(KeyboardInterrupt):

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from nersery import Entity, Sentence
-from nersery.errors import SettingsError
+from nersery.core.errors import SettingsError
+from nersery.core.progress import Progress
 from nersery.evaluate import novelty as module
 from nersery.evaluate.novelty import MentionCounts, novelty
 from nersery.evaluate.oracle import load_oracle
-from nersery.progress import Progress
 from tests.evaluate.report_fixture import sentence as described
 from tests.standins import Memory, sentences
 
@@ -110,7 +110,7 @@ def test_progress_counts_sentences():
 
 
 def test_an_oracle_tells_what_it_cannot_know(tiny_model: str, tmp_path):
-    from nersery.tagger.transformer import TransformerTagger
+    from nersery.taggers.transformer import TransformerTagger
 
     tagger = TransformerTagger(model=tiny_model, steps=1)
     tagger.fit(sentences(4))

@@ -10,8 +10,14 @@ from seqeval.metrics import classification_report
 from seqeval.scheme import IOB2
 
 from nersery import Corpus, Entity, Sentence
-from nersery.errors import DataError
-from nersery.evaluate.scores import Counts, Scores, score, sentence_counts, summarise
+from nersery.core.errors import DataError
+from nersery.evaluate.scores import (
+    Counts,
+    Scores,
+    score,
+    sentence_counts,
+    summarise,
+)
 
 TYPES = ("LOC", "ORG", "PER")
 

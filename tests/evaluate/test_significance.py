@@ -4,7 +4,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from nersery.errors import DataError, SettingsError
+from nersery.core.errors import DataError, SettingsError
 from nersery.evaluate import significance
 from nersery.evaluate.scores import Counts
 from nersery.evaluate.significance import paired_bootstrap, sign_flip

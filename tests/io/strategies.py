@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from nersery.data import Entity, Origin, Sentence
+from nersery.core.sentence import Entity, Origin, Sentence
 
 AWKWARD = [
     "#MH17",

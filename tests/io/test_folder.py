@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nersery import Sentence, io
-from nersery.errors import DataError
+from nersery.core.errors import DataError
 from nersery.io import ReadOptions, open_corpus, read
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery import Sentence, io
-from nersery.errors import DiskError
-from nersery.io.bitext import Bitext, open_side
+from nersery.core.errors import DiskError
+from nersery.crosslingual.bitext import Bitext, open_side
 from nersery.io.ids import Ids
 
 

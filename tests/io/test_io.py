@@ -16,11 +16,18 @@ from pathlib import Path
 
 import pytest
 
-from nersery.data import Entity, Sentence
-from nersery.errors import DataError, SettingsError
-from nersery.io import ReadOptions, format_of, open_corpus, read, write, writer
+from nersery.core.errors import DataError, SettingsError
+from nersery.core.sentence import Entity, Sentence
+from nersery.io import (
+    ReadOptions,
+    format_of,
+    open_corpus,
+    read,
+    write,
+    writer,
+)
 from nersery.io.base import Pass
-from nersery.io.files import TextFile
+from nersery.io.text_file import TextFile
 
 CONLL = "Ada\tB-PER\nwrote\tO\n"
 SENTENCE = Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), "1")

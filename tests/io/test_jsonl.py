@@ -11,10 +11,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nersery.data import Entity, Origin, Sentence
-from nersery.errors import DataError
-from nersery.io import ReadOptions, Source, open_corpus, read, read_rejects, reject_line, write, writer
-from nersery.loop import Reject
+from nersery.core.errors import DataError
+from nersery.core.outcome import Reject
+from nersery.core.sentence import Entity, Origin, Sentence
+from nersery.io import (
+    ReadOptions,
+    Source,
+    open_corpus,
+    read,
+    read_rejects,
+    reject_line,
+    write,
+    writer,
+)
 from tests.io.strategies import full_sentences
 
 

@@ -12,9 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nersery import Entity, Sentence, io
-from nersery.data import Origin
-from nersery.errors import DataError, MissingResourceError, SettingsError
-from nersery.io import ReadOptions, open_corpus, parquet, read
+from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.sentence import Origin
+from nersery.io import (
+    ReadOptions,
+    open_corpus,
+    parquet,
+    read,
+)
 from nersery.io.jsonl import to_object
 from tests.io.strategies import sentences
 

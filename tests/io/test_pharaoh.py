@@ -8,10 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nersery.errors import DataError, SettingsError
-from nersery.io.pharaoh import MALFORMED, LinksFile, format_links, parse_links
-from nersery.links import Link, Links
-from nersery.loop import Reject
+from nersery.core.alignments import Link, Links
+from nersery.core.errors import DataError, SettingsError
+from nersery.core.outcome import Reject
+from nersery.io.pharaoh import (
+    MALFORMED,
+    LinksFile,
+    format_links,
+    parse_links,
+)
 
 LINKS = st.dictionaries(
     st.tuples(st.integers(0, 3000), st.integers(0, 3000)), st.integers(1, 10**6).map(lambda n: n / 10**6)

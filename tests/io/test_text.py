@@ -8,11 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from nersery.errors import DataError
-from nersery.io import ReadOptions, open_corpus, read, reject_line
+from nersery.core.errors import DataError
+from nersery.crosslingual.bitext import open_side
+from nersery.io import (
+    ReadOptions,
+    open_corpus,
+    read,
+    reject_line,
+)
 from nersery.io import text as module
-from nersery.io.bitext import open_side
-from nersery.io.files import TextFile
+from nersery.io.text_file import TextFile
 
 SHORT = 20
 

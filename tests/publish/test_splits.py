@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from nersery import Corpus, Origin, Sentence
-from nersery.errors import DataError, SettingsError
+from nersery.core.errors import DataError, SettingsError
 from nersery.publish.splits import SPLITS, Division, divide
 
 

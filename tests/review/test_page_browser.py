@@ -11,7 +11,7 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.review.decisions import Decision, Decisions
 from nersery.review.server import Review, ReviewServer
-from tests.evaluate.test_report_browser import FLAGS
+from tests.report.test_rendering_browser import FLAGS
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip install playwright)")
 CHROMIUM = shutil.which("chromium")

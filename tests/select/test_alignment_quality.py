@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery import Corpus, Entity, Sentence
-from nersery.errors import DataError, NerseryError, SettingsError
-from nersery.loop import Result
+from nersery.core.errors import DataError, NerseryError, SettingsError
+from nersery.core.outcome import Result
+from nersery.core.training_context import Training
 from nersery.select.alignment_quality import AlignmentQuality
 from nersery.select.base import select
-from nersery.training import Training
 
 
 def projected(id: str, quality: float, *, entities: bool = True) -> Sentence:

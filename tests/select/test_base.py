@@ -4,8 +4,9 @@ from dataclasses import dataclass, field
 import pytest
 
 from nersery import Corpus, Sentence, io
-from nersery.errors import NerseryError, SettingsError
-from nersery.loop import Reject, collect, run
+from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.outcome import Reject, collect
+from nersery.pipeline.job import run
 from nersery.select.base import Selector, select, step
 
 

@@ -1,11 +1,11 @@
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.errors import NerseryError, SettingsError
+from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.training_context import Training
 from nersery.select.agreement import Agreement
 from nersery.select.base import select
 from nersery.select.certainty import Certainty
-from nersery.training import Training
 
 GOLD = [Sentence(("Ada", "won"), (Entity(0, 1, "PER"),), id="gold")]
 NEW = Corpus([Sentence(("Ada", "lost"), id="a~1"), Sentence(("Oslo", "is", "far", "away"), id="b~1")])
@@ -33,7 +33,7 @@ def test_the_score_is_the_mean_over_words():
 
 
 def test_a_real_tagger_of_a_folder_is_asked(tmp_path, monkeypatch):
-    from nersery.tagger.bilstm_crf import BiLSTMCRF
+    from nersery.taggers.bilstm_crf import BiLSTMCRF
 
     tagger = BiLSTMCRF(steps=20, word_size=8, spelling_size=8, hidden_size=8, dropout=0.2)
     tagger.fit(GOLD)

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from rapidfuzz.distance import Indel
 
 from nersery import Corpus, Entity, Sentence
-from nersery.errors import DataError, NerseryError, SettingsError
-from nersery.registry import check, create
+from nersery.core.errors import DataError, NerseryError, SettingsError
+from nersery.core.registry import check, create
 from nersery.select.base import select
 from nersery.select.duplicates import Duplicates
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Sentence
-from nersery.errors import MissingResourceError, NerseryError, SettingsError
-from nersery.lm.causal import Likelihood
-from nersery.registry import check, create
+from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
+from nersery.core.registry import check, create
+from nersery.models.causal import Likelihood
 from nersery.select.base import select
 from nersery.select.perplexity import Perplexity
 
@@ -33,7 +33,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What models were opened, and how."""
     asked: list[Any] = []
     monkeypatch.setattr(
-        "nersery.lm.perplexity.open_scorer", lambda *args, **named: asked.append((args, named)) or Reader()
+        "nersery.models.fluency.open_scorer", lambda *args, **named: asked.append((args, named)) or Reader()
     )
     return asked
 

@@ -11,13 +11,13 @@ from typing import Any, Self
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.errors import DataError, NerseryError, SettingsError
-from nersery.progress import Progress
+from nersery.core.errors import DataError, NerseryError, SettingsError
+from nersery.core.progress import Progress
+from nersery.core.training_context import Training
 from nersery.select import self_training
 from nersery.select.base import select
 from nersery.select.self_training import SelfTraining
-from nersery.tagger.base import Tagger
-from nersery.training import Training
+from nersery.taggers.base import Tagger
 
 GOLD = [Sentence(("Oslo", "is"), (Entity(0, 1, "LOC"),), id=f"g{number}") for number in range(4)]
 DEV = [Sentence(("Rome", str(number)), (Entity(0, 1, "LOC"),), id=f"d{number}") for number in range(10)]

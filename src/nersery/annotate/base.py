@@ -6,12 +6,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from nersery import loop
-from nersery.data import Origin, Sentence
-from nersery.errors import NerseryError
-from nersery.loop import Outcome, Reject, Result
-from nersery.registry import check_choices, name_of
-from nersery.training import NO_TRAINING, Training
+from nersery.core.errors import NerseryError
+from nersery.core.outcome import Outcome, Reject, Result, Step, collect
+from nersery.core.registry import check_choices, name_of
+from nersery.core.sentence import Origin, Sentence
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.pipeline import job
 
 BATCH_SIZE = 256
 """Smaller than elsewhere, for each sentence is asked several questions, and a kill costs a batch."""
@@ -59,7 +59,7 @@ class Annotator(ABC):
         """
 
 
-def step(annotator: Annotator) -> loop.Step[Sentence]:
+def step(annotator: Annotator) -> Step[Sentence]:
     """The step of the loop: a fitted annotator over a batch of sentences, which keep their ids."""
     name = name_of(annotator)
 
@@ -98,7 +98,7 @@ def annotate(
         training: For annotators that train a model.
         batch_size: Sentences handed to the annotator at once; it changes speed, never results.
     """
-    loop.refuse_one_way(corpus)
+    job.refuse_one_way(corpus)
     annotator.fit(gold, training)
     annotator.survey(corpus)
-    return loop.collect(loop.run(corpus, step(annotator), batch_size=batch_size))
+    return collect(job.run(corpus, step(annotator), batch_size=batch_size))

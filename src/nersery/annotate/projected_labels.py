@@ -10,20 +10,32 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from nersery import io
 from nersery.annotate.base import Annotator
-from nersery.data import Corpus, Sentence
-from nersery.errors import DataError, MissingResourceError, NerseryError, Problem, SettingsError
+from nersery.core.alignments import Pair
+from nersery.core.errors import (
+    DataError,
+    MissingResourceError,
+    NerseryError,
+    Problem,
+    SettingsError,
+)
+from nersery.core.outcome import Reject
+from nersery.core.registry import (
+    FileName,
+    ModelName,
+    create,
+    name_of,
+    validated,
+)
+from nersery.core.sentence import Corpus, Sentence
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.crosslingual.projection import Projection, Translation
 from nersery.io.base import ReadOptions
-from nersery.io.splitting import Splitting
 from nersery.io.text import TextSource
-from nersery.links import Pair
-from nersery.loop import Reject
-from nersery.project import Projection, Translation
-from nersery.registry import FileName, ModelName, create, name_of, validated
-from nersery.tagger.gold import gold_tagger
-from nersery.training import NO_TRAINING, Training
+from nersery.io.tokenization import Splitting
+from nersery.taggers.components.gold_tagger import gold_tagger
 
 if TYPE_CHECKING:
-    from nersery.align.base import Aligner
+    from nersery.crosslingual.aligners.base import Aligner
 
 
 _LINE = re.compile(r":\d+$", re.ASCII)
@@ -50,13 +62,13 @@ class ProjectedLabels(Annotator):
         aligner: The ``method`` that aligns (``nersery list align``), and its settings.
         more_source: More text in the source language, to learn to align from.
         more_target: Its translation, a sentence for each.
-        projection: Settings of `nersery.project.Projection`, e.g. ``{ max_gap = 2, drop = ["MISC"] }``.
+        projection: Settings of `nersery.crosslingual.projection.Projection`, e.g. ``{ max_gap = 2, drop = ["MISC"] }``.
 
     Reference:
         Mhaske et al. (2023). Naamapadam: A Large-Scale Named Entity Annotated Data for Indic Languages. ACL, section 3.
 
     Departures:
-        Those of `nersery.project.Projection` and of the aligner.
+        Those of `nersery.crosslingual.projection.Projection` and of the aligner.
     """
 
     source: FileName

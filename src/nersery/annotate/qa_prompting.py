@@ -8,15 +8,25 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.annotate.base import Annotator
-from nersery.data import Entity, Sentence
-from nersery.definitions import check_texts, check_types, is_known, question
-from nersery.errors import NerseryError, SettingsError, did_you_mean, printable
-from nersery.lm.cloze import is_replaceable
-from nersery.registry import ModelName
-from nersery.training import NO_TRAINING, Training
+from nersery.core.definitions import (
+    check_texts,
+    check_types,
+    is_known,
+    question,
+)
+from nersery.core.errors import (
+    NerseryError,
+    SettingsError,
+    did_you_mean,
+    printable,
+)
+from nersery.core.registry import ModelName
+from nersery.core.sentence import Entity, Sentence
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.models.masked.masked_inputs import is_replaceable
 
 if TYPE_CHECKING:
-    from nersery.lm.qa import Answer, QuestionAnswerer
+    from nersery.models.question_answering import Answer, QuestionAnswerer
 
 LONG = 200
 """Words of a sentence that is rather several in one."""
@@ -152,13 +162,13 @@ class QaPrompting(Annotator):
                 "definitions; or give labelled sentences that have them (--gold FILE)"
             )
         if unused := [type_ for type_ in self.definitions if type_ not in types]:
-            from nersery.lm.load import warn
+            from nersery.models.loading import warn
 
             warn(f'definitions has "{unused[0]}", which is not asked for; {did_you_mean(unused[0], types)}')
         return types
 
     def _tell_of_undefined(self, types: Sequence[str]) -> None:
-        from nersery.lm.load import warn
+        from nersery.models.loading import warn
 
         if undefined := [type_ for type_ in types if type_ not in self.definitions and not is_known(type_)]:
             warn(
@@ -168,8 +178,8 @@ class QaPrompting(Annotator):
             )
 
     def _opened(self) -> QuestionAnswerer:
-        from nersery.lm.load import ModelSource
-        from nersery.lm.qa import QuestionAnswerer
+        from nersery.models.loading import ModelSource
+        from nersery.models.question_answering import QuestionAnswerer
 
         if self._model is None:
             source = ModelSource(self.model, self.revision, self.trust_remote_code)
@@ -179,7 +189,7 @@ class QaPrompting(Annotator):
 
     def _look_at(self, sentences: Sequence[Sentence]) -> None:
         """Say once when the model does not suit the text, and once when a sentence is hardly one."""
-        from nersery.lm.load import warn
+        from nersery.models.loading import warn
 
         if not self._has_looked and sentences:
             words = [word for sentence in sentences for word in sentence.words]

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from nersery.annotate.base import Annotator
-from nersery.data import Sentence
-from nersery.definitions import check_types
-from nersery.errors import NerseryError, SettingsError, did_you_mean
-from nersery.registry import ModelName, name_of
-from nersery.tagger.base import Tagger, load_tagger
-from nersery.tagger.gold import gold_tagger
-from nersery.training import NO_TRAINING, Training
+from nersery.core.definitions import check_types
+from nersery.core.errors import NerseryError, SettingsError, did_you_mean
+from nersery.core.registry import ModelName, name_of
+from nersery.core.sentence import Sentence
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.taggers.base import Tagger, load_tagger
+from nersery.taggers.components.gold_tagger import gold_tagger
 
 
 @dataclass

@@ -8,28 +8,40 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.denoising import denoise, misfit, pair
-from nersery.augment.infilling import GapLengths, infill, partly_hidden
-from nersery.augment.linearization import token_descriptions
-from nersery.augment.masking import check_fine_tuning, check_model, fine_tuning, open_model, source_of, tell_of_unused
-from nersery.augment.mixner import Partners, is_mixed
-from nersery.augment.parsing import check_new, check_similarity
-from nersery.augment.stop_words import stop_words
-from nersery.augment.templates import NO_TEMPLATE, Template, attention_keywords, random_keywords
-from nersery.data import Origin, Sentence
-from nersery.definitions import check_texts
-from nersery.errors import DataError, SettingsError
-from nersery.lm.texts import Sampling
-from nersery.loop import Reject
-from nersery.registry import FileName, ModelName, name_of
-from nersery.rng import item_rng
-from nersery.tagger.base import load_tagger
-from nersery.tagger.gold import gold_tagger
-from nersery.training import NO_TRAINING, Training
+from nersery.augment.denoising.masked_backend import GapLengths, infill, partly_hidden
+from nersery.augment.denoising.mixner import Partners, is_mixed
+from nersery.augment.denoising.seq2seq_backend import denoise, misfit, pair
+from nersery.augment.denoising.stop_words import stop_words
+from nersery.augment.denoising.templates import (
+    NO_TEMPLATE,
+    Template,
+    attention_keywords,
+    random_keywords,
+)
+from nersery.augment.linearized.linearization import token_descriptions
+from nersery.augment.linearized.parsing import check_new, check_similarity
+from nersery.augment.masked_lm.masking import (
+    check_fine_tuning,
+    check_model,
+    fine_tuning,
+    open_model,
+    source_of,
+    tell_of_unused,
+)
+from nersery.core.definitions import check_texts
+from nersery.core.errors import DataError, SettingsError
+from nersery.core.outcome import Reject
+from nersery.core.random import item_rng
+from nersery.core.registry import FileName, ModelName, name_of
+from nersery.core.sentence import Origin, Sentence
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.models.seq2seq.seq2seq_inputs import Sampling
+from nersery.taggers.base import load_tagger
+from nersery.taggers.components.gold_tagger import gold_tagger
 
 if TYPE_CHECKING:
-    from nersery.lm.load import ModelSource
-    from nersery.tagger.base import Tagger
+    from nersery.models.loading import ModelSource
+    from nersery.taggers.base import Tagger
 
 NO_GAP = "no word to rewrite"
 
@@ -142,7 +154,7 @@ class ACLM(Augmenter):
     def check(self) -> None:
         """Look for the models; see `Augmenter.check`."""
         if self.tagger is not None and self.keywords == "attention":
-            from nersery.tagger.attention import with_attention
+            from nersery.taggers.components.word_attention import with_attention
 
             with_attention(load_tagger(self.tagger))
         if self.mixner:
@@ -150,8 +162,8 @@ class ACLM(Augmenter):
         if not self._denoises():
             check_model(self)
             return
-        from nersery.lm.load import pick_device
-        from nersery.lm.seq2seq import check
+        from nersery.models.loading import pick_device
+        from nersery.models.seq2seq.encoder_decoder import check
 
         if self.adapt:
             raise SettingsError(f'adapt is for masked language models, and "{self.model}" is an encoder-decoder')
@@ -161,7 +173,7 @@ class ACLM(Augmenter):
     def check_tagger(self, tagger: Tagger) -> None:
         """Refuse one without attention, where keywords are chosen by it; see `Augmenter.check_tagger`."""
         if self.tagger is None and self.keywords == "attention":
-            from nersery.tagger.attention import with_attention
+            from nersery.taggers.components.word_attention import with_attention
 
             with_attention(tagger)
 
@@ -225,7 +237,7 @@ class ACLM(Augmenter):
 
     def _attended_to(self, sentences: Iterable[Sentence]) -> dict[Sentence, tuple[int, ...]]:
         """The keywords by attention of each sentence with entities; those of gold are found once."""
-        from nersery.tagger.attention import word_attention
+        from nersery.taggers.components.word_attention import word_attention
 
         distinct = [sentence for sentence in dict.fromkeys(sentences) if sentence.entities]
         found = {sentence: self._attended[sentence] for sentence in distinct if sentence in self._attended}
@@ -250,12 +262,12 @@ class ACLM(Augmenter):
         return mixed
 
     def _sentence_encoder(self) -> Any:
-        from nersery.lm.encoder import TextEncoder
+        from nersery.models.text_encoder import TextEncoder
 
         return TextEncoder(self._encoder_source(), device=self.device, precision=self.precision)
 
     def _encoder_source(self) -> ModelSource:
-        from nersery.lm.load import ModelSource
+        from nersery.models.loading import ModelSource
 
         return ModelSource(self.sentence_encoder, trust_remote_code=self.trust_remote_code)
 
@@ -272,7 +284,7 @@ class ACLM(Augmenter):
         self._types = frozenset(entity.type for sentence in templates for entity in sentence.entities)
         tokens = token_descriptions(self._types, (), self.descriptions)
         if self._denoises():
-            from nersery.lm.seq2seq import Seq2Seq, that_fit, warn_of_words_apart
+            from nersery.models.seq2seq.encoder_decoder import Seq2Seq, that_fit, warn_of_words_apart
 
             denoiser = Seq2Seq(source_of(self), self.device, self.precision, self.language)
             denoiser.add_tokens(tokens)

@@ -8,17 +8,18 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from nersery import loop
-from nersery.data import Entity, Origin, Sentence
-from nersery.errors import DataError, NerseryError, SettingsError
-from nersery.loop import BATCH_SIZE, Outcome, Reject, Result
-from nersery.registry import check_choices, name_of
-from nersery.rng import item_rng
-from nersery.training import NO_TRAINING, Training
+from nersery.core.errors import DataError, NerseryError, SettingsError
+from nersery.core.outcome import Outcome, Reject, Result, Step, collect
+from nersery.core.random import item_rng
+from nersery.core.registry import check_choices, name_of
+from nersery.core.sentence import Entity, Origin, Sentence
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.pipeline import job
+from nersery.pipeline.job import BATCH_SIZE
 
 if TYPE_CHECKING:
-    from nersery.lm.masked import Guess
-    from nersery.tagger.base import Tagger
+    from nersery.models.masked.masked_lm import Guess
+    from nersery.taggers.base import Tagger
 
 UNCHANGED = "unchanged"
 Task = tuple[Sentence, int]
@@ -106,7 +107,7 @@ def check_rate(rate: float, name: str = "rate") -> None:
 
     >>> check_rate(1.5)
     Traceback (most recent call last):
-    nersery.errors.SettingsError: rate is 1.5, expected a probability from 0 to 1
+    nersery.core.errors.SettingsError: rate is 1.5, expected a probability from 0 to 1
     """
     if not (isinstance(rate, int | float) and 0 <= rate <= 1):
         raise SettingsError(f"{name} is {rate!r}, expected a probability from 0 to 1")
@@ -145,7 +146,7 @@ def _tasks_of(sentence: Sentence | Reject, copies: int) -> list[Task | Reject]:
     return [sentence] if isinstance(sentence, Reject) else [(sentence, copy) for copy in range(1, copies + 1)]
 
 
-def step(method: Augmenter, seed: int) -> loop.Step[Task]:
+def step(method: Augmenter, seed: int) -> Step[Task]:
     """The step of the loop: a fitted method over a batch of tasks.
 
     Raises:
@@ -251,6 +252,6 @@ def augment(
     >>> [sentence.text for sentence in result.corpus]
     ['Grace Hopper wrote', 'Ada spoke']
     """
-    loop.refuse_one_way(corpus)
+    job.refuse_one_way(corpus)
     method.fit(corpus, Training(dev, seed))
-    return loop.collect(loop.run(tasks(corpus, copies), step(method, seed), batch_size=batch_size))
+    return collect(job.run(tasks(corpus, copies), step(method, seed), batch_size=batch_size))

@@ -8,16 +8,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import Augmenter, unfitted
-from nersery.augment.masking import check_model, open_model
-from nersery.augment.word_replacement import check_words, replace_words, suggest_words, unconditioned
-from nersery.data import Sentence
-from nersery.lm.cloze import Drawing
-from nersery.loop import Reject
-from nersery.registry import FileName, ModelName
-from nersery.training import NO_TRAINING, Training
+from nersery.augment.masked_lm.masking import check_model, open_model
+from nersery.augment.masked_lm.word_replacement import (
+    check_words,
+    replace_words,
+    suggest_words,
+    unconditioned,
+)
+from nersery.core.outcome import Reject
+from nersery.core.registry import FileName, ModelName
+from nersery.core.sentence import Sentence
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.models.masked.masked_inputs import Drawing
 
 if TYPE_CHECKING:
-    from nersery.lm.masked import Guess
+    from nersery.models.masked.masked_lm import Guess
 
 
 @dataclass

@@ -8,8 +8,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import Augmenter, unfitted
-from nersery.augment.masking import check_fine_tuning, check_model, fine_tune, open_model
-from nersery.augment.word_replacement import (
+from nersery.augment.masked_lm.masking import (
+    check_fine_tuning,
+    check_model,
+    fine_tune,
+    open_model,
+)
+from nersery.augment.masked_lm.word_replacement import (
     check_conditions,
     check_words,
     random_cloze,
@@ -17,15 +22,15 @@ from nersery.augment.word_replacement import (
     suggest_words,
     types_in,
 )
-from nersery.data import Sentence
-from nersery.errors import DataError
-from nersery.lm.cloze import Cloze, Drawing
-from nersery.loop import Reject
-from nersery.registry import FileName, ModelName
-from nersery.training import NO_TRAINING, Training
+from nersery.core.errors import DataError
+from nersery.core.outcome import Reject
+from nersery.core.registry import FileName, ModelName
+from nersery.core.sentence import Sentence
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.models.masked.masked_inputs import Cloze, Drawing
 
 if TYPE_CHECKING:
-    from nersery.lm.masked import Guess
+    from nersery.models.masked.masked_lm import Guess
 
 OUTSIDE = "O"
 

@@ -9,20 +9,25 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.pools import EntityPool, Mention, known
-from nersery.augment.wordlists import check_file
-from nersery.data import Edit, Sentence
-from nersery.errors import DataError, NerseryError, Problem, SettingsError
-from nersery.loop import Reject
-from nersery.registry import FileName, ModelName
-from nersery.training import NO_TRAINING, Training
+from nersery.augment.rules.gazetteer import EntityPool, Mention, known
+from nersery.augment.rules.word_lists import check_file
+from nersery.core.errors import (
+    DataError,
+    NerseryError,
+    Problem,
+    SettingsError,
+)
+from nersery.core.outcome import Reject
+from nersery.core.registry import FileName, ModelName
+from nersery.core.sentence import Edit, Sentence
+from nersery.core.training_context import NO_TRAINING, Training
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from nersery.lm.load import ModelSource
-    from nersery.lm.vectors import WordVectors
+    from nersery.models.loading import ModelSource
+    from nersery.models.word_vectors import WordVectors
 
     Embeddings = NDArray[np.float32]
     Read = Callable[[str, Iterable[str]], WordVectors]
@@ -130,12 +135,12 @@ class CodeMixing(Augmenter):
         if not self._searches:
             return
         if self.model:
-            from nersery.lm.load import pick_device
+            from nersery.models.loading import pick_device
 
             self._source.config()
             pick_device(self.device)
             return
-        from nersery.lm.vectors import read_head
+        from nersery.models.word_vectors import read_head
 
         (first, expected), *others = {path: read_head(path).dimension for path in self.vectors.values()}.items()
         for path, dimension in others:
@@ -147,7 +152,7 @@ class CodeMixing(Augmenter):
 
     @property
     def _source(self) -> ModelSource:
-        from nersery.lm.load import ModelSource
+        from nersery.models.loading import ModelSource
 
         return ModelSource(self.model, self.revision, self.trust_remote_code)
 
@@ -188,9 +193,9 @@ class CodeMixing(Augmenter):
         self.check()
 
     def _load_encoder(self, mentions: Mapping[Place, Sequence[Mention]]) -> None:
-        from nersery.lm import bundled
-        from nersery.lm.encoder import TextEncoder
-        from nersery.lm.load import warn
+        from nersery.models import bundled
+        from nersery.models.loading import warn
+        from nersery.models.text_encoder import TextEncoder
 
         self._encoder = TextEncoder(self._source, device=self.device, precision=self.precision)
         words: dict[str, list[str]] = {}
@@ -225,7 +230,7 @@ class CodeMixing(Augmenter):
             return embeddings
         import numpy as np
 
-        from nersery.lm.load import warn
+        from nersery.models.loading import warn
 
         vectors = read(language, {word for mention in mentions for word in mention})
         for flaw in vectors.flaws:
@@ -233,13 +238,13 @@ class CodeMixing(Augmenter):
         return np.stack([vectors.mean(mention) for mention in mentions])
 
     def _read(self, language: str, words: Iterable[str]) -> WordVectors:
-        from nersery.lm.vectors import read_vectors
+        from nersery.models.word_vectors import read_vectors
 
         return read_vectors(self.vectors[language], words)
 
     def _seek(self, language: str, words: Iterable[str]) -> WordVectors:
         """The vectors of words that come later, without reading the file for each batch."""
-        from nersery.lm.vectors import VectorIndex
+        from nersery.models.word_vectors import VectorIndex
 
         if language not in self._indexes:
             self._indexes[language] = VectorIndex(self.vectors[language])
@@ -247,7 +252,7 @@ class CodeMixing(Augmenter):
         return found
 
     def _tell_of_unknown(self, matrices: Mapping[Place, Embeddings]) -> None:
-        from nersery.lm.load import warn
+        from nersery.models.loading import warn
 
         for language in sorted({language for language, _ in matrices}):
             found = [bool(row) for place, rows in matrices.items() if place[0] == language for row in known(rows)]

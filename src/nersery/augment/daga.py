@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nersery.augment.base import Augmenter, check_positive, unfitted
-from nersery.augment.linearization import language_token, linearize
-from nersery.augment.parsing import child_of, parse
-from nersery.data import Sentence
-from nersery.errors import DataError, SettingsError
-from nersery.lm.cloze import OWN
-from nersery.lm.texts import UNKNOWN
-from nersery.loop import Reject
-from nersery.training import NO_TRAINING, Training
+from nersery.augment.linearized.linearization import language_token, linearize
+from nersery.augment.linearized.parsing import child_of, parse
+from nersery.core.errors import DataError, SettingsError
+from nersery.core.outcome import Reject
+from nersery.core.sentence import Sentence
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.models.masked.masked_inputs import OWN
+from nersery.models.seq2seq.seq2seq_inputs import UNKNOWN
 
 UNFINISHED = "longer than max_words"
 NO_ENTITIES = "no entities"
@@ -85,7 +85,7 @@ class DAGA(Augmenter):
 
     def check(self) -> None:
         """Look for the device; see `Augmenter.check`."""
-        from nersery.lm.load import pick_device
+        from nersery.models.loading import pick_device
 
         pick_device(self.device)
 
@@ -95,8 +95,13 @@ class DAGA(Augmenter):
         Raises:
             DataError: When no sentence has an entity.
         """
-        from nersery.lm.lstm import LSTMLanguageModel, Shape, frequent, training_plan
-        from nersery.tagger.base import training_record
+        from nersery.models.lstm import (
+            LSTMLanguageModel,
+            Shape,
+            frequent,
+            training_plan,
+        )
+        from nersery.taggers.base import training_record
 
         gold, dev = (sorted(part, key=lambda sentence: sentence.id) for part in (sentences, training.dev))
         self._types = frozenset(entity.type for sentence in gold for entity in sentence.entities)

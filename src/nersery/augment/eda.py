@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.segments import reordered, segments, shuffled
-from nersery.augment.thesaurus import Thesaurus, check_wordnet, tell_of_foreign
-from nersery.augment.wordlists import check_file
-from nersery.data import Edit, Sentence
-from nersery.errors import MissingResourceError, SettingsError
-from nersery.loop import Reject
-from nersery.registry import FileName
-from nersery.training import NO_TRAINING, Training
+from nersery.augment.rules.segments import reordered, segments, shuffled
+from nersery.augment.rules.thesaurus import Thesaurus, check_wordnet, tell_of_foreign
+from nersery.augment.rules.word_lists import check_file
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.outcome import Reject
+from nersery.core.registry import FileName
+from nersery.core.sentence import Edit, Sentence
+from nersery.core.training_context import NO_TRAINING, Training
 
 Operation = Literal["synonyms", "insertion", "shuffle", "swap", "deletion"]
 WITH_SYNONYMS = ("synonyms", "insertion")
@@ -120,7 +120,7 @@ class Eda(Augmenter):
 
 
 def _tell_of_missing(operations: Iterable[str], error: MissingResourceError) -> None:
-    from nersery.lm.load import warn
+    from nersery.models.loading import warn
 
     left = ", ".join(operation for operation in operations if operation not in WITH_SYNONYMS)
     warn(f"eda has no synonyms, so of its operations only these are done: {left}. {error}")

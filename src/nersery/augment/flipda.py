@@ -8,9 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from nersery.augment.base import Augmenter, check_positive, check_rate, unfitted
-from nersery.augment.linearization import linearized_cloze, token_descriptions
-from nersery.augment.masking import (
+from nersery.augment.base import (
+    Augmenter,
+    check_positive,
+    check_rate,
+    unfitted,
+)
+from nersery.augment.linearized.linearization import linearized_cloze, token_descriptions
+from nersery.augment.masked_lm.masking import (
     check_fine_tuning,
     check_model,
     fill,
@@ -18,17 +23,17 @@ from nersery.augment.masking import (
     open_model,
     tell_of_unused,
 )
-from nersery.data import Entity, Sentence
-from nersery.definitions import check_texts
-from nersery.errors import DataError
-from nersery.lm.cloze import Drawing, is_replaceable
-from nersery.loop import Reject
-from nersery.registry import FileName, ModelName, name_of
-from nersery.tagger.gold import check_gold_tagger, gold_tagger
-from nersery.training import NO_TRAINING, Training
+from nersery.core.definitions import check_texts
+from nersery.core.errors import DataError
+from nersery.core.outcome import Reject
+from nersery.core.registry import FileName, ModelName, name_of
+from nersery.core.sentence import Entity, Sentence
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.models.masked.masked_inputs import Drawing, is_replaceable
+from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagger
 
 if TYPE_CHECKING:
-    from nersery.lm.masked import MaskedLM
+    from nersery.models.masked.masked_lm import MaskedLM
 
 NO_WORD = "no word to replace"
 NO_AGREEMENT = "no candidate with its labels"

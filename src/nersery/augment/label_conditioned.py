@@ -9,8 +9,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import Augmenter, unfitted
-from nersery.augment.masking import check_fine_tuning, check_model, fine_tune, open_model, tell_of_unused
-from nersery.augment.word_replacement import (
+from nersery.augment.masked_lm.masking import (
+    check_fine_tuning,
+    check_model,
+    fine_tune,
+    open_model,
+    tell_of_unused,
+)
+from nersery.augment.masked_lm.word_replacement import (
     check_conditions,
     check_words,
     random_cloze,
@@ -18,16 +24,21 @@ from nersery.augment.word_replacement import (
     suggest_words,
     types_in,
 )
-from nersery.data import Sentence
-from nersery.definitions import OUTSIDE, check_texts, definition, is_known
-from nersery.errors import DataError
-from nersery.lm.cloze import Cloze, Drawing
-from nersery.loop import Reject
-from nersery.registry import FileName, ModelName
-from nersery.training import NO_TRAINING, Training
+from nersery.core.definitions import (
+    OUTSIDE,
+    check_texts,
+    definition,
+    is_known,
+)
+from nersery.core.errors import DataError
+from nersery.core.outcome import Reject
+from nersery.core.registry import FileName, ModelName
+from nersery.core.sentence import Sentence
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.models.masked.masked_inputs import Cloze, Drawing
 
 if TYPE_CHECKING:
-    from nersery.lm.masked import Guess
+    from nersery.models.masked.masked_lm import Guess
 
 
 @dataclass
@@ -141,7 +152,7 @@ class LabelConditioned(Augmenter):
         return tuple((OUTSIDE if type is None else definition(type, self.definitions)).split())
 
     def _tell_of_undefined(self, types: Sequence[str]) -> None:
-        from nersery.lm.load import warn
+        from nersery.models.loading import warn
 
         if undefined := [type_ for type_ in types if type_ not in self.definitions and not is_known(type_)]:
             warn(

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.wordlists import check_file, read_words
-from nersery.data import Edit, Sentence
-from nersery.errors import DataError
-from nersery.loop import Reject
-from nersery.registry import FileName
-from nersery.tags import encode
-from nersery.training import NO_TRAINING, Training
+from nersery.augment.rules.word_lists import check_file, read_words
+from nersery.core.errors import DataError
+from nersery.core.outcome import Reject
+from nersery.core.registry import FileName
+from nersery.core.sentence import Edit, Sentence
+from nersery.core.tags import encode
+from nersery.core.training_context import NO_TRAINING, Training
 
 
 @dataclass

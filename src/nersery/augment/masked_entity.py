@@ -8,15 +8,20 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.masking import check_model, guesses_at, open_model, replace_in_mentions
-from nersery.data import Sentence
-from nersery.lm.cloze import Cloze, Drawing
-from nersery.loop import Reject
-from nersery.registry import FileName, ModelName
-from nersery.training import NO_TRAINING, Training
+from nersery.augment.masked_lm.masking import (
+    check_model,
+    guesses_at,
+    open_model,
+    replace_in_mentions,
+)
+from nersery.core.outcome import Reject
+from nersery.core.registry import FileName, ModelName
+from nersery.core.sentence import Sentence
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.models.masked.masked_inputs import Cloze, Drawing
 
 if TYPE_CHECKING:
-    from nersery.lm.masked import Guess
+    from nersery.models.masked.masked_lm import Guess
 
 
 @dataclass

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.linearization import linearized_cloze, token_descriptions
-from nersery.augment.masking import (
+from nersery.augment.linearized.linearization import linearized_cloze, token_descriptions
+from nersery.augment.masked_lm.masking import (
     check_fine_tuning,
     check_model,
     fine_tune,
@@ -18,16 +18,16 @@ from nersery.augment.masking import (
     replace_in_mentions,
     tell_of_unused,
 )
-from nersery.data import Entity, Sentence
-from nersery.definitions import check_texts
-from nersery.errors import DataError
-from nersery.lm.cloze import Cloze, Drawing
-from nersery.loop import Reject
-from nersery.registry import FileName, ModelName
-from nersery.training import NO_TRAINING, Training
+from nersery.core.definitions import check_texts
+from nersery.core.errors import DataError
+from nersery.core.outcome import Reject
+from nersery.core.registry import FileName, ModelName
+from nersery.core.sentence import Entity, Sentence
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.models.masked.masked_inputs import Cloze, Drawing
 
 if TYPE_CHECKING:
-    from nersery.lm.masked import Guess, MaskedLM
+    from nersery.models.masked.masked_lm import Guess, MaskedLM
 
 
 @dataclass

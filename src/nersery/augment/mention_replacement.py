@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.pools import EntityPool, Mention
-from nersery.data import Edit, Sentence
-from nersery.errors import DataError
-from nersery.loop import Reject
-from nersery.training import NO_TRAINING, Training
+from nersery.augment.rules.gazetteer import EntityPool, Mention
+from nersery.core.errors import DataError
+from nersery.core.outcome import Reject
+from nersery.core.sentence import Edit, Sentence
+from nersery.core.training_context import NO_TRAINING, Training
 
 
 @dataclass

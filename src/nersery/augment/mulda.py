@@ -8,20 +8,31 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.linearization import apart, linearize, token_descriptions
-from nersery.augment.masking import check_fine_tuning, fine_tuning, source_of, tell_of_unused
-from nersery.augment.parsing import UNKNOWN_TYPE, check_new, check_similarity, child_of, parse
-from nersery.data import Sentence
-from nersery.definitions import check_texts
-from nersery.errors import DataError
-from nersery.lm.cloze import GAP
-from nersery.lm.texts import Generated, Pair, Sampling
-from nersery.loop import Reject
-from nersery.registry import ModelName
-from nersery.training import NO_TRAINING, Training
+from nersery.augment.linearized.linearization import apart, linearize, token_descriptions
+from nersery.augment.linearized.parsing import (
+    UNKNOWN_TYPE,
+    check_new,
+    check_similarity,
+    child_of,
+    parse,
+)
+from nersery.augment.masked_lm.masking import (
+    check_fine_tuning,
+    fine_tuning,
+    source_of,
+    tell_of_unused,
+)
+from nersery.core.definitions import check_texts
+from nersery.core.errors import DataError
+from nersery.core.outcome import Reject
+from nersery.core.registry import ModelName
+from nersery.core.sentence import Sentence
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.models.masked.masked_inputs import GAP
+from nersery.models.seq2seq.seq2seq_inputs import Generated, Pair, Sampling
 
 if TYPE_CHECKING:
-    from nersery.lm.seq2seq import Seq2Seq
+    from nersery.models.seq2seq.encoder_decoder import Seq2Seq
 
 TOO_LONG = "beginning longer than the model"
 UNFINISHED = "longer than max_pieces"
@@ -95,8 +106,8 @@ class MulDA(Augmenter):
 
     def check(self) -> None:
         """Look for the model; see `Augmenter.check`."""
-        from nersery.lm.load import pick_device
-        from nersery.lm.seq2seq import check
+        from nersery.models.loading import pick_device
+        from nersery.models.seq2seq.encoder_decoder import check
 
         check(source_of(self), [self.language] if self.language else [])
         pick_device(self.device)
@@ -107,7 +118,7 @@ class MulDA(Augmenter):
         Raises:
             DataError: When no sentence has an entity, or none fits the model.
         """
-        from nersery.lm.seq2seq import Seq2Seq, that_fit, warn_of_words_apart
+        from nersery.models.seq2seq.encoder_decoder import Seq2Seq, that_fit, warn_of_words_apart
 
         gold = list(sentences)
         if not any(sentence.entities for sentence in gold):

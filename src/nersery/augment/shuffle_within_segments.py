@@ -6,9 +6,9 @@ import random
 from dataclasses import dataclass
 
 from nersery.augment.base import Augmenter, check_rate
-from nersery.augment.segments import segments, shuffled
-from nersery.data import Sentence
-from nersery.loop import Reject
+from nersery.augment.rules.segments import segments, shuffled
+from nersery.core.outcome import Reject
+from nersery.core.sentence import Sentence
 
 
 @dataclass

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.thesaurus import Thesaurus, check_wordnet, tell_of_foreign
-from nersery.augment.wordlists import check_file
-from nersery.data import Sentence
-from nersery.loop import Reject
-from nersery.registry import FileName
-from nersery.training import NO_TRAINING, Training
+from nersery.augment.rules.thesaurus import Thesaurus, check_wordnet, tell_of_foreign
+from nersery.augment.rules.word_lists import check_file
+from nersery.core.outcome import Reject
+from nersery.core.registry import FileName
+from nersery.core.sentence import Sentence
+from nersery.core.training_context import NO_TRAINING, Training
 
 
 @dataclass

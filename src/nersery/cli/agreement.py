@@ -8,15 +8,22 @@ from typing import TYPE_CHECKING, Annotated, Literal, Optional
 import typer
 
 from nersery import io
-from nersery.cli import app, tables
-from nersery.cli.options import AsJson, input_path, print_json, read_relabelled, reads_corpora
-from nersery.data import Corpus
-from nersery.errors import DataError, Problem
-from nersery.loop import Reject
+from nersery.cli import tables
+from nersery.cli.app import app
+from nersery.cli.options import (
+    AsJson,
+    input_path,
+    print_json,
+    read_relabelled,
+    reads_corpora,
+)
+from nersery.core.errors import DataError, Problem
+from nersery.core.outcome import Reject
+from nersery.core.sentence import Corpus
 
 if TYPE_CHECKING:
-    from nersery.evaluate.alignment import AlignmentScores
-    from nersery.evaluate.kappa import Agreement
+    from nersery.evaluate.alignment_error_rate import AlignmentScores
+    from nersery.evaluate.annotator_agreement import Agreement
 
 
 @app.command(
@@ -38,7 +45,7 @@ def agree(
     reading: io.ReadOptions,
 ) -> None:
     """Cohen's kappa over words, and F1 over whole entities, of two labellings of the same sentences."""
-    from nersery.evaluate.kappa import agreement
+    from nersery.evaluate.annotator_agreement import agreement
 
     one = Corpus(io.open_corpus(input_path(first), reading))
     other = read_relabelled(one, second, reading)
@@ -102,7 +109,7 @@ def evaluate_links(
     json: AsJson = False,
 ) -> None:
     """Precision, recall and alignment error rate (AER) of links in Pharaoh's format, against links made by hand."""
-    from nersery.evaluate.alignment import AlignmentScores, count_links, read_gold
+    from nersery.evaluate.alignment_error_rate import AlignmentScores, count_links, read_gold
     from nersery.io.pharaoh import LinksFile
 
     gold_first = first if gold_first is None else gold_first

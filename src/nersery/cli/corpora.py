@@ -13,8 +13,9 @@ from typing import Annotated, Any
 
 import typer
 
-from nersery import io, registry
-from nersery.cli import app, tables
+from nersery import io
+from nersery.cli import tables
+from nersery.cli.app import app
 from nersery.cli.options import (
     AsJson,
     Force,
@@ -34,12 +35,20 @@ from nersery.cli.options import (
     refuse_same_file,
     report_repairs,
 )
-from nersery.data import Corpus, Sentence
-from nersery.disk import write_atomic
-from nersery.errors import DataError, Problem, SettingsError, did_you_mean, printable
-from nersery.faults import is_type_name
-from nersery.loop import Step, Tally, rejects_of
-from nersery.places import EXAMPLE_PREFIX
+from nersery.core import registry
+from nersery.core.errors import (
+    DataError,
+    Problem,
+    SettingsError,
+    did_you_mean,
+    printable,
+)
+from nersery.core.files import write_atomic
+from nersery.core.outcome import Step, Tally
+from nersery.core.sentence import Corpus, Sentence
+from nersery.core.validation import is_type_name
+from nersery.experiments.paths import EXAMPLE_PREFIX
+from nersery.pipeline.job import rejects_of
 
 
 @app.command(
@@ -170,7 +179,7 @@ def convert(
     reading: io.ReadOptions,
 ) -> None:
     """Read one format and write another; sentences, labels and code points stay as they are."""
-    from nersery.progress import Progress
+    from nersery.core.progress import Progress
 
     separators = {"tab": "\t", "space": " "}
     if separator not in separators:
@@ -234,7 +243,7 @@ def sample(
     reading: io.ReadOptions,
 ) -> None:
     """Draw a small training set, as the papers do."""
-    from nersery import sampling
+    from nersery.experiments import sampling
 
     output_format(target)
     if str(ids) == io.STANDARD_INPUT:
@@ -305,13 +314,15 @@ def list_(
 
 
 def _listings() -> dict[str, Any]:
-    from nersery import definitions, places, recipe, repairs, sampling
+    from nersery.core import definitions
+    from nersery.experiments import paths, recipe, sampling
+    from nersery.io import repairs
 
     def methods(kind: str) -> dict[str, str]:
         return {name: registry.summary(kind, name) for name in registry.names(kind)}
 
     def examples() -> dict[str, str]:
-        folder = places.shipped("examples")
+        folder = paths.shipped("recipes/example")
         return {
             f"{EXAMPLE_PREFIX}{p.name}": f"{p.stat().st_size:,} bytes"
             for p in sorted(folder.iterdir())
@@ -321,7 +332,7 @@ def _listings() -> dict[str, Any]:
     return {
         **{kind: (lambda kind=kind: methods(kind)) for kind in registry.KINDS},
         "recipes": lambda: {name: recipe.description_of(path) for name, path in recipe.shipped_recipes().items()},
-        "presets": lambda: {name: preset["description"] for name, preset in places.presets().items()},
+        "presets": lambda: {name: preset["description"] for name, preset in paths.presets().items()},
         "protocols": lambda: {
             name: (protocol.__doc__ or "").split("\n")[0] for name, protocol in sampling.PROTOCOLS.items()
         },
@@ -354,7 +365,7 @@ def copy(
     force: Force = False,
 ) -> None:
     """Copy a shipped recipe or example file, to change it."""
-    from nersery import recipe
+    from nersery.experiments import recipe
 
     path = Path(input_path(name)) if name.startswith(EXAMPLE_PREFIX) else recipe.find(name)
     if target.is_dir():

@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from nersery import io, registry
+from nersery import io
 from nersery.annotate.base import BATCH_SIZE
-from nersery.cli import app
+from nersery.cli.app import app
 from nersery.cli.options import (
     AsJson,
     BatchSize,
@@ -27,7 +27,8 @@ from nersery.cli.options import (
     report_repairs,
 )
 from nersery.cli.sharding import Sharding, StageJob, shares_work
-from nersery.errors import SettingsError
+from nersery.core import registry
+from nersery.core.errors import SettingsError
 
 
 @app.command(
@@ -57,8 +58,8 @@ def annotate(
     sharding: Sharding,
 ) -> None:
     """Label sentences that have no labels; labels that the input has are replaced. The same command resumes."""
-    from nersery.engine.stages import Annotate
-    from nersery.overrides import settings_of
+    from nersery.cli.stages import Annotate
+    from nersery.experiments.overrides import settings_of
 
     refuse_same_file(target, source, *filter(None, (gold, dev)))
     chosen = settings_of(settings or [])

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from nersery import io, registry
-from nersery.cli import app
+from nersery import io
+from nersery.cli.app import app
 from nersery.cli.options import (
     AsJson,
     BatchSize,
@@ -31,15 +31,16 @@ from nersery.cli.options import (
     resumed,
 )
 from nersery.cli.sharding import Sharding, StageJob, shares_work
-from nersery.errors import SettingsError
-from nersery.loop import BATCH_SIZE
+from nersery.core import registry
+from nersery.core.errors import SettingsError
+from nersery.pipeline.job import BATCH_SIZE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nersery.data import Sentence
+    from nersery.core.sentence import Sentence
+    from nersery.core.training_context import Training
     from nersery.select.base import Selector
-    from nersery.training import Training
 
 
 @app.command(
@@ -71,8 +72,8 @@ def augment(
     sharding: Sharding,
 ) -> None:
     """Make new labelled sentences; the output holds the new ones only, rejects lie beside it with their reasons."""
-    from nersery.engine.stages import Augment
-    from nersery.overrides import settings_of
+    from nersery.cli.stages import Augment
+    from nersery.experiments.overrides import settings_of
 
     others = [name for name in (learn_from, dev) if name]
     refuse_same_file(target, source, *others)
@@ -120,10 +121,10 @@ def select(
     reading: io.ReadOptions,
 ) -> None:
     """Score sentences and keep the good ones; the scores stay in the file, rejects lie beside it."""
-    from nersery.overrides import settings_of
-    from nersery.progress import Progress
+    from nersery.core.progress import Progress
+    from nersery.core.training_context import Training
+    from nersery.experiments.overrides import settings_of
     from nersery.select.base import step
-    from nersery.training import Training
 
     parents, others = ([gold] if gold else []), [*(held_out or []), *([dev] if dev else [])]
     refuse_same_file(target, source, *parents, *others)

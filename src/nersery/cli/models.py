@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
-from nersery import io, registry
-from nersery.cli import app, tables
+from nersery import io
+from nersery.cli import tables
+from nersery.cli.app import app
 from nersery.cli.options import (
     AsJson,
     BatchSize,
@@ -38,14 +39,20 @@ from nersery.cli.options import (
     resumed,
 )
 from nersery.cli.sharding import Sharding, StageJob, shares_work
-from nersery.data import Corpus, Sentence
-from nersery.disk import check_replaceable, content_hash, replaced_folder
-from nersery.errors import DataError, Problem, SettingsError, printable
-from nersery.loop import BATCH_SIZE
-from nersery.tagger.base import DESCRIPTION, FILES, Tagger
+from nersery.core import registry
+from nersery.core.errors import (
+    DataError,
+    Problem,
+    SettingsError,
+    printable,
+)
+from nersery.core.files import check_replaceable, content_hash, replaced_folder
+from nersery.core.sentence import Corpus, Sentence
+from nersery.pipeline.job import BATCH_SIZE
+from nersery.taggers.base import DESCRIPTION, FILES, Tagger
 
 if TYPE_CHECKING:
-    from nersery.evaluate.errors import Errors
+    from nersery.evaluate.error_analysis import Errors
 
 SHOWN_MISTAKES = 3
 """Of each kind."""
@@ -76,7 +83,7 @@ def train(
     reading: io.ReadOptions,
 ) -> None:
     """Train a tagger on one or several files, e.g. gold and generated sentences. The same command resumes."""
-    from nersery.progress import Progress
+    from nersery.core.progress import Progress
 
     if len(files) < 2:
         raise SettingsError(
@@ -123,8 +130,8 @@ def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) 
     Raises:
         SettingsError: When they name two.
     """
-    from nersery.overrides import settings_of
-    from nersery.recipe import with_preset
+    from nersery.experiments.overrides import settings_of
+    from nersery.experiments.recipe import with_preset
 
     problems: list[str] = []
     chosen = with_preset(settings_of(settings) | ({"preset": preset} if preset else {}), problems)
@@ -139,7 +146,7 @@ def _untrained(method: str | None, preset: str | None, settings: Sequence[str]) 
 
 def _note_oddities(gold: Sequence[Sentence], dev: Sequence[Sentence]) -> None:
     """Tell of types that nobody learns, and of sentences by which no weights can be chosen."""
-    from nersery.inputs import note_of_overlap, note_of_types
+    from nersery.experiments.inputs import note_of_overlap, note_of_types
 
     known = {entity.type for sentence in gold for entity in sentence.entities}
     words = {sentence.words for sentence in gold}
@@ -167,7 +174,7 @@ def predict(
     sharding: Sharding,
 ) -> None:
     """Label sentences; labels that the input has are replaced."""
-    from nersery.engine.stages import Predict
+    from nersery.cli.stages import Predict
 
     refuse_same_file(target, source)
     corpus = open_corpus(source, reading, quiet=quiet)
@@ -211,7 +218,7 @@ def evaluate(
     reading: io.ReadOptions,
 ) -> None:
     """Strict precision, recall and F1 over whole entities, by type too."""
-    from nersery.evaluate.errors import find_errors
+    from nersery.evaluate.error_analysis import find_errors
     from nersery.evaluate.scores import score, sentence_counts
     from nersery.evaluate.significance import paired_bootstrap
 
@@ -311,7 +318,7 @@ def _figures(row: Mapping[str, Any]) -> str:
 
 
 def _print_errors(errors: Errors) -> None:
-    from nersery.evaluate.errors import CORRECT, KINDS, mistake_text
+    from nersery.evaluate.error_analysis import CORRECT, KINDS, mistake_text
 
     shown = tables.table("", CORRECT, *KINDS, figures_from=1)
     for type_, counts in errors.per_type.items():

@@ -14,14 +14,16 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 
 import typer
 
-from nersery import __version__, io
-from nersery.data import Corpus
-from nersery.disk import content_hash, files_of
-from nersery.errors import NerseryError, SettingsError, did_you_mean
-from nersery.loop import FileJob, Tally, rejects_of
-from nersery.places import EXAMPLE_PREFIX, shipped
-from nersery.progress import NO_NOTES
-from nersery.recipe import LARGEST_SEED, MOST_SAMPLES
+from nersery import io
+from nersery.core.errors import NerseryError, SettingsError, did_you_mean
+from nersery.core.files import content_hash, files_of
+from nersery.core.outcome import Tally
+from nersery.core.progress import NO_NOTES
+from nersery.core.sentence import Corpus
+from nersery.core.version import __version__
+from nersery.experiments.paths import EXAMPLE_PREFIX, shipped
+from nersery.experiments.recipe import LARGEST_SEED, MOST_SAMPLES
+from nersery.pipeline.job import FileJob, rejects_of
 
 T = TypeVar("T")
 
@@ -165,7 +167,7 @@ def input_path(name: str) -> str:
     """
     if not name.startswith(EXAMPLE_PREFIX):
         return name
-    known = {f"{EXAMPLE_PREFIX}{path.name}": path for path in sorted(shipped("examples").iterdir())}
+    known = {f"{EXAMPLE_PREFIX}{path.name}": path for path in sorted(shipped("recipes/example").iterdir())}
     if name not in known:
         raise SettingsError(f'there is no example file "{name}"; {did_you_mean(name, known)}')
     return str(known[name])
@@ -294,7 +296,7 @@ def check_training(folder: Path) -> None:
     """Refuse to keep a training in a folder with somebody else's files, for it is removed in the end."""
     if not folder.exists():
         return
-    from nersery.lm.checkpoint import is_foreign
+    from nersery.models.training.checkpoint import is_foreign
 
     if is_foreign(folder):
         raise SettingsError(
@@ -308,7 +310,7 @@ def resumed(fit: Callable[[], T], folder: Path, *, force: bool) -> T:
     try:
         return fit()
     except NerseryError as error:
-        from nersery.lm.checkpoint import BrokenStateError, OtherTrainingError
+        from nersery.models.training.checkpoint import BrokenStateError, OtherTrainingError
 
         if not isinstance(error, BrokenStateError | OtherTrainingError):
             raise

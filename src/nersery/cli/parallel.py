@@ -13,8 +13,8 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from nersery import io, registry
-from nersery.cli import app
+from nersery import io
+from nersery.cli.app import app
 from nersery.cli.options import (
     AsJson,
     Force,
@@ -31,16 +31,37 @@ from nersery.cli.options import (
     report_repairs,
 )
 from nersery.cli.sharding import Sharding, StageJob, shares_work
-from nersery.data import Sentence
-from nersery.disk import check_replaceable, content_hash, write_atomic
-from nersery.errors import DataError, Problem, SettingsError, did_you_mean, printable
-from nersery.io.bitext import Bitext, PairedBy, WholePairs, fault_of, open_side
+from nersery.core import registry
+from nersery.core.alignments import Links
+from nersery.core.errors import (
+    DataError,
+    Problem,
+    SettingsError,
+    did_you_mean,
+    printable,
+)
+from nersery.core.files import check_replaceable, content_hash, write_atomic
+from nersery.core.outcome import Reject, Tally
+from nersery.core.sentence import Sentence
+from nersery.crosslingual.bitext import (
+    Bitext,
+    PairedBy,
+    WholePairs,
+    fault_of,
+    open_side,
+)
+from nersery.crosslingual.projection import (
+    OUT_OF_RANGE,
+    Projection,
+    Task,
+    Translation,
+    Voting,
+    fault_of_links,
+)
 from nersery.io.pharaoh import LinksFile
-from nersery.io.splitting import Splitting
-from nersery.links import Links
-from nersery.loop import BATCH_SIZE, Reject, Tally, rejects_of
-from nersery.project import OUT_OF_RANGE, Projection, Task, Translation, Voting, fault_of_links
-from nersery.repairs import DROP_SENTENCE
+from nersery.io.repairs import DROP_SENTENCE
+from nersery.io.tokenization import Splitting
+from nersery.pipeline.job import BATCH_SIZE, rejects_of
 
 ROWS_AT_ONCE = 64
 """That are projected: nothing is gained by more of them, and so many stay in the processor's cache."""
@@ -97,8 +118,8 @@ def align(
     sharding: Sharding,
 ) -> None:
     """Link the words of sentences and their translations, in Pharaoh's format; a pair that is rejected has no links."""
-    from nersery.engine.stages import Align
-    from nersery.overrides import settings_of
+    from nersery.cli.stages import Align
+    from nersery.experiments.overrides import settings_of
 
     refuse_same_file(output, source, target)
     chosen = settings_of(settings or [])
@@ -159,8 +180,8 @@ def project(
     sharding: Sharding,
 ) -> None:
     """Put the labels of sentences on their translations, each entity whole; what cannot be placed is rejected."""
-    from nersery.engine.stages import Project
-    from nersery.overrides import settings_of
+    from nersery.cli.stages import Project
+    from nersery.experiments.overrides import settings_of
 
     sources = [source, *(also or [])]
     refuse_same_file(output, target, *sources, *links)
@@ -199,7 +220,7 @@ def _check_kept(folder: Path, method: str, settings: Mapping[str, Any], output: 
     Raises:
         SettingsError: Saying which.
     """
-    from nersery.align.lexicon import RECORD, TENSORS
+    from nersery.crosslingual.hmm.lexicon import RECORD, TENSORS
 
     if "priors" not in registry.defaults("align", method):
         raise SettingsError(f"--keep {folder}: {method} has no setting priors, to which it could be given again")
@@ -374,7 +395,7 @@ def _draw(path: Path, id: str, tasks: Iterable[Task | Reject], projection: Proje
     Raises:
         SettingsError: When there is no such pair.
     """
-    from nersery.evaluate.alignment_map import alignment_map
+    from nersery.report.alignment_map import alignment_map
 
     whole = ((task.target, task.translations[0]) for task in tasks if not isinstance(task, Reject))
     for target, translation in whole:

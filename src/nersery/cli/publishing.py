@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional, cast
 import typer
 
 from nersery import io
-from nersery.cli import app
+from nersery.cli.app import app
 from nersery.cli.options import (
     AsJson,
     Force,
@@ -23,8 +23,8 @@ from nersery.cli.options import (
     refuse_odd_bytes,
     report_repairs,
 )
-from nersery.disk import check_replaceable
-from nersery.errors import SettingsError
+from nersery.core.errors import SettingsError
+from nersery.core.files import check_replaceable
 
 if TYPE_CHECKING:
     from nersery.publish.splits import Divided, Division
@@ -85,7 +85,12 @@ def publish(
     """Make a dataset for others: splits without leakage, Parquet and JSONL, and a card that says how it was made."""
     from nersery.io.folder import RECORD
     from nersery.publish import dataset
-    from nersery.publish.about import About, gather, read_about, read_evaluation
+    from nersery.publish.about import (
+        About,
+        gather,
+        read_about,
+        read_evaluation,
+    )
     from nersery.publish.splits import Division, divide
 
     *inputs, folder = _inputs_and_folder(files)
@@ -111,7 +116,7 @@ def publish(
 
 def _notes(divided: Divided, given: Mapping[str, str], division: Division) -> Iterator[str]:
     """What of a dataset its user may not have meant."""
-    from nersery.evaluate.formats import plural
+    from nersery.report.number_format import plural
 
     sentences = [sentence for corpus in divided.splits.values() for sentence in corpus]
     if not any(sentence.entities for sentence in sentences):

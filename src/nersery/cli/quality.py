@@ -10,13 +10,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nersery import io
-from nersery.cli import app, tables
-from nersery.cli.options import AsJson, Quiet, open_corpus, print_json, reads_corpora, report_repairs
-from nersery.data import Sentence
-from nersery.errors import printable
+from nersery.cli import tables
+from nersery.cli.app import app
+from nersery.cli.options import (
+    AsJson,
+    Quiet,
+    open_corpus,
+    print_json,
+    reads_corpora,
+    report_repairs,
+)
+from nersery.core.errors import printable
+from nersery.core.sentence import Sentence
 
 if TYPE_CHECKING:
-    from nersery.lm.causal import Likelihood
+    from nersery.models.causal import Likelihood
 
 NONE = "-"
 Row = dict[str, Any]
@@ -80,9 +88,9 @@ def _likelihoods(
     name: str, gold: Sequence[Sentence], corpora: Mapping[str, Iterable[Sentence]], *, quiet: bool
 ) -> tuple[str, dict[str, Likelihood]]:
     """What the model's figures are called, and how probable each corpus is to it; says when it does not suit gold."""
-    from nersery.lm.load import ModelSource
-    from nersery.lm.perplexity import likelihood, open_scorer, warn_of_misfit
-    from nersery.progress import Progress
+    from nersery.core.progress import Progress
+    from nersery.models.fluency import likelihood, open_scorer, warn_of_misfit
+    from nersery.models.loading import ModelSource
 
     source = ModelSource(name)
     model = open_scorer(source)

@@ -8,8 +8,13 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from nersery.cli import app
-from nersery.cli.options import AsJson, Quiet, print_json, refuse_odd_bytes
+from nersery.cli.app import app
+from nersery.cli.options import (
+    AsJson,
+    Quiet,
+    print_json,
+    refuse_odd_bytes,
+)
 
 
 @app.command(
@@ -35,10 +40,10 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Carry out a recipe: sample, augment, select, train, evaluate, report. The same command resumes."""
-    from nersery.recipe import load, shipped_recipes
+    from nersery.experiments.recipe import load, shipped_recipes
 
     loaded = load(recipe, overrides or [])
-    from nersery.runs import Run  # only now, for it takes seconds, and a wrong recipe needs none of it
+    from nersery.experiments.runner import Run  # only now, for it takes seconds, and a wrong recipe needs none of it
 
     job = Run(loaded, out or Path("runs") / loaded.name, quiet)
     refuse_odd_bytes(job.folder)
@@ -58,7 +63,7 @@ def _print_plan(plan: dict[str, Any]) -> None:
 
 
 def _print_summary(report: dict[str, Any], folder: Path) -> None:
-    from nersery.evaluate.formats import told_p
+    from nersery.report.number_format import told_p
 
     width = max(len(arm["name"]) for arm in report["arms"])
     for arm in report["arms"]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nersery import io
-from nersery.cli import app
+from nersery.cli.app import app
 from nersery.cli.options import (
     AsJson,
     Force,
@@ -35,11 +35,11 @@ from nersery.cli.options import (
     refuse_same_file,
     report_repairs,
 )
-from nersery.data import Corpus, Sentence
-from nersery.definitions import check_types
-from nersery.disk import content_hash
-from nersery.errors import DataError, SettingsError, did_you_mean
-from nersery.loop import rejects_of
+from nersery.core.definitions import check_types
+from nersery.core.errors import DataError, SettingsError, did_you_mean
+from nersery.core.files import content_hash
+from nersery.core.sentence import Corpus, Sentence
+from nersery.pipeline.job import rejects_of
 
 if TYPE_CHECKING:
     from nersery.review.decisions import Decisions

@@ -12,17 +12,24 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import typer
 
-from nersery import __version__, io
-from nersery.align.kept import PLACE
-from nersery.cli.options import check_training, file_job, resumed, with_options
-from nersery.disk import replaced_folder
-from nersery.errors import DiskError, SettingsError, did_you_mean
-from nersery.loop import BATCH_SIZE, FileJob, Tally
+from nersery import io
+from nersery.cli.options import (
+    check_training,
+    file_job,
+    resumed,
+    with_options,
+)
+from nersery.core.errors import DiskError, SettingsError, did_you_mean
+from nersery.core.files import replaced_folder
+from nersery.core.outcome import Tally
+from nersery.core.version import __version__
+from nersery.crosslingual.aligner_checkpoint import PLACE
+from nersery.pipeline.job import BATCH_SIZE, FileJob
 
 if TYPE_CHECKING:
-    from nersery.engine.base import Engine, Stage
-    from nersery.engine.shards import ShardJob
-    from nersery.engine.work import Orders
+    from nersery.pipeline.engines.worker import Orders
+    from nersery.pipeline.shards import ShardJob
+    from nersery.pipeline.stage import Engine, Stage
 
 ENGINES = ("local", "ray")
 _PANEL = "Many rows"
@@ -80,8 +87,8 @@ class Sharding:
 
     def start(self, *, quiet: bool) -> Engine[Any]:
         """The engine."""
-        from nersery.engine.local import LocalEngine
-        from nersery.engine.ray import RayEngine
+        from nersery.pipeline.engines.local import LocalEngine
+        from nersery.pipeline.engines.ray import RayEngine
 
         if self.engine == "ray":
             return RayEngine(self.workers, self.gpus, quiet=quiet)
@@ -108,7 +115,7 @@ class StageJob:
         made_by: All that the result depends on, as JSON values.
         batch_size: Sentences at once.
         force: Overwrite the target, or a job that was left unfinished.
-        keep: Folder for what was learnt, if that is kept as `nersery.align.kept` does.
+        keep: Folder for what was learnt, if that is kept as `nersery.crosslingual.aligner_checkpoint` does.
     """
 
     stage: Stage[Any, Any]
@@ -155,7 +162,7 @@ class StageJob:
         return self._into_file() if self.sharding.shards is None else self._into_shards(self.sharding.shards)
 
     def _into_file(self) -> Tally:
-        from nersery.progress import Progress
+        from nersery.core.progress import Progress
 
         job = self._file_job()
         job.check_target(overwrite=self.force)
@@ -181,8 +188,8 @@ class StageJob:
         return FileJob(self.target, self.stage.encode, io.reject_line, made_by, blank=self.stage.blank)
 
     def _into_shards(self, rows: int) -> Tally:
-        from nersery.engine.shards import ShardJob
-        from nersery.engine.work import Orders
+        from nersery.pipeline.engines.worker import Orders
+        from nersery.pipeline.shards import ShardJob
 
         format = self._format()
         job = ShardJob(self.target, rows, {"nersery": __version__, **self.made_by}, format)
@@ -201,8 +208,8 @@ class StageJob:
         return format or own
 
     def _run_shards(self, job: ShardJob, orders: Orders[Any, Any], total: int) -> Tally:
-        from nersery.engine.pool import Pool
-        from nersery.progress import Progress
+        from nersery.core.progress import Progress
+        from nersery.pipeline.engines.pool import Pool
 
         engine = self.sharding.start(quiet=self.quiet)
         with (

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from nersery import io
-from nersery.cli import app, tables
+from nersery.cli import tables
+from nersery.cli.app import app
 from nersery.cli.options import (
     AsJson,
     Quiet,
@@ -22,17 +23,17 @@ from nersery.cli.options import (
     reads_corpora,
     report_repairs,
 )
-from nersery.data import Corpus, Sentence
-from nersery.errors import SettingsError, printable
-from nersery.overrides import settings_of
+from nersery.core.errors import SettingsError, printable
+from nersery.core.sentence import Corpus, Sentence
+from nersery.experiments.overrides import settings_of
 
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
     from nersery.evaluate.novelty import Novelty
-    from nersery.evaluate.suggestions import Blank, Comparison, Suggestion
-    from nersery.tagger.base import Tagger
+    from nersery.report.suggestions import Blank, Comparison, Suggestion
+    from nersery.taggers.base import Tagger
 
 PLAIN = "masked_entity"
 """The method that asks a masked language model as it is."""
@@ -94,9 +95,15 @@ def suggest(
     reading: io.ReadOptions,
 ) -> None:
     """Show what methods or models would put in place of mentions, side by side, and whether it fits the type."""
-    from nersery.evaluate.suggestions import blanks_of, choose, compare, suggester, suggestions
-    from nersery.progress import Progress
-    from nersery.training import Training
+    from nersery.core.progress import Progress
+    from nersery.core.training_context import Training
+    from nersery.report.suggestions import (
+        blanks_of,
+        choose,
+        compare,
+        suggester,
+        suggestions,
+    )
 
     asked = _asked(methods or [], models or [])
     created = {one.label: suggester(one.method, one.settings) for one in asked}
@@ -248,8 +255,8 @@ def novelty(
     reading: io.ReadOptions,
 ) -> None:
     """Count the entities that generated sentences bring and gold does not have, and those of them that are valid."""
+    from nersery.core.progress import Progress
     from nersery.evaluate.novelty import novelty as count
-    from nersery.progress import Progress
 
     generated, known = (open_corpus(name, reading, quiet=quiet) for name in (source, gold))
     found = count(generated, known)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING
 from unicodedata import bidirectional
 
-from nersery.errors import printable
+from nersery.core.errors import printable
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 import typer
 
 from nersery import io
-from nersery.cli import app, tables
+from nersery.cli import tables
+from nersery.cli.app import app
 from nersery.cli.options import (
     AsJson,
     Force,
@@ -25,14 +26,14 @@ from nersery.cli.options import (
     refuse_same_file,
     report_repairs,
 )
-from nersery.data import Corpus, Entity, Sentence
-from nersery.disk import write_atomic
-from nersery.errors import DataError, SettingsError, printable
+from nersery.core.errors import DataError, SettingsError, printable
+from nersery.core.files import write_atomic
+from nersery.core.sentence import Corpus, Entity, Sentence
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from nersery.augment.templates import Attention, Template
+    from nersery.augment.denoising.templates import Attention, Template
 
 Keywords = Literal["attention", "random", "none"]
 MASK = "___"
@@ -84,7 +85,7 @@ def templates(
     attentions = _attentions(tagger, corpus, looked_at, layers, seed, quiet=quiet)
     made = _templates(shown, keywords, rate, _stop_words(corpus, keywords, stop_words), seed, attentions)
     if picture is not None:
-        from nersery.evaluate.attention_map import attention_map
+        from nersery.report.attention_map import attention_map
 
         (one,) = drawn
         image = attention_map(one, attentions[one.id], made[one.id].keywords)
@@ -125,10 +126,10 @@ def _attentions(
         return {}
     if tagger is None and not quiet:
         print("note: no --tagger is named, so one is trained on all the sentences first", file=sys.stderr)
-    from nersery.progress import Progress
-    from nersery.tagger.attention import word_attention
-    from nersery.tagger.gold import gold_tagger
-    from nersery.training import Training
+    from nersery.core.progress import Progress
+    from nersery.core.training_context import Training
+    from nersery.taggers.components.gold_tagger import gold_tagger
+    from nersery.taggers.components.word_attention import word_attention
 
     with Progress("train" if tagger is None else "tagger", quiet=quiet) as progress:
         looked_into = gold_tagger("templates", tagger, corpus, Training(seed=seed, progress=progress))
@@ -137,7 +138,7 @@ def _attentions(
 
 
 def _stop_words(corpus: Corpus, keywords: Keywords, file: str) -> Mapping[str, frozenset[str]]:
-    from nersery.augment.stop_words import stop_words
+    from nersery.augment.denoising.stop_words import stop_words
 
     return {} if keywords == "none" else stop_words([one for one in corpus if one.entities], file)
 
@@ -151,8 +152,8 @@ def _templates(
     attentions: Mapping[str, Attention],
 ) -> dict[str, Template]:
     """The templates of the sentences that have one, by their ids."""
-    from nersery.augment.templates import Template, attention_keywords, random_keywords
-    from nersery.rng import item_rng
+    from nersery.augment.denoising.templates import Template, attention_keywords, random_keywords
+    from nersery.core.random import item_rng
 
     made = {}
     for sentence in shown:
@@ -169,7 +170,7 @@ def _templates(
 
 
 def _as_json(shown: Sequence[Sentence], made: Mapping[str, Template]) -> list[dict[str, Any]]:
-    from nersery.augment.templates import NO_TEMPLATE
+    from nersery.augment.denoising.templates import NO_TEMPLATE
 
     rows = []
     for sentence in shown:
@@ -182,7 +183,7 @@ def _as_json(shown: Sequence[Sentence], made: Mapping[str, Template]) -> list[di
 
 
 def _print(shown: Sequence[Sentence], made: Mapping[str, Template], *, quiet: bool) -> None:
-    from nersery.augment.templates import NO_TEMPLATE
+    from nersery.augment.denoising.templates import NO_TEMPLATE
 
     parts: list[Any] = []
     for sentence in shown:

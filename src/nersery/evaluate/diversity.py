@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from nersery.data import Sentence, folded
+from nersery.core.sentence import Sentence, folded
 
 NOTHING = Fraction(0)
 
@@ -85,7 +85,7 @@ def diversity(generated: Iterable[Sentence], gold: Iterable[Sentence]) -> Divers
           outside; how often it stands there does not matter.
         - The paper does not say what is compared where mixner mixes two sentences.
 
-    >>> from nersery.data import Entity, Origin
+    >>> from nersery.core.sentence import Entity, Origin
     >>> gold = [Sentence(("Ada", "Lovelace", "wrote"), (Entity(0, 2, "PER"),), id="1")]
     >>> origin = Origin("melm", ("1",), 1)
     >>> new = Sentence(("Ada", "Hopper", "wrote", "it", "once"), (Entity(0, 2, "PER"),), id="1~1", origin=origin)

@@ -8,10 +8,10 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
-from nersery.data import Sentence
-from nersery.loop import BATCH_SIZE
-from nersery.progress import Progress
-from nersery.tagger.base import Tagger
+from nersery.core.progress import Progress
+from nersery.core.sentence import Sentence
+from nersery.pipeline.job import BATCH_SIZE
+from nersery.taggers.base import Tagger
 
 Mention = tuple[tuple[str, ...], str]
 """The words of an entity, and its type."""
@@ -75,7 +75,7 @@ def novelty(
         Zhou et al. (2022). MELM: Data Augmentation with Masked Entity Language Modeling for Low-Resource NER. ACL,
         section 4.2, "number of unique valid entities".
 
-    >>> from nersery.data import Entity
+    >>> from nersery.core.sentence import Entity
     >>> gold = [Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),))]
     >>> new = [Sentence(("Grace", "wrote"), (Entity(0, 1, "PER"),)), *gold]
     >>> novelty(new, gold).total

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from nersery.errors import SettingsError
-from nersery.tagger.base import Tagger, load_tagger
+from nersery.core.errors import SettingsError
+from nersery.taggers.base import Tagger, load_tagger
 
 
 def load_oracle(name: str, types: Collection[str]) -> tuple[Tagger, list[str]]:

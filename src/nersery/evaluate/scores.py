@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nersery.data import Corpus, Sentence
-from nersery.errors import DataError, Problem
+from nersery.core.errors import DataError, Problem
+from nersery.core.sentence import Corpus, Sentence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,7 +107,7 @@ def score(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Scores:
     Raises:
         DataError: Naming every sentence that is missing, is not in gold, or has other words.
 
-    >>> from nersery.data import Entity
+    >>> from nersery.core.sentence import Entity
     >>> words = ("Ada", "Lovelace", "wrote")
     >>> gold = Sentence(words, (Entity(0, 2, "PER"),), id="1")
     >>> score([gold], [gold.with_entities([Entity(0, 1, "PER")])]).micro.f1
@@ -128,7 +128,7 @@ def score_languages(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> 
     Raises:
         DataError: As `score`.
 
-    >>> from nersery.data import Entity
+    >>> from nersery.core.sentence import Entity
     >>> place = (Entity(0, 1, "LOC"),)
     >>> gold = [Sentence(("Oslo",), place, id="1", language="en"), Sentence(("दिल्ली",), place, id="2", language="hi")]
     >>> scores = score_languages(gold, [gold[0], gold[1].with_entities([])])

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from itertools import product
 from typing import TYPE_CHECKING
 
-from nersery.errors import DataError, SettingsError
-from nersery.rng import item_seed
+from nersery.core.errors import DataError, SettingsError
+from nersery.core.random import item_seed
 
 if TYPE_CHECKING:
     import numpy as np

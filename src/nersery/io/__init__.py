@@ -20,19 +20,36 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from nersery.data import Corpus, Sentence
-from nersery.disk import LABELS, files_of, naming_the_full_disk
-from nersery.errors import DataError, Problem, SettingsError, did_you_mean
-from nersery.io.base import AUTO, EXTENSIONS, FORMATS, ReadOptions, Source, Writer
-from nersery.io.brat import BratSource
+from nersery.core.errors import (
+    DataError,
+    Problem,
+    SettingsError,
+    did_you_mean,
+)
+from nersery.core.files import LABELS, files_of, naming_the_full_disk
+from nersery.core.sentence import Corpus, Sentence
+from nersery.io.annotation_tools.brat import BratSource
+from nersery.io.annotation_tools.json_spans import SpansSource, SpansWriter, holds_spans
+from nersery.io.base import (
+    AUTO,
+    EXTENSIONS,
+    FORMATS,
+    ReadOptions,
+    Source,
+    Writer,
+)
 from nersery.io.columns import BLANKS, detect_layout
 from nersery.io.conll import ConllSource, ConllWriter
-from nersery.io.files import STANDARD_INPUT, TextFile
 from nersery.io.folder import FolderSource
-from nersery.io.jsonl import JsonlSource, JsonlWriter, read_rejects, reject_line
+from nersery.io.jsonl import (
+    JsonlSource,
+    JsonlWriter,
+    read_rejects,
+    reject_line,
+)
 from nersery.io.parquet import ParquetSource
-from nersery.io.spans import SpansSource, SpansWriter, holds_spans
 from nersery.io.text import TextSource, TextWriter
+from nersery.io.text_file import STANDARD_INPUT, TextFile
 
 __all__ = [
     "AUTO",
@@ -150,7 +167,7 @@ def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t", columns:
     """A writer of a format.
 
     Args:
-        scheme: For ``conll``, a name of `nersery.tags.SCHEMES`.
+        scheme: For ``conll``, a name of `nersery.core.tags.SCHEMES`.
         separator: For ``conll``, a tab or a space.
         columns: For ``conll``, how many extra columns every sentence has; None takes the number of the first.
 

@@ -9,14 +9,20 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import NamedTuple
 
-from nersery import repairs, tags
-from nersery.data import Entity, Sentence
-from nersery.errors import DataError, Problem, SettingsError, did_you_mean
-from nersery.io.files import TextFile
+from nersery.core import tags
+from nersery.core.errors import (
+    DataError,
+    Problem,
+    SettingsError,
+    did_you_mean,
+)
+from nersery.core.outcome import Reject
+from nersery.core.sentence import Entity, Sentence
+from nersery.core.tags import Fault
+from nersery.io import repairs
 from nersery.io.ids import Ids
-from nersery.io.splitting import SPLITTINGS
-from nersery.loop import Reject
-from nersery.tags import Fault
+from nersery.io.text_file import TextFile
+from nersery.io.tokenization import SPLITTINGS
 
 AUTO = "auto"
 FORMATS = ("conll", "jsonl", "parquet", "text", "spans", "brat")
@@ -50,12 +56,12 @@ class ReadOptions:
         format: One of `FORMATS`, or ``auto``: by the file's extension, else by its content.
         encoding: As Python names it, e.g. ``utf-8``, ``latin-1``, ``utf-16``.
         language: A BCP 47 tag for the sentences that do not bring their own.
-        repair: Names of `nersery.repairs.REPAIRS`; without them broken input is an error.
+        repair: Names of `nersery.io.repairs.REPAIRS`; without them broken input is an error.
         word_column: Where the word stands, from 1; None finds it.
         tag_column: Where the tag stands, from 1; None finds it.
-        scheme: A name of `nersery.tags.SCHEMES`; None recognises it.
-        split: How lines of text are cut into words, see `nersery.io.splitting.splitter`. Text with labels by characters
-            is cut at punctuation at least; other formats have words.
+        scheme: A name of `nersery.core.tags.SCHEMES`; None recognises it.
+        split: How lines of text are cut into words, see `nersery.io.tokenization.splitter`. Text with labels by
+            characters is cut at punctuation at least; other formats have words.
 
     Raises:
         SettingsError: With all values that cannot be used.

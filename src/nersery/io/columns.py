@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from nersery.data import UNKNOWN_COLUMN
-from nersery.errors import DataError, Problem
+from nersery.core.errors import DataError, Problem
+from nersery.core.sentence import UNKNOWN_COLUMN
+from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.io.base import RETURN_HINT, ReadOptions, lone_return
-from nersery.io.files import TextFile
-from nersery.repairs import RAGGED_LINES
-from nersery.tags import OUTSIDE, looks_like_tag
+from nersery.io.repairs import RAGGED_LINES
+from nersery.io.text_file import TextFile
 
 SAMPLE_LINES = 1000
 NEARLY_ALL = 0.9

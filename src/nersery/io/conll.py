@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from nersery import tags
-from nersery.data import UNKNOWN_COLUMN, Entity, Sentence
-from nersery.errors import DataError, Problem, SettingsError
+from nersery.core import tags
+from nersery.core.errors import DataError, Problem, SettingsError
+from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence
 from nersery.io.base import (
     MOST_PAIRS,
     Flaw,
@@ -29,9 +29,16 @@ from nersery.io.base import (
     repair_hint,
     storable,
 )
-from nersery.io.columns import DOCUMENT_MARK, WORD_MARK, Layout, detect_layout, paragraphs, split_line
-from nersery.io.files import TextFile
-from nersery.repairs import OUTER_SPACE, RAGGED_LINES
+from nersery.io.columns import (
+    DOCUMENT_MARK,
+    WORD_MARK,
+    Layout,
+    detect_layout,
+    paragraphs,
+    split_line,
+)
+from nersery.io.repairs import OUTER_SPACE, RAGGED_LINES
+from nersery.io.text_file import TextFile
 
 TAB = "\t"
 BYTE_ORDER_MARK = "\ufeff"
@@ -215,7 +222,7 @@ class ConllWriter(Writer):
     Ids, languages, origins and scores have no place in this format; JSONL keeps them.
 
     Args:
-        scheme: A name of `nersery.tags.SCHEMES`.
+        scheme: A name of `nersery.core.tags.SCHEMES`.
         separator: A tab, or a space, which then can be part of no word and no type.
         columns: How many extra columns each sentence has; None takes the number of the first.
 

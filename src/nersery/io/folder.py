@@ -6,14 +6,19 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from nersery.data import Sentence
-from nersery.disk import LABELS, files_of
-from nersery.errors import DataError, Problem
-from nersery.io.base import AUTO, Pass, ReadOptions, Source
-from nersery.io.files import TextFile
+from nersery.core.errors import DataError, Problem
+from nersery.core.files import LABELS, files_of
+from nersery.core.sentence import Sentence
+from nersery.io.base import (
+    AUTO,
+    Pass,
+    ReadOptions,
+    Source,
+)
+from nersery.io.text_file import TextFile
 
 MANIFEST = "manifest.jsonl"
-"""The file in a folder of shards that says what is in it; see `nersery.engine.shards`."""
+"""The file in a folder of shards that says what is in it; see `nersery.pipeline.shards`."""
 TOTAL = "total"
 """The key in its last line, which a finished folder has."""
 

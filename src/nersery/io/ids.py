@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from nersery.errors import DiskError
+from nersery.core.errors import DiskError
 
 if TYPE_CHECKING:
     import sqlite3

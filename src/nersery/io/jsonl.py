@@ -14,14 +14,33 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from nersery import tags
-from nersery.data import UNKNOWN_COLUMN, Entity, Origin, Sentence
-from nersery.errors import DataError, Problem, did_you_mean
-from nersery.io.base import MOST_PAIRS, Flaw, Pass, ReadOptions, Source, Writer, flaws_of, storable
+from nersery.core import tags
+from nersery.core.errors import DataError, Problem, did_you_mean
+from nersery.core.outcome import Reject
+from nersery.core.sentence import (
+    UNKNOWN_COLUMN,
+    Entity,
+    Origin,
+    Sentence,
+)
+from nersery.io.base import (
+    MOST_PAIRS,
+    Flaw,
+    Pass,
+    ReadOptions,
+    Source,
+    Writer,
+    flaws_of,
+    storable,
+)
 from nersery.io.columns import BLANKS
-from nersery.io.files import TextFile
-from nersery.io.objects import ENCODER, BrokenError, Object, parsed
-from nersery.loop import Reject
+from nersery.io.objects import (
+    ENCODER,
+    BrokenError,
+    Object,
+    parsed,
+)
+from nersery.io.text_file import TextFile
 
 _ENTITY_KEYS = ({"start", "end", "type"}, {"start", "end", "type", "score"})
 

@@ -13,11 +13,11 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from nersery.errors import DataError, MissingResourceError, Problem
+from nersery.core.errors import DataError, MissingResourceError, Problem
 from nersery.io.base import ReadOptions
-from nersery.io.files import TextFile
 from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import Object
+from nersery.io.text_file import TextFile
 
 READ_ROWS = 1024
 GROUP_ROWS = 10_000

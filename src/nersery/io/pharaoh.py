@@ -8,11 +8,11 @@ from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
-from nersery.data import Sentence
-from nersery.errors import DataError, Problem, SettingsError
-from nersery.io.files import TextFile
-from nersery.links import Link, Links
-from nersery.loop import Reject
+from nersery.core.alignments import Link, Links
+from nersery.core.errors import DataError, Problem, SettingsError
+from nersery.core.outcome import Reject
+from nersery.core.sentence import Sentence
+from nersery.io.text_file import TextFile
 
 MALFORMED = "malformed links"
 _LINK = re.compile(r"(?<!\S)(\d+)-(\d+)(?::((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?))?(?!\S)", re.ASCII)

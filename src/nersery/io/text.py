@@ -6,11 +6,20 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 
-from nersery.data import UNKNOWN_COLUMN, Sentence
-from nersery.errors import DataError
-from nersery.io.base import Flaw, Pass, ReadOptions, Source, Writer, flaws_of, lone_return, storable
-from nersery.io.files import TextFile
-from nersery.io.splitting import Splitter, runs_on, splitter
+from nersery.core.errors import DataError
+from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
+from nersery.io.base import (
+    Flaw,
+    Pass,
+    ReadOptions,
+    Source,
+    Writer,
+    flaws_of,
+    lone_return,
+    storable,
+)
+from nersery.io.text_file import TextFile
+from nersery.io.tokenization import Splitter, runs_on, splitter
 
 LONGEST = 100_000
 """Characters of a line; a book in one line would take the memory of thousands of sentences at every step."""

@@ -10,12 +10,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
-from nersery import io, registry
-from nersery.data import Corpus, Sentence
-from nersery.disk import content_hash
-from nersery.errors import DataError, MissingResourceError, Problem, SettingsError
-from nersery.evaluate.errors import CORRECT, KINDS
-from nersery.loop import rejects_of
+from nersery import io
+from nersery.core import registry
+from nersery.core.errors import (
+    DataError,
+    MissingResourceError,
+    Problem,
+    SettingsError,
+)
+from nersery.core.files import content_hash
+from nersery.core.sentence import Corpus, Sentence
+from nersery.evaluate.error_analysis import CORRECT, KINDS
+from nersery.pipeline.job import rejects_of
 
 
 @dataclass(frozen=True)

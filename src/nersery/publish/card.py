@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nersery.data import Sentence
-from nersery.errors import printable
-from nersery.evaluate.errors import CORRECT, KINDS
-from nersery.evaluate.formats import plural
-from nersery.evaluate.templating import markdown_text
+from nersery.core.errors import printable
+from nersery.core.sentence import Sentence
+from nersery.evaluate.error_analysis import CORRECT, KINDS
 from nersery.io.folder import SPANS
 from nersery.publish.about import About
 from nersery.publish.splits import Divided
+from nersery.report.escaping import markdown_text
+from nersery.report.number_format import plural
 
 NOT_GENERATED = "as it was read"
 NO_LANGUAGE = "none named"

@@ -10,10 +10,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from nersery import __version__, io, tags
-from nersery.data import Sentence
-from nersery.disk import replaced_folder, write_atomic
-from nersery.errors import MissingResourceError, SettingsError
+from nersery import io
+from nersery.core import tags
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.files import replaced_folder, write_atomic
+from nersery.core.sentence import Sentence
+from nersery.core.version import __version__
 from nersery.io.folder import RECORD, SPANS
 from nersery.io.parquet import FEATURES
 from nersery.publish.about import About

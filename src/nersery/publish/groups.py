@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from nersery.augment.base import made_from
-from nersery.data import Sentence
-from nersery.select.near import Near, Text, text_of
+from nersery.core.sentence import Sentence
+from nersery.select.helpers.near_duplicates import Near, Text, text_of
 
 LARGE = 16
 """From so many sentences on a set is looked at as one."""

@@ -7,10 +7,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from nersery.data import Corpus, Sentence
-from nersery.errors import DataError, Problem, SettingsError, did_you_mean
+from nersery.core.errors import (
+    DataError,
+    Problem,
+    SettingsError,
+    did_you_mean,
+)
+from nersery.core.random import item_seed
+from nersery.core.sentence import Corpus, Sentence
 from nersery.publish.groups import groups
-from nersery.rng import item_seed
 
 TRAIN, DEV, TEST = SPLITS = ("train", "validation", "test")
 """As the datasets of Hugging Face call them; the later, the more it must be kept apart."""

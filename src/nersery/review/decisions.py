@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from nersery.data import Corpus, Entity, Sentence
-from nersery.disk import locked, naming_the_full_disk
-from nersery.errors import DataError, NerseryError, Problem
-from nersery.loop import Outcome, Reject
-from nersery.rng import item_seed
+from nersery.core.errors import DataError, NerseryError, Problem
+from nersery.core.files import locked, naming_the_full_disk
+from nersery.core.outcome import Outcome, Reject
+from nersery.core.random import item_seed
+from nersery.core.sentence import Corpus, Entity, Sentence
 
 Verdict = Literal["accept", "reject", ""]
 VERDICTS: tuple[Verdict, ...] = ("accept", "reject", "")

@@ -14,8 +14,8 @@ from importlib.resources import files
 from operator import index
 from typing import Any, Self
 
-from nersery.data import Sentence
-from nersery.errors import NerseryError
+from nersery.core.errors import NerseryError
+from nersery.core.sentence import Sentence
 from nersery.review.decisions import VERDICTS, Decision, Decisions
 
 HOST = "127.0.0.1"

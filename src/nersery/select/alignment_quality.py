@@ -10,13 +10,18 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from nersery.augment.base import check_rate
-from nersery.data import Sentence
-from nersery.errors import DataError, NerseryError, Problem, SettingsError
-from nersery.project import ENTITY_QUALITY, QUALITY
-from nersery.registry import name_of
-from nersery.rng import item_chance
+from nersery.core.errors import (
+    DataError,
+    NerseryError,
+    Problem,
+    SettingsError,
+)
+from nersery.core.random import item_chance
+from nersery.core.registry import name_of
+from nersery.core.sentence import Sentence
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.crosslingual.projection import ENTITY_QUALITY, QUALITY
 from nersery.select.base import Selector
-from nersery.training import NO_TRAINING, Training
 
 ROUNDING = 1e-9
 """By so much a product may exceed the whole number that it is on paper."""
@@ -44,7 +49,8 @@ class AlignmentQuality(Selector):
     Departures:
         - The paper has the quality of whole sentences alone.
         - The paper keeps "the top 30-40 %"; here it is 40 % of the sentences with entities.
-        - Quality as the paper has it prefers sentences with few links; see `nersery.project.Projection`.
+        - Quality as the paper has it prefers sentences with few links; see
+          `nersery.crosslingual.projection.Projection`.
     """
 
     reads_first: ClassVar[bool] = True

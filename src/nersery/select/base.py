@@ -8,15 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from nersery import loop
-from nersery.data import Sentence
-from nersery.errors import NerseryError
-from nersery.loop import BATCH_SIZE, Outcome, Reject, Result
-from nersery.registry import check_choices, name_of
-from nersery.training import NO_TRAINING, Training
+from nersery.core.errors import NerseryError
+from nersery.core.outcome import Outcome, Reject, Result, Step, collect
+from nersery.core.registry import check_choices, name_of
+from nersery.core.sentence import Sentence
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.pipeline import job
+from nersery.pipeline.job import BATCH_SIZE
 
 if TYPE_CHECKING:
-    from nersery.tagger.base import Tagger
+    from nersery.taggers.base import Tagger
 
 
 class Selector(ABC):
@@ -88,7 +89,7 @@ class Selector(ABC):
         return f"{name_of(self)} < {self.threshold:g}"
 
 
-def step(selector: Selector) -> loop.Step[Sentence]:
+def step(selector: Selector) -> Step[Sentence]:
     """The step of the loop: a fitted selector over a batch of sentences.
 
     Raises:
@@ -146,7 +147,7 @@ def select(
     >>> result.corpus[0].scores
     {'duplicates': 1.0}
     """
-    loop.refuse_one_way(corpus)
+    job.refuse_one_way(corpus)
     selector.fit(gold, held_out=held_out, training=training)
     selector.survey(corpus)
-    return loop.collect(loop.run(corpus, step(selector), batch_size=batch_size))
+    return collect(job.run(corpus, step(selector), batch_size=batch_size))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from nersery.data import Sentence
-from nersery.errors import NerseryError, SettingsError
-from nersery.registry import ModelName, name_of
+from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.registry import ModelName, name_of
+from nersery.core.sentence import Sentence
+from nersery.core.training_context import NO_TRAINING, Training
 from nersery.select.base import Selector
-from nersery.tagger.base import Tagger
-from nersery.tagger.gold import check_gold_tagger, gold_tagger, tell_of_labels
-from nersery.training import NO_TRAINING, Training
+from nersery.taggers.base import Tagger
+from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagger, tell_of_labels
 
 
 @dataclass
@@ -30,7 +30,8 @@ class Certainty(Selector):
     Departures:
         - The paper draws from the candidates by their certainty; here a threshold keeps or rejects. `self_training`
           is the paper's loop.
-        - Dropout masks are those of `nersery.lm.dropout`: a pass has one thinned network for all sentences.
+        - Dropout masks are those of `nersery.models.training.dropout`: a pass
+          has one thinned network for all sentences.
     """
 
     threshold: float = 0.9

@@ -8,11 +8,22 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from nersery.data import Sentence
-from nersery.errors import DataError, NerseryError, Problem, SettingsError
+from nersery.core.errors import (
+    DataError,
+    NerseryError,
+    Problem,
+    SettingsError,
+)
+from nersery.core.sentence import Sentence
+from nersery.core.training_context import NO_TRAINING, Training
 from nersery.select.base import Selector
-from nersery.select.near import NOTHING, Found, Near, Text, text_of
-from nersery.training import NO_TRAINING, Training
+from nersery.select.helpers.near_duplicates import (
+    NOTHING,
+    Found,
+    Near,
+    Text,
+    text_of,
+)
 
 SOURCES = ("held-out data", "gold", "another generated sentence")
 """What a sentence may be a duplicate of; of several that are equally near, the first counts."""

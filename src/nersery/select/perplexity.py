@@ -6,14 +6,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from nersery.data import Sentence
-from nersery.errors import NerseryError, SettingsError
-from nersery.registry import ModelName
+from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.registry import ModelName
+from nersery.core.sentence import Sentence
+from nersery.core.training_context import NO_TRAINING, Training
 from nersery.select.base import Selector
-from nersery.training import NO_TRAINING, Training
 
 if TYPE_CHECKING:
-    from nersery.lm.load import ModelSource
+    from nersery.models.loading import ModelSource
 
 
 @dataclass
@@ -59,14 +59,14 @@ class Perplexity(Selector):
 
     @property
     def _source(self) -> ModelSource:
-        from nersery.lm.load import ModelSource
+        from nersery.models.loading import ModelSource
 
         return ModelSource(self.model, self.revision, self.trust_remote_code)
 
     def check(self) -> None:
         """Look for the model and the device; see `Selector.check`."""
-        from nersery.lm.load import pick_device
-        from nersery.lm.perplexity import is_causal
+        from nersery.models.fluency import is_causal
+        from nersery.models.loading import pick_device
 
         is_causal(self._source)
         pick_device(self.device)
@@ -79,7 +79,7 @@ class Perplexity(Selector):
         training: Training = NO_TRAINING,
     ) -> None:
         """Open the model; says when it does not suit the gold sentences."""
-        from nersery.lm.perplexity import open_scorer, warn_of_misfit
+        from nersery.models.fluency import open_scorer, warn_of_misfit
 
         self._scorer = open_scorer(self._source, device=self.device, precision=self.precision)
         warn_of_misfit(self._scorer, self._source, gold)

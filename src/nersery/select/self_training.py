@@ -11,17 +11,38 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from nersery.data import Corpus, Sentence
-from nersery.errors import DataError, NerseryError, Problem, SettingsError
-from nersery.progress import NO_NOTES, Progress
-from nersery.registry import create, name_of
-from nersery.rng import item_rng, item_seed
+from nersery.core.errors import (
+    DataError,
+    NerseryError,
+    Problem,
+    SettingsError,
+)
+from nersery.core.progress import NO_NOTES, Progress
+from nersery.core.random import item_rng, item_seed
+from nersery.core.registry import create, name_of
+from nersery.core.sentence import Corpus, Sentence
+from nersery.core.training_context import NO_TRAINING, Training, copies_for_share
 from nersery.select.base import Selector
-from nersery.select.course import CERTAINTY, Joined, Step, as_joined, read_course, tagger_folder, write_course
-from nersery.tagger.base import LOADING, Tagger, labels_hash, load_tagger, require_labels, strict_f1, training_record
-from nersery.tagger.finishing import finish, finish_problems, foreign_settings
-from nersery.tagger.gold import gold_tagger, tell_of_labels
-from nersery.training import NO_TRAINING, Training, copies_for_share
+from nersery.select.helpers.self_training_checkpoint import (
+    CERTAINTY,
+    Joined,
+    Step,
+    as_joined,
+    read_course,
+    tagger_folder,
+    write_course,
+)
+from nersery.taggers.base import (
+    LOADING,
+    Tagger,
+    labels_hash,
+    load_tagger,
+    require_labels,
+    strict_f1,
+    training_record,
+)
+from nersery.taggers.components.gold_tagger import gold_tagger, tell_of_labels
+from nersery.taggers.components.second_stage import finish, finish_problems, foreign_settings
 
 Strategy = Literal["uncertainty", "easy_first", "hard_first", "all"]
 LEAST_SCORE = 1e-6
@@ -56,7 +77,7 @@ class SelfTraining(Selector):
             text about things with names that is mostly wrong.
         gold_share: Repeat gold sentences until they are this share of the training data, in [0, 1).
         finish: Settings of the tagger for a second training at each step, on gold alone, see
-            `nersery.tagger.finishing`. Empty: none.
+            `nersery.taggers.components.second_stage`. Empty: none.
         warm_start: Each tagger goes on from the weights of the one before, and is not trained from scratch.
         tagger: Settings of the tagger to train, its ``method`` among them; empty takes the run's, or the default.
 
@@ -66,7 +87,7 @@ class SelfTraining(Selector):
     Departures:
         - The paper does not say when the loop ends but "stop by dev F1": ours goes on for ``patience`` steps after the
           best one, and keeps the best.
-        - Dropout masks are those of `nersery.lm.dropout`.
+        - Dropout masks are those of `nersery.models.training.dropout`.
     """
 
     threshold: float = LEAST_SCORE
@@ -120,7 +141,7 @@ class SelfTraining(Selector):
     def _check_finish(self, tagger: Tagger) -> None:
         if not self.finish:
             return
-        from nersery.tagger.fitting import settings_of
+        from nersery.taggers.components.training_settings import settings_of
 
         if problems := finish_problems(name_of(tagger), settings_of(tagger), self.finish):
             raise SettingsError("\n".join(f"finish: {problem}" for problem in problems))
@@ -272,7 +293,8 @@ class SelfTraining(Selector):
 
     def _new_tagger(self) -> Tagger:
         if not self.tagger and self._training.new_tagger is not None:
-            return self._training.new_tagger()
+            untrained: Tagger = self._training.new_tagger()
+            return untrained
         settings = dict(self.tagger)
         tagger: Tagger = create("tagger", settings.pop("method", "transformer"), settings)
         return tagger

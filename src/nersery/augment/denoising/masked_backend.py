@@ -1,0 +1,122 @@
+"""ACLM on a masked language model: gaps of a template get a number of words, and the words in repeated passes."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from nersery.augment.denoising.templates import Span, Template
+from nersery.augment.linearized.linearization import linearized_cloze
+from nersery.core.sentence import Sentence
+from nersery.models.masked.masked_inputs import Cloze
+
+if TYPE_CHECKING:
+    from nersery.models.masked.masked_lm import MaskedLM
+
+EMPTY = "x"
+"""Stands in a gap until it is filled; the model never sees it."""
+
+
+class GapLengths:
+    """How many words the gaps of the training data held: those at the beginning, the end, and within a sentence."""
+
+    def __init__(self, templates: Iterable[Template]) -> None:
+        self._lengths: dict[tuple[bool, bool], list[int]] = defaultdict(list)
+        for template in templates:
+            for gap in template.gaps():
+                self._lengths[_kind(template, gap)].append(gap[1] - gap[0])
+        self._all = [length for lengths in self._lengths.values() for length in lengths]
+
+    def draw(self, template: Template, gap: Span, rng: random.Random) -> int:
+        """A number of words for a gap; as many as it held where the training data has no gap at all."""
+        known = self._lengths.get(_kind(template, gap)) or self._all
+        return rng.choice(known) if known else gap[1] - gap[0]
+
+
+def _kind(template: Template, gap: Span) -> tuple[bool, bool]:
+    return gap[0] == 0, gap[1] == len(template.sentence)
+
+
+def partly_hidden(template: Template, rng: random.Random) -> Cloze:
+    """A text to learn from: of the words in the gaps one is hidden, or all, or any number between.
+
+    In the passes of `infill` the model sees any share of them.
+    """
+    words = [word for start, end in template.gaps() for word in range(start, end)]
+    count = rng.randint(1, len(words)) if words else 0
+    return linearized_cloze(template.sentence, sorted(rng.sample(words, count)))
+
+
+def infill(
+    model: MaskedLM,
+    templates: Sequence[Template],
+    rngs: Sequence[random.Random],
+    lengths: GapLengths,
+    *,
+    top_k: int,
+    candidates: int,
+    passes: int,
+) -> list[Sentence]:
+    """A new sentence for each template, with its entities and keywords and other words between them.
+
+    Args:
+        top_k: A word is drawn from so many of the most probable ones, by their probability; one that would stand
+            beside itself only where there is no other.
+        candidates: How often a template is filled. The one is kept whose words were the most probable when they were
+            drawn, in the mean over words. All have gaps of the same lengths: short gaps have the more probable words,
+            so of several lengths the shortest would nearly always be kept.
+        passes: In how many passes a text is filled, in each of them the words that are the most certain; fewer where
+            there are fewer words.
+    """
+    empty = [_draft(template, lengths, rng) for template, rng in zip(templates, rngs, strict=True)]
+    drafts = [[_Draft(draft.sentence, list(draft.gaps)) for _ in range(candidates)] for draft in empty]
+    for left in range(passes, 0, -1):
+        due = [(draft, rng) for made, rng in zip(drafts, rngs, strict=True) for draft in made if draft.gaps]
+        clozes = [linearized_cloze(draft.sentence, draft.gaps) for draft, _ in due]
+        distinct = [*dict.fromkeys(clozes)]  # at first all drafts of a template are alike
+        guesses = dict(zip(distinct, model.guesses(distinct, top_k, signs=True), strict=True))
+        for (draft, rng), cloze in zip(due, clozes, strict=True):
+            draft.write(guesses[cloze], -(-len(draft.gaps) // left), rng)
+    return [max(made, key=lambda draft: draft.certainty).sentence for made in drafts]
+
+
+@dataclass
+class _Draft:
+    """A sentence with gaps, and the probabilities of the words that are filled in."""
+
+    sentence: Sentence
+    gaps: list[int]
+    probabilities: list[float] = field(default_factory=list)
+
+    @property
+    def certainty(self) -> float:
+        return sum(self.probabilities) / max(1, len(self.probabilities))
+
+    def write(self, guesses: Sequence[Sequence[tuple[str, float]]], count: int, rng: random.Random) -> None:
+        """Draw a word for each of so many gaps, those whose best guess is the most probable."""
+        by_certainty = sorted(zip(self.gaps, guesses, strict=True), key=lambda gap: -gap[1][0][1])
+        there = {place: word for place, word in enumerate(self.sentence.words) if place not in self.gaps}
+        edits = []
+        for gap, words in sorted(by_certainty[:count]):
+            beside = (there.get(gap - 1), there.get(gap + 1))
+            fresh = [guess for guess in words if guess[0] not in beside] or words
+            ((word, probability),) = rng.choices(fresh, [chance for _, chance in fresh])
+            there[gap] = word
+            edits.append((gap, gap + 1, (word,)))
+            self.probabilities.append(probability)
+            self.gaps.remove(gap)
+        self.sentence = self.sentence.replace_spans(edits)
+
+
+def _draft(template: Template, lengths: GapLengths, rng: random.Random) -> _Draft:
+    """The template with a number of empty words in each gap."""
+    edits = [(gap[0], gap[1], (EMPTY,) * lengths.draw(template, gap, rng)) for gap in template.gaps()]
+    gaps: list[int] = []
+    grown = 0
+    for start, end, empty in edits:
+        gaps += range(start + grown, start + grown + len(empty))
+        grown += len(empty) - (end - start)
+    return _Draft(template.sentence.replace_spans(edits), gaps)

@@ -1,0 +1,105 @@
+"""ACLM on an encoder-decoder: it turns a template into a whole sentence with its tags, which is read back."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from itertools import accumulate
+from typing import TYPE_CHECKING
+
+from nersery.augment.denoising.templates import Template
+from nersery.augment.linearized.linearization import apart, linearize
+from nersery.augment.linearized.parsing import (
+    UNKNOWN_TYPE,
+    check_kept,
+    child_of,
+    parse,
+)
+from nersery.core.outcome import Reject
+from nersery.core.sentence import Sentence
+from nersery.models.masked.masked_inputs import GAP
+from nersery.models.seq2seq.seq2seq_inputs import Pair, Sampling
+
+if TYPE_CHECKING:
+    from nersery.models.seq2seq.encoder_decoder import Seq2Seq
+
+TOO_LONG = "template longer than the model"
+UNFINISHED = "longer than max_pieces"
+
+
+def source_of_pair(template: Template) -> tuple[str, ...]:
+    """The linearized sentence with one mask for each run of words that is taken out."""
+    shown = linearize(template.sentence)
+    taken = {shown.places[word] for start, end in template.gaps() for word in range(start, end)}
+    source: list[str] = []
+    for place, word in enumerate(shown.words):
+        if place not in taken:
+            source.append(word)
+        elif source[-1:] != [GAP]:
+            source.append(GAP)
+    return tuple(source)
+
+
+def pair(model: Seq2Seq, template: Template) -> Pair:
+    """What the model learns of a template: to write the sentence."""
+    template = _apart(model, template)
+    return Pair(source_of_pair(template), linearize(template.sentence).words, template.sentence.language)
+
+
+def misfit(model: Seq2Seq, template: Template) -> str:
+    """Why a model cannot learn from a template, whichever keywords it loses; empty when it can."""
+    return model.misfit(pair(model, template)) or model.misfit(pair(model, template.most_torn()))
+
+
+def _apart(model: Seq2Seq, template: Template) -> Template:
+    """The template of the sentence with words such as "10 000" as several; see `apart`."""
+    sentence = apart(template.sentence, model.parts)
+    if sentence is template.sentence:
+        return template
+    ends = [0, *accumulate(len(model.parts(word)) for word in template.sentence.words)]
+    return Template(sentence, tuple(place for k in template.keywords for place in range(ends[k], ends[k + 1])))
+
+
+def denoise(
+    model: Seq2Seq,
+    templates: Sequence[Template],
+    rngs: Sequence[random.Random],
+    sampling: Sampling,
+    types: Collection[str],
+) -> list[Sentence | Reject]:
+    """A new sentence for each template, or why the model wrote none.
+
+    Args:
+        types: Those whose tag tokens the model has learnt.
+    """
+    pairs = [replace(pair(model, template), target=()) for template in templates]  # the sentence itself is not read
+    known = [{entity.type for entity in template.sentence.entities} <= {*types} for template in templates]
+    due = [number for number, each in enumerate(pairs) if known[number] and model.fits(each)]
+    generated = model.generate(
+        [pairs[number].source for number in due],
+        [rngs[number] for number in due],
+        sampling,
+        [pairs[number].language for number in due],
+    )
+    made: list[Sentence | Reject] = [Reject(TOO_LONG if is_known else UNKNOWN_TYPE) for is_known in known]
+    for number, text in zip(due, generated, strict=True):
+        made[number] = _read(model, templates[number], text.words, types) if text.finished else Reject(UNFINISHED)
+    return made
+
+
+def _read(model: Seq2Seq, template: Template, words: Sequence[str], types: Collection[str]) -> Sentence | Reject:
+    """What a model wrote as a sentence that has the template's entities, spelled as they are there."""
+    sentence = parse(words, types)
+    if isinstance(sentence, Reject):
+        return sentence
+    given = template.sentence
+    mentions = [(given.mention(entity), entity.type) for entity in given.entities]
+    written = [(model.written(words), type_) for words, type_ in mentions]
+    lost = check_kept(sentence, written)
+    if lost is not None:
+        return Reject(lost, sentence)
+    spelling = {mention: words for mention, (words, _) in zip(written, mentions, strict=True)}
+    found = [(entity, (sentence.mention(entity), entity.type)) for entity in sentence.entities]
+    edits = [(entity.start, entity.end, spelling[mention]) for entity, mention in found if mention in spelling]
+    return child_of(given, sentence.replace_spans(edits))

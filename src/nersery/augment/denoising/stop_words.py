@@ -1,0 +1,112 @@
+"""Stop words: the words of a language that say nothing of the entities beside them."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+from nersery.augment.rules.thesaurus import FUNCTION_WORDS
+from nersery.augment.rules.word_lists import read_words
+from nersery.core.sentence import Sentence
+
+COMMON = 1 / 1000
+"""A listed word is a stop word where it makes up this share of the text."""
+FREQUENT = 1 / 200
+"""Without a list, each word that makes up this share of the text is one."""
+LEAST_COUNT = 5
+"""But in a text so short that a few words are a large share, none that stands in it less often."""
+
+
+def stop_words(gold: Sequence[Sentence], file: str | Path = "") -> Mapping[str, frozenset[str]]:
+    """The stop words of each language of gold, as `bare` writes words.
+
+    A language's list is that of the package stopwordsiso. Such lists gather whatever anybody ever left out, so of a
+    list only those words count that are common in gold: the English one has 1,298 words, among them *system*, *group*,
+    *states* and *test*, and would leave so few words that nearly all of them became keywords. English pronouns,
+    prepositions and the like count however rare they are. In a language without a list the most frequent words are
+    taken, which is said. A language that gold does not have has its whole list.
+
+    Args:
+        gold: Sentences that know their languages; what is common is counted outside entities.
+        file: The user's words for all languages, one on each line, in place of all this; empty for none.
+
+    Raises:
+        DataError: When the file is none of words.
+        MissingResourceError: When it is not there.
+    """
+    languages = sorted({sentence.language for sentence in gold})
+    if file:
+        words = frozenset(map(bare, read_words(file)))
+        return _StopWords(lambda language: words, dict.fromkeys(languages, words))
+    return _StopWords(_listed, {language: _common(gold, language) for language in languages})
+
+
+class _StopWords(dict[str, frozenset[str]]):
+    """The words of each language; those of a language that is not there yet are looked up."""
+
+    def __init__(self, look_up: Callable[[str], frozenset[str]], known: Mapping[str, frozenset[str]]) -> None:
+        super().__init__(known)
+        self._look_up = look_up
+
+    def __missing__(self, language: str) -> frozenset[str]:
+        self[language] = self._look_up(language)
+        return self[language]
+
+
+@cache
+def bare(word: str) -> str:
+    """A word without its case and the punctuation around it, in NFC; empty when it is punctuation.
+
+    Punctuation is whatever Unicode has in its categories P and S.
+
+    >>> bare("«Der»"), bare("है।"), bare("C++"), bare("...")
+    ('der', 'है', 'c', '')
+    """
+    start, end = 0, len(word)
+    while start < end and _is_sign(word[start]):
+        start += 1
+    while start < end and _is_sign(word[end - 1]):
+        end -= 1
+    return unicodedata.normalize("NFC", word[start:end].casefold())
+
+
+def _is_sign(character: str) -> bool:
+    return unicodedata.category(character)[0] in "PS"
+
+
+def _common(gold: Iterable[Sentence], language: str) -> frozenset[str]:
+    spoken = (sentence for sentence in gold if sentence.language == language)
+    counts = Counter(bare(sentence.words[place]) for sentence in spoken for place in sentence.outside)
+    total = counts.total()
+    del counts[""]
+    listed = _listed(language)
+    if listed:
+        always = FUNCTION_WORDS if _code(language) == "en" else frozenset()
+        return always | {word for word in listed & counts.keys() if counts[word] >= COMMON * total}
+    _tell_of_missing(language)
+    return frozenset(word for word, count in counts.items() if count >= max(LEAST_COUNT, FREQUENT * total))
+
+
+def _listed(language: str) -> frozenset[str]:
+    """The list of a language such as ``en`` or ``en-GB``; empty when there is none."""
+    from stopwordsiso import stopwords
+
+    return frozenset(bare(word) for word in stopwords(_code(language))) - {""}
+
+
+def _code(language: str) -> str:
+    return language.replace("_", "-").split("-")[0].lower()
+
+
+def _tell_of_missing(language: str) -> None:
+    from nersery.models.loading import warn
+
+    whose = f'the language "{language}"' if language else "sentences that do not say their language"
+    advice = "" if language else ", and their language by --language or, in a recipe, data.language"
+    warn(
+        f"there is no list of stop words for {whose}, so the most frequent words are taken for them. Name a file of "
+        f"them by stop_words{advice}"
+    )

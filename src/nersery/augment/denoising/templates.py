@@ -1,0 +1,190 @@
+"""ACLM's templates: of a sentence stay its entities and some keywords; the rest is taken out."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from nersery.augment.denoising.stop_words import bare
+from nersery.augment.masked_lm.masking import random_share
+from nersery.core.errors import DataError, Problem
+from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+Attention: TypeAlias = "NDArray[np.floating[Any]]"
+"""How much words attend to words. Shape: (from words, to words)."""
+Span = tuple[int, int]
+"""Words ``[start, end)``."""
+NO_TEMPLATE = "no entities"
+"""Why a sentence has none."""
+MEAN_RATE = 0.5
+"""Of dynamic masking: the mean share of the keywords that it takes out."""
+ROUNDING = 1e-9
+"""By so much a product may exceed the whole number that it is on paper."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A sentence, and which of its words are given when it is to be written anew.
+
+    Args:
+        sentence: Its entities are given, words and types.
+        keywords: The positions of the other words that are given, in order, outside entities.
+
+    Raises:
+        DataError: When a position is none of those, or they are out of order.
+
+    >>> from nersery import Entity
+    >>> sentence = Sentence(tuple("the poet Jo Li was born in May".split()), (Entity(2, 4, "PER"),))
+    >>> template = Template(sentence, (1, 5))
+    >>> template.kept, template.gaps()
+    ((1, 2, 3, 5), ((0, 1), (4, 5), (6, 8)))
+    """
+
+    sentence: Sentence
+    keywords: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        known = set(self.keywords)
+        if list(self.keywords) != [place for place in self.sentence.outside if place in known]:
+            fault = f"keywords are positions of words outside entities, in order, not {self.keywords}"
+            raise DataError(Problem(fault, sentence=self.sentence.id or None))
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """The positions of all words that are given."""
+        return tuple(sorted((*self.keywords, *self.sentence.inside)))
+
+    def gaps(self) -> tuple[Span, ...]:
+        """The runs of words that are taken out, as long as they can be."""
+        borders = pairwise((-1, *self.kept, len(self.sentence)))
+        return tuple((before + 1, after) for before, after in borders if before + 1 < after)
+
+    def thinned(self, rng: random.Random) -> Template:
+        """Dynamic masking: the template without some of its K keywords.
+
+        The share that goes is drawn anew each time, from a normal distribution around 0.5 with deviation 1/K, until
+        it lies in [0, 1]; the paper calls 1/K the variance, its code uses it so.
+        """
+        count = len(self.keywords)
+        if not count:
+            return self
+        dropped = set(rng.sample(self.keywords, round(random_share(count, MEAN_RATE, rng) * count)))
+        return replace(self, keywords=tuple(place for place in self.keywords if place not in dropped))
+
+    def most_torn(self) -> Template:
+        """Of all that `thinned` may leave, one with the most gaps: keywords right behind a gap stay, all others go."""
+        kept: list[int] = []
+        inside, known, torn = {*self.sentence.inside}, {*self.keywords}, False
+        for place in range(len(self.sentence)):
+            stays = torn and place in known
+            torn = not stays and place not in inside
+            kept += [place] if stays else []
+        return replace(self, keywords=tuple(kept))
+
+    def joined(self, other: Template) -> Template:
+        """mixner: this template and another one behind it, as one, with this one's id, language and extra columns."""
+        length = len(self.sentence)
+        own, theirs = self.sentence.columns, other.sentence.columns
+        if len(theirs) != len(own):
+            theirs = ((UNKNOWN_COLUMN,) * len(other.sentence),) * len(own)
+        entities = [
+            replace(entity, start=entity.start + length, end=entity.end + length) for entity in other.sentence.entities
+        ]
+        sentence = Sentence(
+            self.sentence.words + other.sentence.words,
+            (*self.sentence.entities, *entities),
+            id=self.sentence.id,
+            language=self.sentence.language,
+            columns=tuple(mine + its for mine, its in zip(own, theirs, strict=True)),
+        )
+        return Template(sentence, (*self.keywords, *(place + length for place in other.keywords)))
+
+
+def attention_keywords(
+    sentence: Sentence, attention: Attention, rate: float = 0.3, stop_words: Set[str] = frozenset()
+) -> tuple[int, ...]:
+    """The words that the sentence's entities attend to most, by position.
+
+    For each entity so many are taken as make up a share of *all* words outside entities, but only of those that are
+    neither punctuation nor stop words. The paper can be read to strike these out afterwards; the templates it shows
+    (Figures 11 to 15) have as many keywords as this reading gives. Of words attended to alike the first ones are
+    taken.
+
+    Args:
+        attention: Between the sentence's words; see `nersery.taggers.components.word_attention.word_attention`.
+        rate: That share, in [0, 1] (the paper's p), rounded up to whole words.
+        stop_words: As `nersery.augment.denoising.stop_words.bare` writes words.
+
+    Raises:
+        ValueError: When the attention is not between the sentence's words.
+    """
+    units, merged = merge_entities(sentence, attention)
+    count = _share_of_outside(sentence, rate)
+    numbers = {start: number for number, (start, _) in enumerate(units)}
+    eligible = _eligible(sentence, stop_words)
+    chosen: set[int] = set()
+    for entity in sentence.entities:
+        row = merged[numbers[entity.start]]
+        chosen.update(sorted(eligible, key=lambda place: -row[numbers[place]])[:count])
+    return tuple(sorted(chosen))
+
+
+def random_keywords(sentence: Sentence, rate: float, stop_words: Set[str], rng: random.Random) -> tuple[int, ...]:
+    """The paper's ACLM random: each entity has as many keywords as by attention, but any, by position.
+
+    Args:
+        rate: See `attention_keywords`.
+        stop_words: As `nersery.augment.denoising.stop_words.bare` writes words.
+    """
+    eligible = _eligible(sentence, stop_words)
+    count = min(len(eligible), _share_of_outside(sentence, rate))
+    chosen: set[int] = set()
+    for _ in sentence.entities:
+        chosen.update(rng.sample(eligible, count))
+    return tuple(sorted(chosen))
+
+
+def merge_entities(sentence: Sentence, attention: Attention) -> tuple[tuple[Span, ...], Attention]:
+    """The attention with each entity as one row and one column, and the words of each row.
+
+    Attention to an entity is the sum over its words, attention from it the mean (Clark et al. 2019).
+
+    Raises:
+        ValueError: When the attention is not between the sentence's words.
+
+    >>> import numpy as np
+    >>> from nersery import Entity
+    >>> sentence = Sentence(("Jo", "Li", "won"), (Entity(0, 2, "PER"),))
+    >>> units, merged = merge_entities(sentence, np.array([[1.0, 3, 2], [5, 3, 4], [1, 6, 9]]))
+    >>> units, merged.tolist()
+    (((0, 2), (2, 3)), [[6.0, 3.0], [7.0, 9.0]])
+    """
+    import numpy as np
+
+    length = len(sentence)
+    if attention.shape != (length, length):
+        raise ValueError(f"the attention between {length} words has the shape {attention.shape}")
+    entities = [(entity.start, entity.end) for entity in sentence.entities]
+    units = sorted([*entities, *((place, place + 1) for place in sentence.outside)])
+    starts = [start for start, _ in units]
+    to_units = np.add.reduceat(attention, starts, axis=1)
+    sizes = np.array([end - start for start, end in units], attention.dtype)
+    return tuple(units), np.add.reduceat(to_units, starts, axis=0) / sizes[:, None]
+
+
+def _eligible(sentence: Sentence, stop_words: Set[str]) -> Sequence[int]:
+    """The positions of words that may be keywords."""
+    words = ((place, bare(sentence.words[place])) for place in sentence.outside)
+    return [place for place, word in words if word and word not in stop_words]
+
+
+def _share_of_outside(sentence: Sentence, rate: float) -> int:
+    return math.ceil(rate * len(sentence.outside) - ROUNDING)

@@ -1,0 +1,98 @@
+"""Labelled sequence linearization: each word of an entity between two tokens that say its tag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from nersery.core.definitions import description
+from nersery.core.sentence import Entity, Sentence
+from nersery.models.masked.masked_inputs import OWN, Cloze
+
+
+@dataclass(frozen=True, slots=True)
+class Linearized:
+    """A sentence with tag tokens among its words.
+
+    Args:
+        words: Words and tag tokens.
+        places: Where each word of the sentence stands among them.
+    """
+
+    words: tuple[str, ...]
+    places: tuple[int, ...]
+
+
+def linearize(sentence: Sentence, languages: Mapping[Entity, str] | None = None, *, closed: bool = True) -> Linearized:
+    """The sentence with the tag token of each word of an entity before and behind it.
+
+    Args:
+        languages: The language of each entity, whose marker then stands before the entity; None sets no markers.
+        closed: Set the token behind the word too; otherwise it stands before it alone.
+
+    >>> sentence = Sentence(("Jo", "Li", "won"), (Entity(0, 2, "PER"),))
+    >>> " ".join(linearize(sentence).words).replace(OWN, "")
+    '<b-PER> Jo <b-PER> <i-PER> Li <i-PER> won'
+    """
+    tags = {
+        position: (entity, tag_token(entity.type, begins=position == entity.start))
+        for entity in sentence.entities
+        for position in range(entity.start, entity.end)
+    }
+    words: list[str] = []
+    places = []
+    for position, word in enumerate(sentence.words):
+        entity, tag = tags.get(position, (None, ""))
+        if languages and entity is not None and position == entity.start and languages.get(entity):
+            words.append(language_token(languages[entity]))
+        words += [tag] if entity else []
+        places.append(len(words))
+        words += [word, tag] if entity and closed else [word]
+    return Linearized(tuple(words), tuple(places))
+
+
+def apart(sentence: Sentence, parts: Callable[[str], Sequence[str]]) -> Sentence:
+    """The sentence with a word such as "10 000" as several, for models whose text is cut into words at spaces.
+
+    Args:
+        parts: The words that the model writes for one.
+
+    >>> apart(Sentence(("10 000", "won"), (Entity(0, 1, "NUM"),)), str.split).labels
+    ((0, 2, 'NUM'),)
+    """
+    written = ((place, parts(word)) for place, word in enumerate(sentence.words))
+    edits = [(place, place + 1, words) for place, words in written if len(words) > 1]
+    return sentence.replace_spans(edits) if edits else sentence
+
+
+def linearized_cloze(sentence: Sentence, places: Iterable[int], languages: Mapping[Entity, str] | None = None) -> Cloze:
+    """The linearized sentence with words hidden.
+
+    Args:
+        places: Their positions in the sentence, in order.
+        languages: See `linearize`.
+    """
+    shown = linearize(sentence, languages)
+    return Cloze(shown.words, tuple(shown.places[place] for place in places))
+
+
+def tag_token(type: str, *, begins: bool) -> str:
+    """The token of a tag; no word of a corpus and no other type, be it in case alone, has the same."""
+    return f"{OWN}<{'b' if begins else 'i'}-{type}>"
+
+
+def language_token(language: str) -> str:
+    """The token that says of which language an entity is."""
+    return f"{OWN}<language {language}>"
+
+
+def token_descriptions(types: Iterable[str], languages: Iterable[str], own: Mapping[str, str]) -> dict[str, str]:
+    """All tokens of some types and languages, with the texts that their embeddings start from.
+
+    Args:
+        own: The user's descriptions of types.
+    """
+    tags = {
+        tag_token(type_, begins=begins): description(type_, own) for type_ in sorted(types) for begins in (True, False)
+    }
+    return tags | {language_token(language): f"language {language}" for language in sorted(languages)}

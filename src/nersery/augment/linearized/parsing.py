@@ -1,0 +1,160 @@
+"""Back from words with tag tokens among them, as a model wrote them, to a sentence; and what such a sentence must keep.
+
+The parser reads, and never guesses: a word belongs to an entity only where its tag tokens say so, and whatever is not
+well formed is rejected with a reason rather than repaired.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from nersery.augment.linearized.linearization import tag_token
+from nersery.core.errors import DataError, SettingsError
+from nersery.core.outcome import Reject
+from nersery.core.sentence import (
+    UNKNOWN_COLUMN,
+    Entity,
+    Sentence,
+    folded,
+)
+from nersery.models.masked.masked_inputs import OWN
+
+NO_WORDS = "no words"
+EMPTY_WORD = "empty word"
+UNSTORABLE = "word that no file can hold"
+UNBALANCED = "unbalanced tag tokens"
+UNKNOWN_TAG = "unknown tag token"
+UNKNOWN_TYPE = "a type that the model has not learnt"
+ILLEGAL = "illegal tag sequence"
+LEFT_OVER = "mask or unknown token left over"
+LOST = "entity of the template lost or changed"
+NEAR_COPY = "near-copy of its parent"
+
+ROUNDING = 1e-6
+"""By so much a similarity may miss a bound that it meets on paper."""
+
+Tag = tuple[str, bool]
+"""A type, and whether its mention begins here."""
+Mention = tuple[tuple[str, ...], str]
+"""The words of an entity, and its type."""
+
+
+def parse(words: Sequence[str], types: Collection[str], *, closed: bool = True) -> Sentence | Reject:
+    """The sentence that words and tag tokens write, or why they write none.
+
+    Args:
+        words: A word that begins with `OWN` is a token, all others are text, whatever they look like.
+        types: Those whose tag tokens are known.
+        closed: Whether the tag token of a word stands behind it too, as `linearize` writes it; otherwise it stands
+            before it alone.
+
+    >>> types = {"PER"}
+    >>> begins, inside = tag_token("PER", begins=True), tag_token("PER", begins=False)
+    >>> parse([begins, "Jo", begins, inside, "Li", inside, "won"], types).labels
+    ((0, 2, 'PER'),)
+    >>> parse([begins, "Jo", inside, "Li", "won"], types, closed=False).labels
+    ((0, 2, 'PER'),)
+    >>> parse([begins, "Jo", "won"], types).reason
+    'unbalanced tag tokens'
+    """
+    tags = {tag_token(type_, begins=begins): (type_, begins) for type_ in types for begins in (True, False)}
+    fault = _fault(words, tags)
+    tagged = _tagged(words, tags, closed) if fault is None else Reject(fault)
+    if isinstance(tagged, Reject):
+        return tagged
+    entities = _entities([tag for _, tag in tagged])
+    if entities is None:
+        return Reject(ILLEGAL)
+    try:
+        return Sentence(tuple(word for word, _ in tagged), entities)
+    except DataError:
+        return Reject(UNSTORABLE)
+
+
+def child_of(parent: Sentence, sentence: Sentence) -> Sentence:
+    """The sentence in the language of its parent; the parent's extra columns know nothing of its words."""
+    unknown = (UNKNOWN_COLUMN,) * len(sentence)
+    return replace(sentence, language=parent.language, columns=(unknown,) * len(parent.columns))
+
+
+def check_kept(sentence: Sentence, mentions: Iterable[Mention]) -> str | None:
+    """Why a sentence does not have all mentions that it should, or None when it has them.
+
+    Their order does not matter; a mention that is asked for twice must be there twice, and there may be others.
+    """
+    there = Counter((sentence.mention(entity), entity.type) for entity in sentence.entities)
+    return LOST if Counter(mentions) - there else None
+
+
+def check_new(sentence: Sentence, parents: Iterable[Sentence], similarity: float) -> str | None:
+    """Why a sentence says too little that is new, or None when it says enough.
+
+    Args:
+        similarity: The share of the words of both, in (0, 1], that lie in their longest common subsequence, from which
+            on the sentence is a near-copy. Case does not matter.
+    """
+    from rapidfuzz.distance import Indel
+
+    text = _folded(sentence)
+    alike = (Indel.normalized_similarity(text, _folded(parent)) for parent in parents)
+    return NEAR_COPY if any(share >= similarity - ROUNDING for share in alike) else None
+
+
+def check_similarity(similarity: float) -> None:
+    """Refuse what `check_new` cannot use.
+
+    Raises:
+        SettingsError: When it is not a number in (0, 1].
+    """
+    if not 0 < similarity <= 1:
+        raise SettingsError(f"similarity is {similarity:g}, expected a number in (0, 1]")
+
+
+def _fault(words: Sequence[str], tags: Collection[str]) -> str | None:
+    """The first thing wrong with words and tokens, each looked at by itself."""
+    for word in words:
+        if word.startswith(OWN) and word not in tags:
+            return UNKNOWN_TAG if word.startswith((f"{OWN}<b-", f"{OWN}<i-")) else LEFT_OVER
+        if not word.strip(" "):
+            return EMPTY_WORD
+    return None if words else NO_WORDS
+
+
+def _tagged(words: Sequence[str], tags: Mapping[str, Tag], closed: bool) -> list[tuple[str, Tag | None]] | Reject:
+    """Each word that is no token, with its tag."""
+    tagged: list[tuple[str, Tag | None]] = []
+    rest = iter(words)
+    for word in rest:
+        if word not in tags:
+            tagged.append((word, None))
+            continue
+        inner = next(rest, None)
+        if inner in tags and (inner == word or not closed):
+            return Reject(EMPTY_WORD)
+        if inner is None or inner in tags or (closed and next(rest, None) != word):
+            return Reject(UNBALANCED)
+        tagged.append((inner, tags[word]))
+    return tagged
+
+
+def _entities(tags: Sequence[Tag | None]) -> tuple[Entity, ...] | None:
+    """The entities of a sequence of tags; None when it is illegal."""
+    entities: list[Entity] = []
+    for place, tag in enumerate(tags):
+        if tag is None:
+            continue
+        type_, begins = tag
+        if begins:
+            entities.append(Entity(place, place + 1, type_))
+        elif entities and (entities[-1].end, entities[-1].type) == (place, type_):
+            entities[-1] = replace(entities[-1], end=place + 1)
+        else:
+            return None
+    return tuple(entities)
+
+
+def _folded(sentence: Sentence) -> list[str]:
+    """The words without regard to case, to how accents are encoded, and to spaces in words."""
+    return folded(" ".join(sentence.words)).split()

@@ -1,0 +1,281 @@
+"""What methods on a masked language model share: opening it, and choosing the words to hide."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import Field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+from nersery.augment.base import check_positive
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.outcome import Reject
+from nersery.core.random import item_seed
+from nersery.core.registry import FileName, ModelName
+from nersery.core.sentence import Entity, Sentence
+from nersery.core.training_context import Training
+from nersery.models.masked.masked_inputs import Cloze, Drawing, is_replaceable
+
+if TYPE_CHECKING:
+    from nersery.models.loading import ModelSource
+    from nersery.models.masked.masked_lm import Guess, MaskedLM
+    from nersery.models.training.trainer import TrainingPlan
+
+MOST_REDRAWS = 1000
+OTHER_HEADS = ("Classification", "QuestionAnswering", "MultipleChoice", "BertModel", "RobertaModel", "ElectraModel")
+"""How the classes of models end that cannot fill gaps."""
+LEARNING_RATE = 1e-5
+"""Of the papers, for models of a hundred million weights."""
+BUNDLED_LEARNING_RATE = 1e-4
+"""What suits the bundled model, a tenth of that: on MultiCoNER's sample of 100, less loss on dev than 3e-4."""
+
+
+class Pretrained(Protocol):
+    """Settings that name a pretrained model."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    model: ModelName
+    revision: str | None
+    trust_remote_code: bool
+    device: str
+    precision: Literal["auto", "bf16", "fp32"]
+
+
+class Adapted(Pretrained, Protocol):
+    """Settings of a pretrained model that learns from raw text first."""
+
+    adapt: FileName
+    adapt_epochs: int
+
+
+def source_of(settings: Pretrained) -> ModelSource:
+    """Where the model comes from."""
+    from nersery.models.loading import ModelSource
+
+    return ModelSource(settings.model, settings.revision, settings.trust_remote_code)
+
+
+def check_model(settings: Adapted) -> None:
+    """Look for the model, the device and the text to adapt to; see `Augmenter.check`."""
+    from nersery.models.loading import pick_device
+    from nersery.models.masked.adaptation import check_text
+    from nersery.models.masked.masked_lm import tokenizer_with_mask
+
+    source = source_of(settings)
+    if settings.model != "bundled":
+        _check_kind(settings.model, source.config())
+    tokenizer_with_mask(source)
+    pick_device(settings.device)
+    check_text(settings.adapt)
+    if settings.adapt and settings.adapt_epochs < 1:
+        raise SettingsError(f"adapt_epochs is {settings.adapt_epochs}, expected 1 or more")
+
+
+def _check_kind(name: str, config: Any) -> None:
+    """Refuse what is known to be no masked language model.
+
+    Raises:
+        MissingResourceError: Saying what it is.
+    """
+    expected = "Expected a masked language model, e.g. bert-base-cased or xlm-roberta-base"
+    if config.is_encoder_decoder:
+        raise MissingResourceError(
+            f'the model "{name}" is an encoder-decoder, which writes whole sentences and no single words. {expected}'
+        )
+    if _has_other_head(config.architectures or ()):
+        raise MissingResourceError(
+            f'the model "{name}" is {" or ".join(config.architectures)}, which has no masked language model\'s head. '
+            f"{expected}"
+        )
+
+
+def _has_other_head(architectures: Sequence[str]) -> bool:
+    """Whether a model is known to be without the head; of classes of other people nothing is known."""
+    return bool(architectures) and all(name.endswith(OTHER_HEADS) for name in architectures)
+
+
+def open_model(settings: Adapted, sentences: Sequence[Sentence], training: Training) -> MaskedLM:
+    """The model, adapted to raw text where that is asked for; says when it does not suit the sentences."""
+    from nersery.models.masked.adaptation import adapt
+    from nersery.models.masked.masked_lm import MaskedLM
+
+    model = MaskedLM(source_of(settings), settings.device, settings.precision)
+    words = [word for sentence in sentences for word in sentence.words]
+    model.warn_of_misfit(words, {sentence.language for sentence in sentences})
+    if settings.adapt:
+        adapt(
+            model,
+            settings.adapt,
+            epochs=settings.adapt_epochs,
+            seed=training.seed,
+            progress=training.progress,
+            folder=training.folder / "adapt" if training.folder else None,
+        )
+    return model
+
+
+class FineTuned(Pretrained, Protocol):
+    """Settings of a model that is fine-tuned on gold sentences."""
+
+    epochs: int
+    batch_size: int
+    learning_rate: float | None
+    patience: int | None
+
+
+def tell_of_unused(texts: Mapping[str, str], setting: str, sentences: Iterable[Sentence]) -> None:
+    """Say which of the user's types the sentences do not have."""
+    from nersery.models.loading import warn
+
+    types = sorted({entity.type for sentence in sentences for entity in sentence.entities})
+    if unused := sorted(texts.keys() - set(types)):
+        warn(f"{setting} has {', '.join(unused)}, which no sentence has; the types are {', '.join(types)}")
+
+
+def check_fine_tuning(settings: FineTuned) -> None:
+    """Refuse settings that cannot work.
+
+    Raises:
+        SettingsError: Naming them.
+    """
+    check_positive(settings, "epochs", "batch_size", "learning_rate", "patience")
+
+
+def fine_tune(
+    model: MaskedLM,
+    settings: FineTuned,
+    gold: Sequence[Sentence],
+    cloze: Callable[[Sentence, random.Random], Cloze],
+    training: Training,
+    *,
+    rate: float,
+) -> None:
+    """Fine-tune a model on gaps in gold sentences, whose order does not matter.
+
+    See `nersery.models.masked.masked_lm.MaskedLM.fine_tune`.
+    """
+    gold, plan, keeping = fine_tuning(settings, gold, training)
+    model.fine_tune(gold, cloze, plan, rate=rate, **keeping)
+
+
+def fine_tuning(
+    settings: FineTuned, gold: Sequence[Sentence], training: Training, **told: Any
+) -> tuple[list[Sentence], TrainingPlan, dict[str, Any]]:
+    """Gold in an order of its own, the plan of a fine-tuning on it, and what `fine_tune` of a model takes besides.
+
+    Args:
+        told: What the training depends on, apart from gold, dev and settings, as JSON values.
+    """
+    from nersery.models.masked.masked_lm import fine_tuning_plan
+    from nersery.taggers.base import training_record
+
+    default = BUNDLED_LEARNING_RATE if settings.model == "bundled" else LEARNING_RATE
+    learning_rate = default if settings.learning_rate is None else settings.learning_rate
+    gold, dev = (sorted(sentences, key=lambda sentence: sentence.id) for sentences in (gold, training.dev))
+    record = training_record(settings, gold, dev)
+    languages = [(sentence.language, sentence.origin is None) for sentence in (*gold, *dev)]
+    if len({language for language, _ in languages}) > 1:  # then some methods show the model which
+        record["languages"] = f"{item_seed(*languages):x}"
+    return (
+        gold,
+        fine_tuning_plan(settings.epochs, settings.batch_size, learning_rate, settings.precision, settings.patience),
+        {
+            "dev": dev,
+            "seed": training.seed,
+            "progress": training.progress,
+            "folder": training.folder / "fine-tune" if training.folder else None,
+            "fingerprint": record | told,
+        },
+    )
+
+
+class Rewriting(Protocol):
+    """Settings of how words of mentions are replaced."""
+
+    mean_rate: float
+    top_k: int
+    by_piece: bool
+    in_turn: bool
+
+
+def replace_in_mentions(
+    model: MaskedLM,
+    settings: Rewriting,
+    sentences: Sequence[Sentence],
+    rngs: Sequence[random.Random],
+    cloze: Callable[[Sentence, Sequence[int]], Cloze],
+) -> list[Sentence | Reject]:
+    """The sentences with words of their mentions replaced.
+
+    Args:
+        cloze: What the model is shown of a sentence with words hidden at some places.
+    """
+    hidden = [hidden_in_mentions(s, settings.mean_rate, rng) for s, rng in zip(sentences, rngs, strict=True)]
+    clozes = [cloze(sentence, places) for sentence, places in zip(sentences, hidden, strict=True)]
+    drawing = Drawing(settings.top_k, by_piece=settings.by_piece)
+    filled = fill(model, clozes, rngs, drawing, in_turn=settings.in_turn)
+    return [with_words(*each) for each in zip(sentences, hidden, filled, strict=True)]
+
+
+def guesses_at(
+    model: MaskedLM,
+    sentences: Sequence[Sentence],
+    places: Sequence[Sequence[int]],
+    cloze: Callable[[Sentence, Sequence[int]], Cloze],
+    top_k: int,
+) -> list[list[list[Guess]]]:
+    """The most probable words; see `Suggester.suggest`."""
+    clozes = [cloze(sentence, hidden) for sentence, hidden in zip(sentences, places, strict=True)]
+    guesses: list[list[list[Guess]]] = model.guesses(clozes, top_k)
+    return guesses
+
+
+def hidden_in_mentions(sentence: Sentence, mean_rate: float, rng: random.Random) -> list[int]:
+    """Words of mentions to hide, by position: of each mention a share that is drawn anew each time.
+
+    The share of a mention of n words is drawn from a normal distribution around ``mean_rate`` with deviation 1/n,
+    within [0, 1]. When that hides no word of the sentence, one is hidden all the same. A word without a letter or
+    digit stays.
+    """
+    mentions = [words for entity in sentence.entities if (words := _replaceable(sentence, entity))]
+    hidden = []
+    for words in mentions:
+        hidden += rng.sample(words, round(random_share(len(words), mean_rate, rng) * len(words)))
+    if not hidden and mentions:
+        hidden = [rng.choice(rng.choice(mentions))]
+    return sorted(hidden)
+
+
+def random_share(count: int, mean: float, rng: random.Random) -> float:
+    """A share from a normal distribution around a mean, with deviation 1/count, redrawn until it lies in [0, 1]."""
+    for _ in range(MOST_REDRAWS):
+        share = rng.gauss(mean, 1 / count)
+        if 0 <= share <= 1:
+            return share
+    return mean
+
+
+def fill(
+    model: MaskedLM, clozes: Sequence[Cloze], rngs: Sequence[random.Random], drawing: Drawing, *, in_turn: bool
+) -> list[tuple[str, ...]]:
+    """A new word for each gap, at once or from the first to the last, each in sight of those before it."""
+    if not in_turn:
+        return model.fill(clozes, rngs, drawing)
+    words = [list(cloze.words) for cloze in clozes]
+    for turn in range(max((len(cloze.gaps) for cloze in clozes), default=0)):
+        due = [number for number, cloze in enumerate(clozes) if turn < len(cloze.gaps)]
+        left = [replace(clozes[n], words=tuple(words[n]), gaps=clozes[n].gaps[turn:]) for n in due]
+        for number, filled in zip(due, model.fill(left, [rngs[n] for n in due], drawing), strict=True):
+            words[number][clozes[number].gaps[turn]] = filled[0]
+    return [tuple(text[gap] for gap in cloze.gaps) for text, cloze in zip(words, clozes, strict=True)]
+
+
+def with_words(sentence: Sentence, places: Sequence[int], words: Sequence[str]) -> Sentence | Reject:
+    """The sentence with other words at some places, or why there is no such place."""
+    if not places:
+        return Reject("no word to replace" if sentence.entities else "no entities")
+    return sentence.replace_spans([(place, place + 1, (word,)) for place, word in zip(places, words, strict=True)])
+
+
+def _replaceable(sentence: Sentence, entity: Entity) -> list[int]:
+    return [word for word in range(entity.start, entity.end) if is_replaceable(sentence.words[word])]

@@ -1,0 +1,206 @@
+"""Synonyms of single words: from WordNet's files, or from a table of the user's own."""
+
+from __future__ import annotations
+
+import random
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from nersery.augment.rules.word_lists import read_lines, read_words
+from nersery.core.errors import DataError, MissingResourceError, Problem
+from nersery.core.sentence import Sentence
+
+Synonyms = Mapping[str, tuple[str, ...]]
+"""For each word, as `key` writes it, its synonyms, sorted; one may be several words with single spaces between."""
+
+PARTS_OF_SPEECH = ("noun", "verb", "adj", "adv")
+SHORTEST_LEMMA = 3
+_CLOSED_CLASSES = """
+a an the this that these those
+i me my mine myself we us our ours ourselves you your yours yourself yourselves he him his himself she
+her hers herself it its itself they them their theirs themselves one ones oneself who whom whose which
+what
+all any anybody anyone anything both each either enough every everybody everyone everything few less
+least many more most much neither no nobody none nothing other others several some somebody someone
+something such
+about above across after against along amid among around as at before behind below beneath beside
+besides between beyond but by despite down during except for from in inside into like near of off on
+onto out outside over past per since than through throughout till to toward towards under underneath
+until up upon via versus with within without
+and or nor if because although though unless whereas whether while when whenever where wherever why how
+so yet
+am are be been being is was were do did does doing done have had has having can could may might must
+need ought shall should will would not there then
+"""
+FUNCTION_WORDS = frozenset(_CLOSED_CLASSES.split())
+"""English articles, pronouns, quantifiers, prepositions, conjunctions and auxiliaries.
+
+WordNet is of nouns, verbs, adjectives and adverbs. What is spelled there like one of these mostly means
+something else: ``who`` is the World Health Organization, ``may`` the hawthorn.
+"""
+
+_SYNSET = re.compile(r"\d{8} \d\d [nvasr] ([0-9a-f]{2}) ")
+
+
+@dataclass(frozen=True, slots=True)
+class Thesaurus:
+    """The synonyms of the words that may give way to one; upper and lower case do not matter.
+
+    Args:
+        stop_words: Words, as `key` writes them, that have none whatever the synonyms say.
+    """
+
+    synonyms: Synonyms
+    stop_words: frozenset[str] = frozenset()
+
+    @classmethod
+    def read(cls, wordnet: str | Path, table: str | Path = "", stop_words: str | Path = "") -> Thesaurus:
+        """The synonyms of a user's table, or else those of WordNet, without the words of a list.
+
+        Raises:
+            DataError: When a file is broken.
+            MissingResourceError: When a file is not there.
+        """
+        stopped = frozenset(map(key, read_words(stop_words))) if stop_words else frozenset()
+        return cls(read_table(table) if table else read_wordnet(wordnet), stopped)
+
+    def of(self, word: str) -> tuple[str, ...]:
+        """The synonyms of a word; how its accents are encoded does not matter."""
+        form = key(word)
+        return () if form in self.stop_words else self.synonyms.get(form, ())
+
+    def draw(self, word: str, rng: random.Random) -> list[str]:
+        """The words of one of its synonyms, each as likely as the next; a word that has none gives no words."""
+        synonyms = self.of(word)
+        return synonyms[int(rng.random() * len(synonyms))].split(" ") if synonyms else []
+
+    def draw_like(self, word: str, rng: random.Random) -> list[str]:
+        """As `draw`, with a capital first letter where the word has one."""
+        words = self.draw(word, rng)
+        return [words[0][0].title() + words[0][1:], *words[1:]] if words and word[0].isupper() else words
+
+
+def key(word: str) -> str:
+    """What a word is looked up by: without its case, in NFC."""
+    return unicodedata.normalize("NFC", word.lower())
+
+
+def tell_of_foreign(sentences: Iterable[Sentence], table: str) -> None:
+    """Say where WordNet is asked for synonyms in other languages than its own.
+
+    Args:
+        table: The user's, which is in any language.
+    """
+    from nersery.models.bundled import knows
+    from nersery.models.loading import warn
+
+    foreign = sorted({sentence.language for sentence in sentences if not knows(sentence.language)})
+    if foreign and not table:
+        warn(
+            f"WordNet knows English alone, and there is text in {', '.join(foreign)}: it has no synonyms for most "
+            "words there, and wrong ones for some. Give a table of the language (the setting table)"
+        )
+
+
+def read_wordnet(folder: str | Path) -> Synonyms:
+    """The synonyms of all single words in WordNet: what shares a synset with them, whatever the sense.
+
+    Entries of one or two characters (mostly symbols: ``in`` is indium) and those spelled like one of
+    `FUNCTION_WORDS` are left out.
+
+    Args:
+        folder: Where WordNet's files ``data.noun``, ``data.verb``, ``data.adj`` and ``data.adv`` lie.
+
+    Raises:
+        DataError: When a file is not as WordNet's; names file and line.
+        MissingResourceError: When a file is not there.
+    """
+    found: dict[str, set[str]] = {}
+    for path in check_wordnet(folder):
+        for synset in _synsets(path):
+            lemmas = [lemma for lemma in synset if _is_usable(lemma)]
+            for lemma in lemmas:
+                if len(lemmas) > 1 and " " not in lemma:
+                    found.setdefault(lemma.lower(), set()).update(lemmas)
+    return _sorted(found)
+
+
+def check_wordnet(folder: str | Path) -> list[Path]:
+    """WordNet's files in a folder.
+
+    Raises:
+        MissingResourceError: When one is not there.
+    """
+    paths = [Path(folder) / f"data.{part}" for part in PARTS_OF_SPEECH]
+    for path in paths:
+        if not path.is_file():
+            raise MissingResourceError(
+                f"WordNet is not in {folder}: there is no {path.name}. Install it (apt-get install "
+                "wordnet-base), name its folder (the setting wordnet), or give a table of your own (the "
+                "setting table), a file with lines of word<TAB>synonym[<TAB>synonym …]"
+            )
+    return paths
+
+
+def _is_usable(lemma: str) -> bool:
+    return len(lemma) >= SHORTEST_LEMMA and lemma.lower() not in FUNCTION_WORDS
+
+
+def _synsets(path: Path) -> Iterator[list[str]]:
+    """The lemmas of each synset of a data file; the format is described in the manual page ``wndb(5WN)``."""
+    with path.open("rb") as lines:
+        for number, raw in enumerate(lines, start=1):
+            if raw.startswith(b"  "):  # the licence at the head of the file
+                continue
+            line = raw.decode("ascii", "replace")
+            head = _SYNSET.match(line) if raw.isascii() else None
+            count = int(head[1], 16) if head else 0
+            fields = line[head.end() :].split(" ", 2 * count) if head else []
+            if not count or len(fields) <= 2 * count or not fields[2 * count][:3].isdecimal():
+                problem = Problem("this is no line of a WordNet data file", file=str(path), line=number)
+                raise DataError(problem, fix="install WordNet again, or name the folder of a whole one")
+            # An adjective may end in its place in the sentence, as in "galore(ip)".
+            yield [lemma.partition("(")[0].replace("_", " ") for lemma in fields[: 2 * count : 2]]
+
+
+def read_table(path: str | Path) -> Synonyms:
+    """The synonyms of a user's table: UTF-8 lines of ``word<TAB>synonym[<TAB>synonym …]``.
+
+    A synonym may be several words with single spaces between. A word on several lines has all their synonyms.
+
+    Raises:
+        DataError: With every line that is broken.
+        MissingResourceError: When the file is not there.
+    """
+    found: dict[str, set[str]] = {}
+    problems = []
+    for number, line in read_lines(path):
+        word, *synonyms = line.split("\t")
+        if fault := _fault(word, synonyms):
+            problems.append(Problem(fault, file=str(path), line=number))
+        found.setdefault(key(word), set()).update(synonyms)
+    if problems:
+        raise DataError(problems, fix="write each line as word<TAB>synonym[<TAB>synonym …]")
+    table = _sorted(found)
+    if not table:
+        message = "no word has another word as a synonym" if found else "the table of synonyms is empty"
+        raise DataError(Problem(message, file=str(path)), fix="give it lines of word<TAB>synonym[<TAB>synonym …]")
+    return table
+
+
+def _fault(word: str, synonyms: list[str]) -> str | None:
+    if not synonyms:
+        return f"{word!r} stands alone, expected a tab and a synonym"
+    for text in (word, *synonyms):
+        if "" in text.split(" ") or "\r" in text:
+            return f"{text!r} is no word, nor words with single spaces between"
+    return f"{word!r} is several words, and only single words are looked up" if " " in word else None
+
+
+def _sorted(found: Mapping[str, set[str]]) -> Synonyms:
+    """Synonyms in an order of their own, without the word itself; words that have no other are left out."""
+    others = {word: sorted(s for s in synonyms if key(s) != word) for word, synonyms in found.items()}
+    return {word: tuple(synonyms) for word, synonyms in others.items() if synonyms}

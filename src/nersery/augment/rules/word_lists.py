@@ -1,0 +1,58 @@
+"""Files with a word or an entry on each line, which users bring."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from nersery.core.errors import DataError, MissingResourceError, Problem
+
+
+def check_file(path: str | Path) -> None:
+    """Refuse a file that is not there; for the ``__post_init__`` of methods, where an empty name is no file.
+
+    Raises:
+        MissingResourceError: When it is named but not there.
+    """
+    if path and not Path(path).is_file():
+        raise MissingResourceError(f"the file {path} does not exist. Correct the setting that names it")
+
+
+def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
+    """The lines of a UTF-8 file with their numbers, from 1; empty ones are left out.
+
+    Raises:
+        DataError: With every line that is not UTF-8.
+        MissingResourceError: When the file is not there.
+    """
+    check_file(path)
+    path = Path(path)
+    problems = []
+    for number, raw in enumerate(path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
+        try:
+            line = raw.removesuffix(b"\r").decode()
+        except UnicodeDecodeError as error:
+            byte = raw[error.start]
+            problems.append(Problem(f"the byte 0x{byte:02x} is not UTF-8", file=str(path), line=number))
+            continue
+        if line and not problems:
+            yield number, line
+    if problems:
+        raise DataError(problems, fix="save the file as UTF-8")
+
+
+def read_words(path: str | Path) -> frozenset[str]:
+    """The words of a file with one on each line, in lower case.
+
+    Raises:
+        DataError: When a line is not UTF-8, or is more than a word.
+        MissingResourceError: When the file is not there.
+    """
+    words, problems = set(), []
+    for number, line in read_lines(path):
+        if "\t" in line or line != line.strip(" "):
+            problems.append(Problem(f"{line!r} is not one word", file=str(path), line=number))
+        words.add(line.lower())
+    if problems:
+        raise DataError(problems, fix="put one word on each line, without tabs and without spaces around it")
+    return frozenset(words)

@@ -1,0 +1,111 @@
+"""The command ``nersery``: thin over the library, results on standard output, everything else on standard error.
+
+Exit codes: 0 done, 1 a fault of ours, 2 wrong settings or usage, 3 wrong data, 4 something to install, 5 the disk or
+a file could not be written, 130 interrupted, 141 nobody reads the results.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from nersery.core.errors import NerseryError, printable
+from nersery.core.files import NO_SPACE
+from nersery.core.version import __version__
+
+DISK_EXIT_CODE = 5
+INTERRUPTED_EXIT_CODE = 130
+UNREAD_EXIT_CODE = 141
+
+
+INTERRUPTED = (
+    "interrupted. What is finished is kept: the same command goes on from there "
+    "(a training from where it was up to a minute before)"
+)
+
+
+GROUPS: Mapping[str, Sequence[str]] = {
+    "Whole runs": ("run", "list", "copy"),
+    "Corpora": ("stats", "convert", "sample", "publish"),
+    "Grow data": ("augment", "annotate", "align", "project", "select"),
+    "Look at it": ("suggest", "templates", "review", "agree", "novelty", "quality"),
+    "Train and score": ("train", "predict", "evaluate", "evaluate-links"),
+}
+"""The commands as the help and the documents show them."""
+
+
+class Commands(TyperGroup):
+    """The commands by their groups, and one place where errors become messages and exit codes."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """In the order of `GROUPS`."""
+        return [name for names in GROUPS.values() for name in names]
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; what the user can mend is told without a traceback."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()  # so that a full disk or a closed pipe shows here
+            return result
+        except NerseryError as error:
+            _fail(str(error), error.exit_code)
+        except KeyboardInterrupt:
+            _fail(INTERRUPTED, INTERRUPTED_EXIT_CODE)
+        except BrokenPipeError:
+            _drop_results()
+            raise typer.Exit(UNREAD_EXIT_CODE) from None
+        except OSError as error:
+            _drop_results()
+            _fail(_os_message(error), DISK_EXIT_CODE)
+
+
+def _drop_results() -> None:
+    """Drop what cannot be printed; Python would try again at its end, and complain."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _os_message(error: OSError) -> str:
+    name = f" {error.filename}" if error.filename else ""
+    if error.errno in NO_SPACE:
+        return f"no space left to write{name}. Free some and repeat the command: a long job goes on where it stopped"
+    reason = f"cannot read or write{name}: {error.strerror or error}"
+    if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return f"{reason}. Choose another place, or allow to write there"
+    return reason
+
+
+def _fail(message: str, code: int) -> None:
+    print("error: " + "\n".join(map(printable, message.split("\n"))), file=sys.stderr)
+    raise typer.Exit(code)
+
+
+app = typer.Typer(
+    cls=Commands,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+    help="Grow training data for named entity recognition, and show whether it helped. "
+    "Start with: nersery run demo --out runs/demo",
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        print(f"nersery {__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _main(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
+) -> None:
+    pass

@@ -1,0 +1,113 @@
+"""What entity types mean, in words: defaults for the common sets of types, and the user's own."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib import resources
+
+from nersery.core.errors import SettingsError
+from nersery.core.validation import is_type_name
+
+OUTSIDE = "other"
+"""What is said of a word that belongs to no entity."""
+QUESTION_MARKS = ("?", "؟", "？", ";")
+"""Ends of questions; Greek ends them with a semicolon."""
+
+
+def description(type: str, own: Mapping[str, str]) -> str:
+    """A few words that name what a type stands for.
+
+    Args:
+        own: The user's descriptions, which go before the defaults.
+
+    >>> description("CW", {}), description("Chemical_Entity", {}), description("GENE", {"GENE": "gene or protein"})
+    ('creative work', 'chemical entity', 'gene or protein')
+    """
+    return _said_of(type, own, "description")
+
+
+def definition(type: str, own: Mapping[str, str]) -> str:
+    """What a type stands for, in full.
+
+    Args:
+        own: The user's definitions, which go before the defaults.
+
+    >>> definition("PER", {}), definition("SuperConductor", {})
+    ('named person or family', 'super conductor')
+    """
+    return _said_of(type, own, "definition")
+
+
+def question(type: str, own: Mapping[str, str]) -> str:
+    """What to ask of a text to find its mentions of a type.
+
+    Args:
+        own: The user's definitions, which go before the defaults; one that ends in a question mark is asked as it is.
+
+    >>> question("PER", {}), question("GENE", {"GENE": "gene of a plant"})
+    ('Who is the named person or family mentioned in texts?', 'Which gene of a plant is mentioned in texts?')
+    """
+    said = _said_of(type, own, "question").strip()
+    return said if said.endswith(QUESTION_MARKS) else f"Which {said} is mentioned in texts?"
+
+
+def check_texts(texts: Mapping[str, str], setting: str) -> None:
+    """Refuse descriptions or definitions that say nothing.
+
+    Raises:
+        SettingsError: Naming the types.
+    """
+    if empty := [name for name, text in texts.items() if not text.split()]:
+        raise SettingsError(f"{setting} says nothing of {', '.join(empty)}: expected a few words for each")
+
+
+def check_types(types: Iterable[str], setting: str) -> None:
+    """Refuse names that no entity can bear as its type.
+
+    Raises:
+        SettingsError: Naming the first.
+    """
+    for name in types:
+        if not is_type_name(name):
+            raise SettingsError(
+                f"{setting} has the type {name!r}: expected a name without tabs, line breaks or outer spaces"
+            )
+
+
+def is_known(type: str) -> bool:
+    """Whether there is a default for a type; of any other its name is shown."""
+    return _key(type) in _defaults()
+
+
+def known() -> dict[str, str]:
+    """All types that have a default, with what is said of them."""
+    return {name: f"{texts['description']}: {texts['definition']}" for name, texts in _table().items()}
+
+
+def _said_of(type: str, own: Mapping[str, str], what: str) -> str:
+    if type in own:
+        return own[type]
+    return _defaults().get(_key(type), {}).get(what) or _readable(type)
+
+
+@cache
+def _defaults() -> dict[str, dict[str, str]]:
+    return {_key(name): texts for name, texts in _table().items()}
+
+
+def _table() -> dict[str, dict[str, str]]:
+    return tomllib.loads(resources.files("nersery.core").joinpath("definitions.toml").read_text("utf-8"))
+
+
+def _key(type: str) -> str:
+    """Sets write the same type in different ways: ``Work_of_Art``, ``WORK-OF-ART``."""
+    return re.sub(r"[\s_-]+", "-", type).upper()
+
+
+def _readable(type: str) -> str:
+    """A type's name as words."""
+    apart = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type)
+    return re.sub(r"[\s_:/<>-]+", " ", apart).strip().lower() or "entity"

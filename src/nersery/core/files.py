@@ -1,0 +1,277 @@
+"""Files that a killed process leaves whole: hashes, atomic writes, locks, and what differs between two records."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import IO, Any
+
+from nersery.core.errors import SettingsError
+
+TEXT, LABELS = ".txt", ".ann"
+"""The extensions of a document of brat."""
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system calls a full disk, a used-up quota, and a file too large for the disk."""
+_IN_WORKSHOP = {"lock", "new", "old", "gone"}
+
+
+def files_of(path: Path) -> list[Path]:
+    """The files that a name stands for: the file alone, or the text and the labels beside it that brat parts.
+
+    >>> files_of(Path("notes.ann"))
+    [PosixPath('notes.txt'), PosixPath('notes.ann')]
+    """
+    labels = path.with_suffix(LABELS) if path.suffix else path
+    if path.suffix == LABELS or (path.suffix == TEXT and labels.is_file()):
+        return [path.with_suffix(TEXT), labels]
+    return [path]
+
+
+def content_hash(path: str | Path) -> str:
+    """The SHA-256 of a file's content, with that of `files_of` it; or of all files in a folder with their names."""
+    path = Path(path)
+    if path.is_file():
+        hashes = [_hash(file) for file in files_of(path) if file.is_file()]
+        return hashes[0] if len(hashes) == 1 else hashlib.sha256(" ".join(hashes).encode()).hexdigest()
+    digest = hashlib.sha256()
+    for file in sorted(path.rglob("*")):
+        if file.is_file():
+            digest.update(f"{file.relative_to(path)}\0{content_hash(file)}\n".encode("utf-8", "surrogateescape"))
+    return digest.hexdigest()
+
+
+def _hash(file: Path) -> str:
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+@contextlib.contextmanager
+def naming_the_full_disk(path: Path) -> Iterator[None]:
+    """Say which file there is no space for, as the system does only where a file is opened."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in NO_SPACE and error.filename is None:
+            error.filename = str(path)
+        raise
+
+
+@contextlib.contextmanager
+def os_errors() -> Iterator[None]:
+    """Within it, a full disk is an `OSError`, as everywhere; safetensors and tokenizers have errors of their own."""
+    try:
+        yield
+    except Exception as error:
+        match = re.search(r"\(os error (\d+)\)", str(error))
+        if match is None or isinstance(error, OSError):
+            raise
+        raise OSError(int(match[1]), os.strerror(int(match[1]))) from error
+
+
+def write_atomic(path: Path, text: str) -> None:
+    """Write a file so that a reader or a later run sees the old one or the new one, never a part."""
+    temporary = path.with_name(path.name + ".tmp")
+    with naming_the_full_disk(path):
+        temporary.write_bytes(text.encode())
+    os.replace(temporary, path)
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON for people and programs, whole or not at all; the folder is made."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
+
+
+def unfinished_path(path: Path) -> Path:
+    """Where a file or folder lies while it is made."""
+    return path.with_name(path.name + ".part")
+
+
+def is_missing(path: Path) -> bool:
+    """Whether a file has yet to be made; what a kill has left behind a finished one is cleared away."""
+    if path.exists():
+        shutil.rmtree(unfinished_path(path), ignore_errors=True)
+        return False
+    return True
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder so that a kill never leaves a part of it under its name."""
+    unfinished = unfinished_path(folder)
+    shutil.rmtree(unfinished, ignore_errors=True)
+    if folder.exists():
+        os.replace(folder, unfinished)
+        shutil.rmtree(unfinished)
+
+
+def check_replaceable(folder: Path, mark: str, what: str, own: Sequence[str], *, force: bool) -> None:
+    """Refuse a folder that is not to be overwritten; one that holds anything but what is to be written never is.
+
+    Args:
+        mark: The file that every such folder has.
+        what: What such a folder holds, for the user.
+        own: Patterns for all that it holds.
+
+    Raises:
+        SettingsError: Saying which it is.
+    """
+    here = Path.cwd()
+    if folder.resolve() in (here, *here.parents):
+        raise SettingsError(
+            f"{folder} is the folder that you are in, and the {what} would take its place. Name another"
+        )
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"{folder} is a file, expected the folder to write the {what} to")
+    if folder.exists() and not force:
+        raise SettingsError(f"{folder} exists already. Choose another folder, or allow to overwrite it (--force)")
+    if folder.exists() and any(folder.iterdir()) and not (folder / mark).exists():
+        raise SettingsError(f"{folder} holds no {what}, and is not overwritten even by --force. Choose another folder")
+    names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
+    if others := [name for name in names if not any(fnmatchcase(name, pattern) for pattern in own)]:
+        raise SettingsError(
+            f"{folder} holds {', '.join(others[:5])}, which would be lost: no part of the {what}. Move that away, or "
+            "choose another folder"
+        )
+
+
+def real_folder(folder: Path) -> Path:
+    """A folder under a name that others can be made beside; a link stays one when its folder is replaced."""
+    return folder.resolve() if folder.is_symlink() or folder.name in ("", "..") else folder
+
+
+@contextlib.contextmanager
+def replaced_folder(folder: Path) -> Iterator[Path]:
+    """A new folder that takes the place of one when everything is in it; made at once, to fail before the work."""
+    folder = real_folder(folder)
+    with _workshop(folder) as workshop:
+        new = workshop / "new"
+        new.mkdir()
+        with naming_the_full_disk(folder):
+            yield new
+        _swap(new, folder, workshop)
+
+
+def replace_folder(new: Path, folder: Path) -> None:
+    """Put a folder that is finished in the place of one; after a kill, the old or the new one is there as a whole."""
+    folder = real_folder(folder)
+    with _workshop(folder) as workshop:
+        _swap(new, folder, workshop)
+
+
+@contextlib.contextmanager
+def _workshop(folder: Path) -> Iterator[Path]:
+    """A locked folder beside one, for its successor and then for itself; those of killed calls are cleared away."""
+    workshop = folder.with_name(f"{folder.name}.part-{secrets.token_hex(4)}")
+    workshop.mkdir(parents=True)
+    with locked(workshop):
+        like = re.compile(re.escape(folder.name) + r"\.part-[0-9a-f]{8}")
+        for left in folder.parent.iterdir():
+            if like.fullmatch(left.name) and left != workshop:
+                with contextlib.suppress(SettingsError, OSError):  # another process is at work there
+                    _clear_left(left, folder)
+        try:
+            yield workshop
+        finally:
+            _clear(workshop, folder)
+
+
+def _clear_left(workshop: Path, folder: Path) -> None:
+    if {path.name for path in workshop.iterdir()} <= _IN_WORKSHOP:
+        with locked(workshop):
+            _clear(workshop, folder)
+
+
+def _swap(new: Path, folder: Path, workshop: Path) -> None:
+    if folder.exists():
+        os.replace(folder, workshop / "old")
+    os.replace(new, folder)
+
+
+def _clear(workshop: Path, folder: Path) -> None:
+    """Remove what is no longer needed; an old folder that none has followed goes back to its place."""
+    old = workshop / "old"
+    if old.exists():
+        os.replace(old, workshop / "gone" if folder.exists() else folder)
+    shutil.rmtree(workshop, ignore_errors=True)
+
+
+def copy_atomic(file: Path, target: Path) -> None:
+    """Copy a file, if there is one, so that under its new name it is whole or not there."""
+    if file.exists():
+        temporary = target.with_name(target.name + ".tmp")
+        shutil.copyfile(file, temporary)
+        os.replace(temporary, target)
+
+
+class _Absent:
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+_ABSENT = _Absent()
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = "") -> str:
+    """The settings in which two nested mappings differ, one a line.
+
+    >>> print(differences({"seed": 1, "data": {"size": 100}}, {"seed": 1, "data": {"size": 200}}))
+      data.size: there 100, asked for 200
+    """
+    lines = []
+    for key in sorted({*old, *new}):
+        name = f"{prefix}{key}"
+        there, asked = old.get(key, _ABSENT), new.get(key, _ABSENT)
+        if isinstance(there, Mapping) and isinstance(asked, Mapping):
+            if nested := differences(there, asked, f"{name}."):
+                lines.append(nested)
+        elif there != asked:
+            lines.append(f"  {name}: there {there!r}, asked for {asked!r}")
+    return "\n".join(lines)
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Keep a second process out of a folder; the system drops the lock of a killed process.
+
+    Raises:
+        SettingsError: When another process is at work there.
+    """
+    try:
+        import fcntl
+    except ImportError:  # Windows has no flock; two jobs on one file are then the user's own care
+        yield
+        return
+    file = folder / "lock"
+    while True:
+        with file.open("w") as stream:
+            try:
+                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise SettingsError(
+                    f"another process is writing {folder}. Wait for it, or choose another output"
+                ) from None
+            if not _is_at(stream, file):  # whoever held the lock removed the file after we had opened it
+                continue
+            try:
+                yield
+            finally:
+                if _is_at(stream, file):  # and not, after our job, the lock of the next one
+                    file.unlink()
+            return
+
+
+def _is_at(stream: IO[str], path: Path) -> bool:
+    """Whether an open file still lies under a name."""
+    try:
+        return os.path.samestat(os.fstat(stream.fileno()), path.stat())
+    except FileNotFoundError:
+        return False

@@ -1,0 +1,95 @@
+"""What becomes of an item: a sentence, or a reject with its reason; and how many there were of each."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from nersery.core.sentence import Corpus, Sentence
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Reject:
+    """An item that gave no sentence, and why.
+
+    Args:
+        reason: Short and the same for all items of its kind, so that it can be counted.
+        sentence: What was rejected; a method may leave it out, the loop fills it in.
+    """
+
+    reason: str
+    sentence: Sentence | None = None
+
+
+Outcome = Sentence | Reject
+Step = Callable[[Sequence[Item]], Sequence[Outcome]]
+
+
+@dataclass(slots=True)
+class Tally:
+    """How many items were read, and what became of them."""
+
+    read: int = 0
+    written: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def rejected(self) -> int:
+        """The number of rejects; always ``read - written``."""
+        return self.reasons.total()
+
+    def add(self, outcome: Outcome) -> None:
+        """Count one more item."""
+        self.read += 1
+        if isinstance(outcome, Reject):
+            self.reasons[outcome.reason] += 1
+        else:
+            self.written += 1
+
+    def include(self, other: Tally) -> None:
+        """Count what another tally has counted."""
+        self.read += other.read
+        self.written += other.written
+        self.reasons.update(other.reasons)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON; reasons by falling count."""
+        return {
+            "read": self.read,
+            "written": self.written,
+            "rejected": self.rejected,
+            "reasons": dict(sorted(self.reasons.items(), key=lambda pair: (-pair[1], pair[0]))),
+        }
+
+    def __str__(self) -> str:
+        """One line, e.g. ``read 300, wrote 280, rejected 20 (unchanged: 20)``."""
+        text = f"read {self.read}, wrote {self.written}, rejected {self.rejected}"
+        reasons = ", ".join(f"{reason}: {count}" for reason, count in self.as_dict()["reasons"].items())
+        return f"{text} ({reasons})" if reasons else text
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a stage made in memory."""
+
+    corpus: Corpus
+    rejects: tuple[Reject, ...]
+    tally: Tally
+
+
+def collect(outcomes: Iterable[Outcome]) -> Result:
+    """Gather outcomes in memory."""
+    tally = Tally()
+    sentences: list[Sentence] = []
+    rejects: list[Reject] = []
+    for outcome in outcomes:
+        tally.add(outcome)
+        if isinstance(outcome, Reject):
+            rejects.append(outcome)
+        else:
+            sentences.append(outcome)
+    return Result(Corpus(sentences), tuple(rejects), tally)

@@ -1,0 +1,345 @@
+"""Finds methods by name: a file in the folder of its kind is a method, and so is an entry point of a third party.
+
+The file name is the method's name; its settings are the fields of the one public dataclass in it that implements the
+kind. Names are listed without importing anything, so that ``nersery --help`` stays quick.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import inspect
+import json
+import math
+import os
+import pkgutil
+import sys
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from nersery.core.errors import MissingResourceError, SettingsError, did_you_mean
+from nersery.core.files import content_hash
+
+_EXPECTED = {
+    "dict_type": 'expected a table, e.g. {{ name = "text" }}',
+    "list_type": 'expected a list, e.g. ["text"]',
+    "tuple_type": 'expected a list, e.g. ["text"]',
+    "bool_type": "expected true or false",
+    "literal_error": "expected {expected}",
+    "missing": "{place} is missing",
+    "unexpected_keyword_argument": "there is no setting {place}",
+}
+"""By the type of a pydantic error, what says more to a user of TOML than its own message."""
+KINDS: Mapping[str, str] = {
+    "augment": "Augmenter",
+    "annotate": "Annotator",
+    "align": "Aligner",
+    "select": "Selector",
+    "tagger": "Tagger",
+}
+"""Each kind of plug-in, and the base class in the ``base.py`` of its package."""
+PACKAGES = {"align": "crosslingual.aligners", "tagger": "taggers"}
+"""The package of a kind, where it is not called like the kind."""
+
+FileName = Annotated[str, "file"]
+"""The type of a setting that names a file: in a recipe a relative name starts from the recipe's folder."""
+ModelName = Annotated[str, "model"]
+"""The type of a setting that names a model: a folder, in a recipe one that is there from its folder on, or a name."""
+BUNDLED = ("bundled", "bundled-qa")
+"""The names of the models that come along; in place of them no folder is ever meant."""
+
+DEFAULTS = {"align": "statistical", "tagger": "transformer"}
+"""The method of a kind where none is named."""
+KINDS_WITHIN = {"aligner": "align", "tagger": "tagger"}
+"""Settings that are the ``method`` of another kind and its settings."""
+
+
+def names(kind: str) -> tuple[str, ...]:
+    """The names of all methods of a kind, sorted.
+
+    >>> "mention_replacement" in names("augment")
+    True
+    """
+    return tuple(sorted({*_module_names(kind), *_entry_points(kind)}))
+
+
+@cache
+def _module_names(kind: str) -> tuple[str, ...]:
+    package = importlib.import_module(package_of(kind))
+    modules = pkgutil.iter_modules(package.__path__)
+    return tuple(module.name for module in modules if not module.ispkg and module.name != "base")
+
+
+def package_of(kind: str) -> str:
+    """The package whose modules are the methods of a kind."""
+    return f"nersery.{PACKAGES.get(kind, kind)}"
+
+
+@cache
+def _entry_points(kind: str) -> Mapping[str, EntryPoint]:
+    return {point.name: point for point in entry_points(group=f"nersery.{kind}")}
+
+
+def get(kind: str, name: str) -> type[Any]:
+    """The class of a method.
+
+    Raises:
+        SettingsError: When there is none of that name, or that of another package cannot be used.
+    """
+    base = getattr(importlib.import_module(f"{package_of(kind)}.base"), KINDS[kind])
+    if name in _module_names(kind):
+        module = importlib.import_module(f"{package_of(kind)}.{name}")
+        return next(
+            member
+            for _, member in inspect.getmembers(module, inspect.isclass)
+            if issubclass(member, base) and member.__module__ == module.__name__ and not member.__name__.startswith("_")
+        )
+    if name in _entry_points(kind):
+        return _loaded(kind, _entry_points(kind)[name], base)
+    raise SettingsError(f'no {kind} method is called "{name}"; {did_you_mean(name, names(kind))}')
+
+
+def _loaded(kind: str, point: EntryPoint, base: type[Any]) -> type[Any]:
+    """The class of another package's method."""
+    place = f'the {kind} method "{point.name}" of another package, {point.value},'
+    try:
+        loaded = point.load()
+    except (ImportError, AttributeError) as error:
+        raise SettingsError(f"{place} cannot be loaded: {error}. Install that package anew, or remove it") from error
+    if not (isinstance(loaded, type) and issubclass(loaded, base)):
+        raise SettingsError(f"{place} is {loaded!r:.60}, expected a class derived from {base.__name__}")
+    return loaded
+
+
+def summary(kind: str, name: str) -> str:
+    """The first line of a method's documentation."""
+    return (inspect.getdoc(get(kind, name)) or "").split("\n", 1)[0]
+
+
+def name_of(method: object) -> str:
+    """The name of a method's class or instance: its file's, or its entry point's, or else the name of the class."""
+    cls = method if isinstance(method, type) else type(method)
+    package, _, name = cls.__module__.rpartition(".")
+    if package.startswith("nersery."):
+        return name
+    for kind in KINDS:
+        for point in _entry_points(kind).values():
+            if getattr(sys.modules.get(point.module), point.attr, None) is cls:
+                return point.name
+    return cls.__name__
+
+
+def create(kind: str, name: str, settings: Mapping[str, Any] | None = None) -> Any:
+    """Build a method from its name and its settings, all of them checked.
+
+    Raises:
+        SettingsError: With every unknown setting and every value of a wrong type at once.
+
+    >>> create("augment", "mention_replacement", {"rate": 0.3}).rate
+    0.3
+    """
+    method, problems = _built(get(kind, name), name, settings or {})
+    if problems:
+        raise SettingsError("\n".join(problems))
+    return method
+
+
+def check(kind: str, name: str, settings: Mapping[str, Any]) -> list[str]:
+    """All that is wrong with a method's settings, one line each; empty when nothing is.
+
+    A value that is only out of range shows once all settings that the method has are there and of their types.
+    """
+    try:
+        return _built(get(kind, name), name, settings)[1]
+    except (SettingsError, MissingResourceError) as error:
+        return [str(error)]
+
+
+def _built(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[Any, list[str]]:
+    """A method, or None with what is wrong with its settings."""
+    values, problems = validated(cls, name, settings)
+    unknown = settings.keys() - {field.name for field in dataclasses.fields(cls) if field.init}
+    if len(problems) > len(unknown):  # without a setting that was refused, the method could complain of its absence
+        return None, problems
+    try:
+        return cls(**values), problems
+    except SettingsError as error:
+        return None, [*problems, str(error)]
+
+
+def validated(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The settings of a dataclass in the types of its fields, and what is wrong with the others.
+
+    Args:
+        name: What the problems call the dataclass.
+    """
+    values, problems = _typed(cls, name, settings)
+    missing = [field.name for field in dataclasses.fields(cls) if _is_required(field) and field.name not in settings]
+    return values, [*problems, *(f'{name} needs the setting "{key}"' for key in missing)]
+
+
+def _typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Those settings that are given, likewise."""
+    from pydantic import TypeAdapter, ValidationError
+
+    hints = get_type_hints(cls)
+    known = [field.name for field in dataclasses.fields(cls) if field.init]
+    values: dict[str, Any] = {}
+    problems = []
+    for key, value in settings.items():
+        if key not in known:
+            problems.append(f'{name} has no setting "{key}"; {did_you_mean(key, known)}')
+            continue
+        try:
+            strict = True if isinstance(value, bool | str) else None  # neither true nor "0.5" is a number
+            values[key] = TypeAdapter(hints[key]).validate_python(value, strict=strict)
+        except ValidationError as error:
+            messages = dict.fromkeys(map(_message, error.errors()))
+            problems.append(f"{name}.{key} is {value!r}: {'; or '.join(messages)}")
+            continue
+        if not _is_finite(values[key]):
+            problems.append(f"{name}.{key} is {value!r}: expected finite numbers")
+            del values[key]
+    return values, problems
+
+
+def check_choices(method: object) -> None:
+    """Refuse values that are none of a setting's choices; the constructor alone takes anything.
+
+    Raises:
+        SettingsError: With all of them.
+    """
+    try:
+        hints = get_type_hints(type(method))
+    except NameError:  # of another package, whose types are only there for its type checker
+        return
+    settings = [field.name for field in dataclasses.fields(method) if field.init]  # type: ignore[arg-type]
+    chosen = {key: getattr(method, key) for key in settings if _has_choices(hints[key])}
+    if problems := _typed(type(method), name_of(method), chosen)[1]:
+        raise SettingsError("\n".join(problems))
+
+
+def _has_choices(hint: Any) -> bool:
+    return get_origin(hint) is Literal or any(map(_has_choices, get_args(hint)))
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether a value, or all that is in a table or list, is no NaN and no infinity."""
+    if isinstance(value, Mapping):
+        return all(map(_is_finite, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_is_finite, value))
+    return not isinstance(value, float) or math.isfinite(value)
+
+
+def _message(detail: Mapping[str, Any]) -> str:
+    """What one of pydantic's errors says to a user."""
+    place = ".".join(str(key) for key in detail["loc"])
+    if detail["type"] not in _EXPECTED:
+        return str(detail["msg"])
+    return _EXPECTED[detail["type"]].format(place=place, **detail.get("ctx", {}))
+
+
+def _is_required(field: dataclasses.Field[Any]) -> bool:
+    nothing = dataclasses.MISSING
+    return field.init and field.default is nothing and field.default_factory is nothing
+
+
+def defaults(kind: str, name: str) -> dict[str, Any]:
+    """A method's settings where the user says nothing."""
+    return {setting.name: _default(setting) for setting in dataclasses.fields(get(kind, name)) if setting.init}
+
+
+def naming(cls: type[Any]) -> dict[str, Any]:
+    """The settings that name a file or model, or are a table of them, each with that type: `FileName` or `ModelName`.
+
+    >>> [key for key, type_ in naming(get("augment", "aclm")).items() if type_ == FileName]
+    ['stop_words', 'adapt']
+    """
+    hints = get_type_hints(cls, include_extras=True)
+    types = {key: {hint, *get_args(hint)} & {FileName, ModelName} for key, hint in hints.items()}
+    return {key: found.pop() for key, found in types.items() if found}
+
+
+def renamed(
+    cls: type[Any], settings: Mapping[str, Any], rename: Callable[[str, Any, str], str], place: str = ""
+) -> dict[str, Any]:
+    """The settings of a method, in which each name of a file or model is another; of the methods within it too.
+
+    Args:
+        rename: Gives the other name, from where the setting stands (``table``, ``vectors.en``), its type, `FileName` or
+            `ModelName`, and the name. Models that come along keep theirs.
+        place: What stands before all places.
+    """
+    changed = dict(settings)
+    types = naming(cls)
+    for key, value in settings.items():
+        if key in types:
+            changed[key] = _renamed(value, types[key], rename, place + key)
+        elif key in KINDS_WITHIN and isinstance(value, Mapping):
+            kind = KINDS_WITHIN[key]
+            name = value.get("method", DEFAULTS[kind])
+            if name in names(kind):
+                changed[key] = renamed(get(kind, name), value, rename, f"{place}{key}.")
+    return changed
+
+
+def _renamed(value: Any, type_: Any, rename: Callable[[str, Any, str], str], place: str) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _renamed(name, type_, rename, f"{place}.{key}") for key, name in value.items()}
+    is_name = isinstance(value, str) and value and not (type_ == ModelName and value in BUNDLED)
+    return rename(place, type_, value) if is_name else value
+
+
+def paths_in(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:
+    """The files and folders of models that settings of a method name, by the setting, and that are there."""
+    paths = {}
+
+    def note(place: str, type_: Any, name: str) -> str:
+        if os.path.isdir(name) if type_ == ModelName else os.path.exists(name):
+            paths[place] = name
+        return name
+
+    renamed(cls, settings, note)
+    return paths
+
+
+def files_in(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:
+    """The content hashes of the `paths_in` settings, so that a job never goes on with others."""
+    return {place: content_hash(path) for place, path in paths_in(cls, settings).items()}
+
+
+def describe(kind: str, name: str) -> dict[str, Any]:
+    """A method's documentation and its settings with type and default, as JSON values."""
+    cls = get(kind, name)
+    hints = get_type_hints(cls)
+    settings = {
+        setting.name: {"type": type_text(hints[setting.name]), "default": _default(setting)}
+        for setting in dataclasses.fields(cls)
+        if setting.init
+    }
+    return {"kind": kind, "name": name, "documentation": inspect.getdoc(cls) or "", "settings": settings}
+
+
+def type_text(hint: Any) -> str:
+    """A type as it is written in Python, with the choices in place of their name.
+
+    >>> type_text(Literal["linear", "crf"]), type_text(int | None), type_text(str)
+    ('"linear" | "crf"', 'int | None', 'str')
+    """
+    if get_origin(hint) is Literal:
+        return " | ".join(json.dumps(choice, ensure_ascii=False) for choice in get_args(hint))
+    if get_origin(hint) in (Union, UnionType):
+        return " | ".join(map(type_text, get_args(hint)))
+    if hint is NoneType:
+        return "None"
+    return hint.__name__ if isinstance(hint, type) and not get_args(hint) else str(hint)
+
+
+def _default(setting: dataclasses.Field[Any]) -> Any:
+    if setting.default_factory is not dataclasses.MISSING:
+        return setting.default_factory()
+    return None if setting.default is dataclasses.MISSING else setting.default

@@ -1,0 +1,286 @@
+"""The three nouns: `Entity`, `Sentence` and `Corpus`. No sentence or corpus can be built invalid.
+
+An entity and an origin are checked by the sentence that they are put into.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from operator import itemgetter
+from typing import overload
+from unicodedata import normalize
+
+from nersery.core.errors import DataError, Problem
+from nersery.core.validation import fault_of, tidy
+
+UNKNOWN_COLUMN = "_"
+"""What an extra column says about a word that was not there when the column was written."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Entity:
+    """A mention: the words in ``[start, end)`` and their type. Its score is not compared.
+
+    >>> Entity(0, 2, "PER") == Entity(0, 2, "PER", score=0.9)
+    True
+    """
+
+    start: int
+    end: int
+    type: str
+    score: float | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a sentence came from: the method that made it, from which sentences, as which copy."""
+
+    method: str
+    parents: tuple[str, ...] = ()
+    copy: int = 0
+
+
+Edit = tuple[int, int, Sequence[str]]
+"""Words ``[start, end)`` and the words to put in their place."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """Words with the entities over them.
+
+    Args:
+        words: The tokens, at least one. A word is never empty and has no tab, no line break, and no space at
+            its ends.
+        entities: Flat and without overlap; kept in order of their start.
+        id: Distinct within a corpus; empty until a corpus or the loop gives one.
+        language: A BCP 47 tag such as ``en`` or ``hi``, or empty when it is not known.
+        origin: None for a sentence that nobody generated.
+        scores: What selectors said of the sentence; higher is better.
+        columns: Extra columns of the file it was read from, one tuple of ``len(words)`` each. A value has no tab
+            and no line break, but may be empty.
+        comments: Comment lines that stood before it in the file, without line breaks.
+
+    Raises:
+        DataError: When words, entities and columns do not fit together, or a text cannot be stored.
+
+    >>> sentence = Sentence(("Ada", "Lovelace", "wrote"), (Entity(0, 2, "PER"),))
+    >>> sentence.replace_span(0, 2, ["Grace"]).entities
+    (Entity(start=0, end=1, type='PER', score=None),)
+    """
+
+    words: tuple[str, ...]
+    entities: tuple[Entity, ...] = ()
+    id: str = ""
+    language: str = ""
+    origin: Origin | None = None
+    scores: Mapping[str, float] = field(default_factory=dict, hash=False)
+    columns: tuple[tuple[str, ...], ...] = ()
+    comments: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        fault = fault_of(self)
+        if fault is not None:  # perhaps only untidy, which is seldom and need not cost the others a look
+            tidy(self)
+            fault = fault_of(self)
+        if fault is not None:
+            raise DataError(Problem(fault, sentence=str(self.id) or None))
+
+    def __len__(self) -> int:
+        """The number of words."""
+        return len(self.words)
+
+    @property
+    def text(self) -> str:
+        """The words joined by single spaces, for people to read."""
+        return " ".join(self.words)
+
+    @property
+    def labels(self) -> tuple[tuple[int, int, str], ...]:
+        """The entities as plain ``(start, end, type)``, for comparing two readings of the same words."""
+        return tuple((entity.start, entity.end, entity.type) for entity in self.entities)
+
+    @property
+    def inside(self) -> frozenset[int]:
+        """The places of the words in entities."""
+        return frozenset(place for entity in self.entities for place in range(entity.start, entity.end))
+
+    @property
+    def outside(self) -> list[int]:
+        """The places of the words in no entity, in order."""
+        inside = self.inside
+        return [place for place in range(len(self)) if place not in inside]
+
+    def mention(self, entity: Entity) -> tuple[str, ...]:
+        """The words of an entity."""
+        return self.words[entity.start : entity.end]
+
+    def with_entities(self, entities: Iterable[Entity]) -> Sentence:
+        """The same words under other labels."""
+        return replace(self, entities=tuple(entities))
+
+    def with_types(self, names: Mapping[str, str]) -> Sentence:
+        """The same sentence with types called otherwise; an empty name leaves the entities of the type out.
+
+        >>> Sentence(("Ada", "saw", "it"), (Entity(0, 1, "PER"), Entity(2, 3, "MISC"))).with_types({"MISC": ""}).labels
+        ((0, 1, 'PER'),)
+        """
+        called = [replace(entity, type=names.get(entity.type, entity.type)) for entity in self.entities]
+        return self.with_entities(entity for entity in called if entity.type)
+
+    def with_scores(self, **scores: float) -> Sentence:
+        """The same sentence with scores added; one of the same name is replaced."""
+        return replace(self, scores={**self.scores, **scores})
+
+    def replace_span(self, start: int, end: int, words: Sequence[str]) -> Sentence:
+        """Put other words in place of ``[start, end)``; see `replace_spans`."""
+        return self.replace_spans([(start, end, words)])
+
+    def replace_spans(self, edits: Iterable[Edit]) -> Sentence:
+        """Put other words in place of several spans at once; every entity moves with its words.
+
+        An entity that holds a whole edited span grows or shrinks with it; text may be inserted by an
+        empty span ``[start, start)``, which belongs to an entity only strictly inside it. Extra columns say
+        ``_`` for new words.
+
+        Args:
+            edits: ``(start, end, words)``, in words of *this* sentence, not overlapping.
+
+        Raises:
+            DataError: When a span lies outside, overlaps another, cuts through the border of an entity, or
+                would leave an entity without words.
+        """
+        edits = sorted(edits, key=itemgetter(0, 1))
+        position = 0
+        for start, end, _ in edits:
+            if not position <= start <= end <= len(self.words):
+                raise DataError(
+                    Problem(
+                        f"cannot edit words [{start}, {end}): outside the sentence or overlapping",
+                        sentence=self.id,
+                    )
+                )
+            position = end
+        unknown = [(start, end, [UNKNOWN_COLUMN] * len(new)) for start, end, new in edits] if self.columns else []
+        return replace(
+            self,
+            words=_spliced(self.words, edits),
+            entities=tuple([_moved(entity, edits, self) for entity in self.entities]),
+            columns=tuple(_spliced(column, unknown) for column in self.columns),
+        )
+
+
+def _spliced(values: tuple[str, ...], edits: Iterable[Edit]) -> tuple[str, ...]:
+    """The values with edits made, which are in order and do not overlap."""
+    spliced: list[str] = []
+    position = 0
+    for start, end, new in edits:
+        spliced += values[position:start]
+        spliced += new
+        position = end
+    spliced += values[position:]
+    return tuple(spliced)
+
+
+def _moved(entity: Entity, edits: Sequence[Edit], sentence: Sentence) -> Entity:
+    before = inside = 0
+    for start, end, new in edits:
+        growth = len(new) - (end - start)
+        if end <= entity.start:
+            before += growth
+        elif start >= entity.end:
+            break
+        elif entity.start <= start and end <= entity.end:
+            inside += growth
+        else:
+            raise DataError(
+                Problem(
+                    f"cannot edit words [{start}, {end}): they cut through the entity "
+                    f"[{entity.start}, {entity.end}) {entity.type}",
+                    sentence=sentence.id or None,
+                )
+            )
+    if before == inside == 0:
+        return entity
+    return Entity(entity.start + before, entity.end + before + inside, entity.type, entity.score)
+
+
+def folded(text: str) -> str:
+    """A text as all its spellings have it that are equal without case, by Unicode's canonical caseless matching.
+
+    >>> folded("CAF\u00c9") == folded("cafe\u0301")
+    True
+    """
+    return normalize("NFD", normalize("NFD", text).casefold())
+
+
+class Corpus(Sequence[Sentence]):
+    """Sentences with distinct ids, in order. A sentence without an id gets its number as one.
+
+    Raises:
+        DataError: When two sentences share an id.
+
+    >>> corpus = Corpus([Sentence(("Oslo",), (Entity(0, 1, "LOC"),))])
+    >>> corpus.types, corpus[0].id
+    (('LOC',), '1')
+    """
+
+    def __init__(self, sentences: Iterable[Sentence] = ()) -> None:
+        self.sentences: tuple[Sentence, ...] = tuple(
+            sentence if sentence.id else replace(sentence, id=str(number))
+            for number, sentence in enumerate(sentences, start=1)
+        )
+        self._by_id = {sentence.id: sentence for sentence in self.sentences}
+        if len(self._by_id) < len(self.sentences):
+            counts = Counter(sentence.id for sentence in self.sentences)
+            raise DataError(
+                [Problem(f"{n} sentences share the id {id_!r}") for id_, n in counts.items() if n > 1],
+                fix="give every sentence an id of its own",
+            )
+
+    @overload
+    def __getitem__(self, index: int) -> Sentence: ...
+    @overload
+    def __getitem__(self, index: slice) -> Corpus: ...
+    def __getitem__(self, index: int | slice) -> Sentence | Corpus:
+        """The sentence at a position, or the corpus of a slice."""
+        return Corpus(self.sentences[index]) if isinstance(index, slice) else self.sentences[index]
+
+    def __len__(self) -> int:
+        """The number of sentences."""
+        return len(self.sentences)
+
+    def __contains__(self, item: object) -> bool:
+        """Whether the sentence is in the corpus."""
+        return isinstance(item, Sentence) and self._by_id.get(item.id) == item
+
+    def __iter__(self) -> Iterator[Sentence]:
+        """The sentences in order."""
+        return iter(self.sentences)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both hold the same sentences in the same order."""
+        return isinstance(other, Corpus) and self.sentences == other.sentences
+
+    def __hash__(self) -> int:
+        """Corpora are values."""
+        return hash(self.sentences)
+
+    def __repr__(self) -> str:
+        """A short description; a corpus may be large."""
+        return f"Corpus({len(self)} sentences, types: {', '.join(self.types) or 'none'})"
+
+    def __add__(self, other: Corpus) -> Corpus:
+        """Both, one after the other; the ids must stay distinct."""
+        return Corpus(self.sentences + other.sentences)
+
+    @property
+    def by_id(self) -> Mapping[str, Sentence]:
+        """The sentences by their ids."""
+        return self._by_id
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The entity types that occur, sorted."""
+        return tuple(sorted({entity.type for sentence in self.sentences for entity in sentence.entities}))

@@ -1,0 +1,300 @@
+"""Tag schemes, converted at the door: behind it nothing knows about ``B-`` and ``I-``.
+
+A tag is ``O`` or a letter, a hyphen and a type, which may hold hyphens itself. What the letters mean is
+the table `SCHEMES`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import MappingProxyType
+from typing import NamedTuple
+
+from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.sentence import Entity
+from nersery.core.validation import is_type_name
+
+OUTSIDE = "O"
+LETTERS = "BIMELSUW"
+"""Every letter of every scheme: begin B, inside I M, end E L, single S U W."""
+
+_TAG = re.compile(rf"O|[{LETTERS}]-.+", re.DOTALL)
+_BROKEN_TAG = re.compile(rf"[{LETTERS}]_.+|-.*", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """A way to write entities as tags, one for each word.
+
+    Args:
+        name: As users know it.
+        begin: The letter of the first word.
+        inside: The letter of the words between the first and the last.
+        end: The letter of the last word of several; the same as `inside` where ends are not marked.
+        single: The letter of an entity of one word.
+        lazy: Begin with `inside`, and with `begin` only directly after an entity of the same type.
+    """
+
+    name: str
+    begin: str
+    inside: str
+    end: str
+    single: str
+    lazy: bool = False
+
+    @property
+    def marks_ends(self) -> bool:
+        """Whether a tag says that its word is an entity's last."""
+        return self.end != self.inside
+
+    @property
+    def letters(self) -> str:
+        """Its letters, each once."""
+        return "".join(dict.fromkeys((self.begin, self.inside, self.end, self.single)))
+
+
+SCHEMES: Mapping[str, Scheme] = MappingProxyType(
+    {
+        scheme.name: scheme
+        for scheme in (
+            Scheme("IOB1", "B", "I", "I", "B", lazy=True),
+            Scheme("IOB2", "B", "I", "I", "B"),
+            Scheme("BIOES", "B", "I", "E", "S"),
+            Scheme("BILOU", "B", "I", "L", "U"),
+            Scheme("BMES", "B", "M", "E", "S"),
+            Scheme("BMEWO", "B", "M", "E", "W"),
+        )
+    }
+)
+_OTHER_NAMES = {"BIO": "IOB2", "BIO2": "IOB2", "IOBES": "BIOES", "BIOLU": "BILOU", "BMESO": "BMES"}
+
+
+def scheme_name(name: str) -> str:
+    """A scheme's own name, for one of its names in any case.
+
+    Raises:
+        SettingsError: When there is no such scheme.
+
+    >>> scheme_name("iobes")
+    'BIOES'
+    """
+    known = _OTHER_NAMES.get(name.upper(), name.upper())
+    if known not in SCHEMES:
+        raise SettingsError(f'there is no tag scheme "{name}"; {did_you_mean(name, SCHEMES)}')
+    return known
+
+
+def looks_like_tag(value: str, *, broken: bool = False) -> bool:
+    """Whether a value has the form of a tag; with `broken` also of a tag that a repair could mend."""
+    return _TAG.fullmatch(value) is not None or (broken and _BROKEN_TAG.fullmatch(value) is not None)
+
+
+def is_bare(tag: str) -> bool:
+    """Whether a tag looks like a type alone; one character is rather a slip for ``O``."""
+    return len(tag) > 1 and tag[0] != "-" and tag[1] not in "-_" and tag.split() == [tag]
+
+
+class _Part(NamedTuple):
+    """What a tag says of its word."""
+
+    opens: bool
+    closes: bool
+    type: str | None
+
+
+NOTHING = _Part(False, False, None)
+
+
+class _Parts(dict[str, _Part]):
+    """The meaning of each tag in one scheme, worked out once; a tag that is none means nothing."""
+
+    def __init__(self, scheme: Scheme) -> None:
+        super().__init__({OUTSIDE: NOTHING})
+        self.scheme = scheme
+
+    def __missing__(self, tag: str) -> _Part:
+        scheme, letter, type_ = self.scheme, tag[:1], tag[2:]
+        if tag[1:2] != "-" or letter not in scheme.letters or not is_type_name(type_):
+            return NOTHING
+        opens = letter in (scheme.begin, scheme.single)
+        closes = scheme.marks_ends and letter in (scheme.end, scheme.single)
+        part = self[tag] = _Part(opens, closes, type_)
+        return part
+
+
+@cache
+def parts_of(scheme: str) -> _Parts:
+    """The meaning of each tag in a scheme; a tag that is none means `NOTHING`."""
+    return _Parts(SCHEMES[scheme])
+
+
+UNKNOWN_TAG = "unknown tag"
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One broken place in the tags of a sentence.
+
+    Args:
+        index: The word's position.
+        kind: Short and the same for all of its kind, so that it can be counted.
+        message: What is wrong and what would be legal.
+        repair: The name of the repair that mends it, or empty.
+    """
+
+    index: int
+    kind: str
+    message: str
+    repair: str = ""
+
+
+def decode(tags: Sequence[str], scheme: str) -> tuple[tuple[Entity, ...], tuple[Fault, ...]]:
+    """The entities that tags stand for, and all that is illegal about the tags.
+
+    Where there are faults, the entities are conlleval's reading: a tag that cannot continue an
+    entity begins one, and an entity ends where the next word does not continue it.
+
+    Args:
+        scheme: A key of `SCHEMES`.
+
+    >>> decode(["B-PER", "I-PER", "O", "B-LOC"], "IOB2")[0]
+    (Entity(start=0, end=2, type='PER', score=None), Entity(start=3, end=4, type='LOC', score=None))
+    """
+    if tags.count(OUTSIDE) == len(tags):
+        return (), ()
+    parts, lazy = parts_of(scheme), SCHEMES[scheme].lazy
+    entities: list[Entity] = []
+    orphans: list[int] = []
+    current, start, closed, unknown = None, 0, 0, False
+    for index, tag in enumerate(tags):
+        opens, closes, type_ = parts[tag]
+        if current is not None and (opens or type_ != current):
+            entities.append(Entity(start, index, current))
+            current = None
+        if type_ is None:
+            unknown = unknown or tag != OUTSIDE
+        elif current is None:
+            current, start = type_, index
+            if not opens and not lazy:
+                orphans.append(index)
+        if closes and current is not None:
+            entities.append(Entity(start, index + 1, current))
+            current = None
+            closed += 1
+    if current is not None:
+        entities.append(Entity(start, len(tags), current))
+    broken = unknown or orphans or (SCHEMES[scheme].marks_ends and closed < len(entities))
+    return tuple(entities), _faults(tags, scheme, entities, orphans) if broken else ()
+
+
+def encode(entities: Iterable[Entity], length: int, scheme: str) -> list[str]:
+    """The tags of a sentence of ``length`` words.
+
+    >>> encode([Entity(0, 1, "PER"), Entity(1, 3, "PER")], 4, "IOB1")
+    ['I-PER', 'B-PER', 'I-PER', 'O']
+    """
+    letters = SCHEMES[scheme]
+    tags = [OUTSIDE] * length
+    for start, end, type_ in ((entity.start, entity.end, entity.type) for entity in entities):
+        tags[start:end] = [f"{letters.inside}-{type_}"] * (end - start)
+        if letters.lazy and (start == 0 or tags[start - 1] not in (f"B-{type_}", f"I-{type_}")):
+            continue
+        tags[end - 1] = f"{letters.end}-{type_}"
+        tags[start] = f"{letters.begin if end - start > 1 else letters.single}-{type_}"
+    return tags
+
+
+_EVIDENCE = (("W", "BMEWO"), ("M", "BMES"), ("LU", "BILOU"), ("ES", "BIOES"))
+
+
+def detect(pairs: Iterable[tuple[str, str]]) -> str:
+    """The scheme of a corpus, from all its pairs of neighbouring tags.
+
+    E or S show BIOES, L or U BILOU, M or W the schemes that have them, unless more pairs would be illegal then
+    than without these letters: a stray tag is a fault and no evidence. With B and I alone it is IOB2, unless
+    I begins entities and B only ever parts one from another of its type. Without evidence it is IOB2.
+
+    Args:
+        pairs: Each pair of neighbours, with ``O`` before the first and after the last word of a sentence.
+
+    >>> detect({("O", "I-PER"), ("I-PER", "I-PER"), ("I-PER", "O")})
+    'IOB1'
+    """
+    seen = {(_hyphenated(left), _hyphenated(right)) for left, right in pairs}
+    letters = {right[0] for _, right in seen if looks_like_tag(right)}
+    for evidence, name in _EVIDENCE:
+        if letters.intersection(evidence) and _illegal(seen, name) < _illegal(seen, "IOB1"):
+            return name
+    apart = {right[0] for left, right in seen if looks_like_tag(right) and left[1:] != right[1:] != left}
+    return "IOB1" if "I" in apart and "B" not in apart else "IOB2"
+
+
+def _hyphenated(tag: str) -> str:
+    """A tag that an underscore broke is evidence all the same."""
+    return f"{tag[0]}-{tag[2:]}" if tag[1:2] == "_" else tag
+
+
+def _illegal(pairs: Iterable[tuple[str, str]], scheme: str) -> int:
+    """How many pairs of neighbours cannot be in a scheme."""
+    parts, marks_ends = parts_of(scheme), SCHEMES[scheme].marks_ends
+    count = 0
+    for left, right in pairs:
+        before, after = parts[left], parts[right]
+        is_open = before.type is not None and not before.closes
+        continues = after.type is not None and not after.opens
+        joined = is_open and continues and before.type == after.type
+        unknown = {left, right} - parts.keys()
+        orphan = continues and not joined and not SCHEMES[scheme].lazy
+        count += bool(unknown) or orphan or (is_open and marks_ends and not joined)
+    return count
+
+
+def _faults(tags: Sequence[str], scheme: str, entities: Sequence[Entity], orphans: Sequence[int]) -> tuple[Fault, ...]:
+    parts, letters = parts_of(scheme), SCHEMES[scheme]
+    faults = [_unknown_tag(index, tag, letters) for index, tag in enumerate(tags) if tag not in parts]
+    faults += [_orphan(index, tags, letters) for index in orphans]
+    if letters.marks_ends:
+        left_open = (entity for entity in entities if not parts[tags[entity.end - 1]].closes)
+        faults += [_open_end(entity, tags, letters) for entity in left_open]
+    return tuple(sorted(faults, key=lambda fault: fault.index))
+
+
+def _unknown_tag(index: int, tag: str, scheme: Scheme) -> Fault:
+    repair, why = "", "it is no tag"
+    if tag != tag.strip(" "):
+        repair, why = "outer-space", "it has a space at an end"
+    elif tag == "-":
+        repair, why = "bare-dash", "letter and type are missing"
+    elif tag[:1] == "-":
+        repair, why = "lost-prefix", "its letter is missing"
+    elif tag[:1] in scheme.letters and tag[1:2] == "_":
+        repair, why = "underscore", "it has _ where - belongs"
+    elif tag[1:2] == "-" and tag[:1] not in scheme.letters:
+        why = f"{scheme.name} has no letter {tag[0]}"
+    elif tag[1:2] == "-":
+        why = "its type has white space at an end, a tab or a line break" if tag[2:] else "its type is missing"
+    elif is_bare(tag):
+        repair, why = "bare-type", "its letter is missing"
+    *others, last = (f"{letter}-TYPE" for letter in scheme.letters)
+    legal = f"{', '.join(('O', *others))} or {last}"
+    return Fault(index, UNKNOWN_TAG, f"the tag {tag!r} cannot be read: {why}; expected {legal}", repair)
+
+
+def _orphan(index: int, tags: Sequence[str], scheme: Scheme) -> Fault:
+    tag, before = tags[index], repr(tags[index - 1]) if index else "the start of the sentence"
+    legal = " or ".join(f"{letter}-{tag[2:]}" for letter in dict.fromkeys((scheme.begin, scheme.single)))
+    message = f"{tag!r} continues an entity, but none of its type is open after {before}; expected O, {legal}"
+    return Fault(index, "entity without beginning", message, "orphan-inside")
+
+
+def _open_end(entity: Entity, tags: Sequence[str], scheme: Scheme) -> Fault:
+    last = entity.end - 1
+    after = repr(tags[entity.end]) if entity.end < len(tags) else "the end of the sentence"
+    legal = f"{scheme.inside}-{entity.type} or {scheme.end}-{entity.type}"
+    message = f"the entity at {tags[last]!r} is not ended before {after}; expected {legal} after it"
+    if entity.end - entity.start == 1:
+        message += f", or {scheme.single}-{entity.type} in its place"
+    return Fault(last, "entity without end", message, "open-end")

@@ -1,0 +1,189 @@
+"""What is wrong with a sentence, found with few looks at it, for sentences are built by the million."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from numbers import Real
+from operator import index
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nersery.core.sentence import Entity, Origin, Sentence
+
+NUMBERS = (float, int)
+"""The types of scores: formats have no way to write NumPy's."""
+
+
+def fault_of(sentence: Sentence) -> str | None:
+    """The first thing wrong with a sentence; None where nothing is."""
+    words, entities, columns, comments = sentence.words, sentence.entities, sentence.columns, sentence.comments
+    if (
+        type(words) is not tuple
+        or type(entities) is not tuple
+        or type(columns) is not tuple
+        or type(comments) is not tuple
+    ):
+        return "words, entities, columns and comments must be sequences"
+    return (
+        _fault_of_words(words)
+        or (_fault_of_entities(entities, words) if entities else None)
+        or _fault_of_texts(sentence)
+        or (_fault_of_scores(sentence.scores) if sentence.scores else None)
+        or (_fault_of_origin(sentence.origin) if sentence.origin is not None else None)
+        or (_fault_of_columns(columns, len(words)) if columns else None)
+    )
+
+
+def tidy(sentence: Sentence) -> None:
+    """Put what is there into the types and the order that it should have, where that can be."""
+    for name, tidied in _TIDIED.items():
+        with contextlib.suppress(AttributeError, TypeError, ValueError):
+            object.__setattr__(sentence, name, tidied(getattr(sentence, name)))
+
+
+def _tidy_entities(entities: Iterable[Entity]) -> tuple[Entity, ...]:
+    plain = (replace(e, start=_plain(e.start), end=_plain(e.end), score=_plain(e.score)) for e in entities)
+    return tuple(sorted(plain))
+
+
+def _tidy_origin(origin: Origin) -> Origin:
+    return replace(origin, parents=tuple(origin.parents), copy=_plain(origin.copy))
+
+
+def _plain(value: Any) -> Any:
+    """A number of Python's own in place of NumPy's; anything else as it is."""
+    if isinstance(value, bool):
+        return value
+    try:
+        return index(value)
+    except TypeError:
+        return float(value) if isinstance(value, Real) else value
+
+
+_TIDIED: Mapping[str, Callable[[Any], Any]] = {
+    "words": tuple,
+    "entities": _tidy_entities,
+    "columns": lambda columns: tuple(map(tuple, columns)),
+    "comments": tuple,
+    "scores": lambda scores: {name: _plain(score) for name, score in dict(scores).items()},
+    "origin": _tidy_origin,
+}
+
+
+def _fault_of_words(words: tuple[str, ...]) -> str | None:
+    """The first thing wrong with the words, found with a few passes over one joined string."""
+    if not words:
+        return "a sentence needs at least one word"
+    try:
+        joined = "\n".join(words)
+        if not joined.isascii():
+            joined.encode()
+    except TypeError:
+        return f"every word must be a string, got {words!r}"
+    except UnicodeEncodeError as error:
+        return f"a word holds the lone surrogate {joined[error.start]!r}, which no file can store"
+    clean = (
+        joined.count("\n") == len(words) - 1
+        and "\t" not in joined
+        and "\r" not in joined
+        and "\n\n" not in joined
+        and (" " not in joined or (" \n" not in joined and "\n " not in joined))
+        and joined[:1] not in ("", "\n", " ")
+        and joined[-1] not in "\n "
+    )
+    if clean:
+        return None
+    for position, word in enumerate(words):
+        if word == "":
+            return f"word {position} is empty"
+        if any(character in word for character in "\t\n\r") or word != word.strip(" "):
+            return f"word {position} is {word!r}: a word has no tab, no line break and no space at its ends"
+    return None
+
+
+@lru_cache(1024)
+def is_type_name(name: str) -> bool:
+    """Whether an entity can bear a name as its type: files hold none with tabs, line breaks or outer spaces.
+
+    >>> is_type_name("Big City"), is_type_name("City "), is_type_name("")
+    (True, False, False)
+    """
+    return name != "" and name == name.strip() and "\t" not in name and "\n" not in name and "\r" not in name
+
+
+def _fault_of_entities(entities: tuple[Entity, ...], words: tuple[str, ...]) -> str | None:
+    position = 0
+    for entity in entities:
+        start, end, type_, score = entity.start, entity.end, entity.type, entity.score
+        if type(start) is not int or type(end) is not int or not isinstance(type_, str):
+            return f"start and end of {entity!r} must be whole numbers, and its type a string"
+        if score is not None and type(score) not in NUMBERS:
+            return f"{_name(entity)}: its score is {score!r}, not a number"
+        if not 0 <= start < end <= len(words):
+            return f"{_name(entity)} does not lie within the {len(words)} words"
+        if start < position:
+            return f"{_name(entity)} overlaps the entity before it"
+        if not is_type_name(type_):
+            return f"{_name(entity)}: a type is a name without tabs, line breaks or outer spaces, not {type_!r}"
+        position = end
+    return None
+
+
+def _fault_of_scores(scores: Mapping[str, float]) -> str | None:
+    if type(scores) is not dict:
+        return f"scores must be numbers by name, got {scores!r}"
+    wrong = [name for name, score in scores.items() if type(score) not in NUMBERS]
+    return f"the score {wrong[0]} is {scores[wrong[0]]!r}, not a number" if wrong else None
+
+
+def _fault_of_origin(origin: Origin) -> str | None:
+    if type(origin.parents) is not tuple:
+        return f"the parents of an origin must be a tuple, got {origin.parents!r}"
+    return None if type(origin.copy) is int else f"the copy of an origin is {origin.copy!r}, not a whole number"
+
+
+def _fault_of_texts(sentence: Sentence) -> str | None:
+    """The first thing wrong with the texts beside words and columns, found with one look at all of them joined."""
+    texts = [sentence.id, sentence.language, *sentence.comments, *sentence.scores]
+    texts += [entity.type for entity in sentence.entities]
+    try:
+        if sentence.origin is not None:
+            texts += (sentence.origin.method, *sentence.origin.parents)
+        storable = _is_storable("".join(texts))
+    except TypeError:
+        return "an id, language, comment, name of a score, or part of an origin is no string"
+    if not storable:
+        return "a type, id, language, comment, score or origin holds a lone surrogate, which no file can store"
+    for comment in sentence.comments:
+        if "\n" in comment or "\r" in comment:
+            return f"the comment {comment!r} has a line break in it"
+    return None
+
+
+def _fault_of_columns(columns: tuple[tuple[str, ...], ...], length: int) -> str | None:
+    for column in columns:
+        if type(column) is not tuple:
+            return f"an extra column must be a tuple, got {column!r}"
+        if len(column) != length:
+            return f"an extra column has not {length} values, one for each word"
+        try:
+            joined = "".join(column)
+        except TypeError:
+            return f"every value of an extra column must be a string, got {column!r}"
+        if not _is_storable(joined):
+            return "an extra column holds a lone surrogate, which no file can store"
+        if "\t" in joined or "\n" in joined or "\r" in joined:
+            return f"an extra column has a tab or line break in a value: {column!r}"
+    return None
+
+
+def _is_storable(text: str) -> bool:
+    """Whether a text can be written as UTF-8."""
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _name(entity: Entity) -> str:
+    return f"entity [{entity.start}, {entity.end}) {entity.type}"

@@ -1,0 +1,263 @@
+"""Links by how alike a multilingual encoder finds words where they stand."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from nersery.core import registry
+from nersery.core.errors import SettingsError
+from nersery.core.outcome import Reject
+from nersery.core.registry import ModelName
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.crosslingual.aligners.base import (
+    Aligner,
+    Link,
+    Links,
+    Pair,
+    Pairs,
+)
+from nersery.crosslingual.embedding.extraction import (
+    NORMALIZERS,
+    Extraction,
+    argmax,
+    both_directions,
+    by_probability,
+    cosines,
+    itermax,
+    match,
+)
+from nersery.crosslingual.embedding.fine_tuning import FineTuning, fine_tune
+from nersery.models import bundled
+from nersery.models.hidden_states import LayerEncoder, States
+from nersery.models.loading import (
+    ModelSource,
+    Precision,
+    pick_device,
+    refuse_nan,
+    warn,
+)
+
+TOO_LONG = "a word is longer than the model can read"
+PIECES = 2**16
+"""The states of so many pieces are kept at once."""
+ROWS = 16
+MULTIPLE = 8
+CELLS = 2**24
+"""Similarities are computed for so many pairs at once, but not of more cells than that, with sides padded to a multiple
+of pieces: a shape that follows from each pair alone, so that its links do not change by a bit in other company."""
+MOST_CELLS = 2 * CELLS
+"""A pair of more, as of two sentences of 5,800 pieces each, is rejected: its matrices would fill the memory."""
+TOO_MUCH = "a pair too long to compare"
+WATCHED_PAIRS = 1000
+"""So many pairs are looked at to see whether the model knows their languages."""
+
+
+@dataclass
+class Embeddings(Aligner):
+    """Links words whose states in a multilingual encoder are alike.
+
+    Two words are linked when any of their pieces are. The probability of a link is that of its best two pieces: with
+    ``softmax`` and ``entmax`` the geometric mean of the probabilities of both directions, with the others the cosine
+    moved into [0, 1].
+
+    Args:
+        model: Any multilingual Hugging Face encoder by name or folder; ``bundled`` knows English alone.
+        layer: Whose states are compared, from 1; None takes the one that a fine-tuned model was trained at, or else
+            the one two thirds of the way up: layer 8 of multilingual BERT's 12.
+        extraction: ``softmax`` and ``entmax`` link what is probable both ways; ``argmax`` what is each other's most
+            similar, ``itermax`` the same twice, ``match`` one to one with the largest sum.
+        threshold: The probability of ``softmax`` and ``entmax`` above which pieces are linked, in [0, 1).
+        distortion: How much ``argmax``, ``itermax`` and ``match`` hold different places in the sentences against two
+            pieces, in [0, 1].
+        fine_tune: How the model learns from the pairs first, as a table of which all may be left out: weights of the
+            objectives ``tlm``, ``mlm``, ``so`` and ``co``; ``threshold``, ``mask_rate``, ``epochs``, ``batch_size`` and
+            ``learning_rate``. None takes the model as it is. All pairs are held in memory while it learns.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
+        precision: ``auto`` computes in bf16 where the processor has it.
+        revision: Branch, tag or commit of a model on the hub.
+        trust_remote_code: Run code that comes with the model.
+
+    Reference:
+        Zi-Yi Dou and Graham Neubig (2021). Word Alignment by Fine-tuning Embeddings on Parallel Corpora. EACL
+        (``softmax``, ``entmax``, fine-tuning). Masoud Jalili Sabet, Philipp Dufter, François Yvon and Hinrich Schütze
+        (2020). SimAlign: High Quality Word Alignments Without Parallel Training Data Using Static and Contextualized
+        Embeddings. Findings of EMNLP (``argmax``, ``itermax``, ``match``, distortion).
+
+    Departures:
+        - 1.5-entmax links what is above the threshold; in the paper what is above 0, which ``threshold = 0`` gives.
+        - SimAlign may compare whole words, and remove links whose rows are nearly even; here pieces are compared, and
+          no link is removed.
+        - The papers' code cuts sentences at the length of the model; here they are read in overlapping windows.
+        - A word that the tokenizer turns into nothing is shown to the model as unknown, and has no link.
+    """
+
+    model: ModelName = "bert-base-multilingual-cased"
+    layer: int | None = None
+    extraction: Extraction = "softmax"
+    threshold: float = 1e-3
+    distortion: float = 0.0
+    fine_tune: dict[str, Any] | None = None
+    device: str = "auto"
+    precision: Precision = "auto"
+    revision: str | None = None
+    trust_remote_code: bool = False
+    _learning: FineTuning | None = field(default=None, init=False, repr=False, compare=False)
+    _encoder: LayerEncoder | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot work."""
+        super().__post_init__()
+        if not 0 <= self.threshold < 1:
+            raise SettingsError(f"threshold is {self.threshold}, expected a probability in [0, 1)")
+        if not 0 <= self.distortion <= 1:
+            raise SettingsError(f"distortion is {self.distortion}, expected a number in [0, 1]")
+        if self.distortion and self.extraction in NORMALIZERS:
+            raise SettingsError(
+                f'distortion is for the extractions argmax, itermax and match; "{self.extraction}" has no use for it'
+            )
+        if self.fine_tune is not None:
+            values, problems = registry.validated(FineTuning, "fine_tune", self.fine_tune)
+            if problems:
+                raise SettingsError("\n".join(problems))
+            self._learning = FineTuning(**values)
+
+    @property
+    def _source(self) -> ModelSource:
+        return ModelSource(self.model, self.revision, self.trust_remote_code)
+
+    def check(self) -> None:
+        """Look for the model and the device; see `Aligner.check`."""
+        self._source.config()
+        pick_device(self.device)
+
+    def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:
+        """Open the model, and let it learn from the pairs where it is to."""
+        self._encoder = self._opened()
+        self._warn_of_misfit(self._encoder, list(islice(pairs, WATCHED_PAIRS)))
+        if self._learning is not None:
+            fine_tune(self._encoder, pairs, self._learning, training)
+
+    def _opened(self) -> LayerEncoder:
+        has_head = self._learning is not None and self._learning.needs_masked_lm
+        return LayerEncoder(self._source, self.layer, device=self.device, precision=self.precision, masked_lm=has_head)
+
+    def _warn_of_misfit(self, encoder: LayerEncoder, pairs: Sequence[Pair]) -> None:
+        instead = (
+            "Name a multilingual encoder by the setting model, e.g. bert-base-multilingual-cased or xlm-roberta-base"
+        )
+        if bundled.is_bundled(self.model):
+            warn(f"the bundled model knows English alone: words of other languages get links by chance. {instead}")
+        elif misfit := encoder.pieces.misfit([word for pair in pairs for word in (*pair.source, *pair.target)]):
+            warn(f'the model "{self.model}" was made for other languages than this text: {misfit}. {instead}')
+
+    def align(self, pairs: Sequence[Pair]) -> list[Links | Reject]:
+        """The links of each pair; a word longer than the model is a reason why there are none.
+
+        Raises:
+            SettingsError: When the model answers with what is no number, or is to learn first and has not.
+        """
+        if self._encoder is None:
+            if self._learning is not None:
+                raise SettingsError("the aligner has not learnt anything yet; call fit first")
+            self._encoder = self._opened()
+        encoder = self._encoder
+        found: list[Links | Reject] = [_fault(encoder, pair) or () for pair in pairs]
+        readable = [number for number, fault in enumerate(found) if not fault]
+        for chunk in _chunks(readable, [encoder.piece_count(pair.source + pair.target) for pair in pairs]):
+            states = encoder.states([side for n in chunk for side in (pairs[n].source, pairs[n].target)])
+            refuse_nan(states.values, self._source)
+            for numbers, left, right in _batches(states):
+                linked, probability = self._linked(left, right)
+                for number, links in zip(numbers, _word_links(linked, probability, numbers, states), strict=True):
+                    found[chunk[number]] = links
+        return found
+
+    @torch.no_grad()
+    def _linked(self, left: _Side, right: _Side) -> tuple[Tensor, Tensor]:
+        """Which pieces are linked, and how sure that is. Shape: twice (pairs, source pieces, target pieces)."""
+        mask = left.mask[:, :, None] & right.mask[:, None, :]
+        if self.extraction in NORMALIZERS:
+            scores = left.states @ right.states.transpose(1, 2)
+            directions = both_directions(scores, mask, NORMALIZERS[self.extraction])
+            return by_probability(*directions, self.threshold)
+        similarities = cosines(left.states, right.states, mask, self.distortion)
+        if self.extraction == "match":
+            return match(similarities, mask), similarities
+        return (argmax if self.extraction == "argmax" else itermax)(similarities), similarities
+
+
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """The sources of some pairs, or their targets.
+
+    Args:
+        states: Zero where there is no piece. Shape: (pairs, pieces, dimension).
+        mask: Whether there is a piece. Shape: (pairs, pieces).
+    """
+
+    states: Tensor
+    mask: Tensor
+
+
+def _chunks(numbers: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:
+    """Pairs that have at most `PIECES` pieces together, or one pair that has more."""
+    chunk: list[int] = []
+    total = 0
+    for number in numbers:
+        if chunk and total + sizes[number] > PIECES:
+            yield chunk
+            chunk, total = [], 0
+        chunk.append(number)
+        total += sizes[number]
+    if chunk:
+        yield chunk
+
+
+def _batches(states: States) -> Iterator[tuple[list[int], _Side, _Side]]:
+    """Pairs of one padded shape: their numbers and both sides; the texts are a source and a target by turns."""
+    groups: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for number in range(len(states.owners) // 2):
+        sizes = (len(states.owners[2 * number]), len(states.owners[2 * number + 1]))
+        groups[-(-max(sizes[0], 1) // MULTIPLE) * MULTIPLE, -(-max(sizes[1], 1) // MULTIPLE) * MULTIPLE].append(number)
+    for (source, target), group in groups.items():
+        rows = max(1, min(ROWS, CELLS // (source * target)))
+        for start in range(0, len(group), rows):
+            part = group[start : start + rows]
+            left = _side(states, [2 * number for number in part], rows, source)
+            yield part, left, _side(states, [2 * number + 1 for number in part], rows, target)
+
+
+def _fault(encoder: LayerEncoder, pair: Pair) -> Reject | None:
+    """Why a pair cannot be compared, which depends on it alone."""
+    if not (encoder.can_read(pair.source) and encoder.can_read(pair.target)):
+        return Reject(TOO_LONG)
+    too_much = encoder.piece_count(pair.source) * encoder.piece_count(pair.target) > MOST_CELLS
+    return Reject(TOO_MUCH) if too_much else None
+
+
+def _side(states: States, texts: Sequence[int], rows: int, length: int) -> _Side:
+    nothing = len(states.values) - 1
+    index = torch.full((rows, length), nothing)
+    for row, text in enumerate(texts):
+        count = len(states.owners[text])
+        index[row, :count] = torch.arange(states.starts[text], states.starts[text] + count)
+    index = index.to(states.values.device)
+    return _Side(states.values[index], index != nothing)
+
+
+def _word_links(linked: Tensor, probability: Tensor, numbers: Sequence[int], states: States) -> list[Links]:
+    """The links of words, each with the best probability of its pieces."""
+    best: list[dict[tuple[int, int], float]] = [{} for _ in numbers]
+    places = linked.nonzero()
+    chances = probability[places.unbind(1)].tolist()
+    for (row, left, right), chance in zip(places.tolist(), chances, strict=True):
+        words = states.owners[2 * numbers[row]][left], states.owners[2 * numbers[row] + 1][right]
+        best[row][words] = max(chance, best[row].get(words, 0.0))
+    return [tuple(Link(*words, chance) for words, chance in sorted(links.items())) for links in best]

@@ -1,0 +1,190 @@
+"""Links by a word aligner that is installed on its own: eflomal, fast_align, mgiza or GIZA++."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
+
+from nersery.core.errors import DataError, Problem, SettingsError
+from nersery.core.files import naming_the_full_disk, os_errors
+from nersery.core.outcome import Reject
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.crosslingual.aligner_checkpoint import place_for
+from nersery.crosslingual.aligners.base import (
+    Aligner,
+    Link,
+    Links,
+    Pair,
+    Pairs,
+)
+from nersery.crosslingual.external_programs import PROGRAMS, AnswerError
+from nersery.crosslingual.hmm.vocabulary import Vocabulary
+from nersery.crosslingual.symmetrization import Heuristic, Point, symmetrize
+
+UNSEEN = "a pair that the program was not given"
+TOO_LONG = "the program cannot read so many words"
+TOO_UNEVEN = "the program cannot read sides so different in length"
+
+
+@dataclass
+class External(Aligner):
+    """Runs a word aligner that is on the PATH, over all pairs at once.
+
+    The program sees numbers for words, so no character can confuse it. It gives no probabilities: all are 1. A pair
+    that was not among those it learnt from is rejected, for most programs cannot align another one. eflomal draws at
+    random without a seed: it never gives quite the same links twice. All pairs are held in memory until the program is
+    done, their links until all are written; over shards it runs once, in the first worker.
+
+    Args:
+        program: ``eflomal``, ``fast_align``, ``mgiza`` or ``giza++``.
+        symmetrize: How the links of both directions become one set: ``intersection``, ``union``, ``grow-diag``,
+            ``grow-diag-final``, ``grow-diag-final-and``.
+        lower: Whether words are counted without regard to case and to variants of one character.
+        prefix: By how many of its first letters a word is counted; 0 takes all. Words with digits stay whole.
+        arguments: More arguments for the program, as on a command line.
+
+    Reference:
+        Robert Östling and Jörg Tiedemann (2016). Efficient Word Alignment with Markov Chain Monte Carlo. PBML 106.
+        Chris Dyer, Victor Chahuneau and Noah A. Smith (2013). A Simple, Fast, and Effective Reparameterization of IBM
+        Model 2. NAACL. Franz Josef Och and Hermann Ney (2003). A Systematic Comparison of Various Statistical Alignment
+        Models. Computational Linguistics 29 (GIZA++). Qin Gao and Stephan Vogel (2008). Parallel Implementations of
+        Word Alignment Tool (mgiza).
+
+    Departures:
+        - Words are cut to prefixes first, which helps where there is little text; ``prefix = 0`` does not.
+        - Pairs that GIZA++ would cut or leave out (over 100 words, or a side nine times as long as the other) are
+          rejected.
+    """
+
+    program: Literal["eflomal", "fast_align", "mgiza", "giza++"] = "eflomal"
+    symmetrize: Heuristic = "intersection"
+    lower: bool = True
+    prefix: int = 4
+    arguments: tuple[str, ...] = ()
+    _answer: _Answer | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.prefix < 0:
+            raise SettingsError(f"prefix is {self.prefix}, expected 0 or more")
+
+    def check(self) -> None:
+        """Look for the program; see `Aligner.check`."""
+        PROGRAMS[self.program].find()
+
+    def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:
+        """Let the program align all pairs, or take what it answered before a kill.
+
+        Raises:
+            MissingResourceError: When the program is not there.
+            NerseryError: When it fails.
+            DataError: When its answer does not fit the pairs, with the place in it.
+            OtherTrainingError: When the folder of the training holds another answer.
+        """
+        place = place_for(self, pairs, training.folder)
+        if place is not None and place.exists():
+            self._answer = _Answer(**load_file(place))
+            return
+        self._answer = _Answer.of(self._asked({_digest(pair): pair for pair in pairs if not self._refused(pair)}))
+        if place is not None:
+            unfinished = place.with_name(f".tmp{place.name}")
+            with naming_the_full_disk(unfinished), os_errors():
+                save_file(vars(self._answer), unfinished)
+            unfinished.replace(place)
+
+    def _asked(self, found: Mapping[int, Pair]) -> dict[int, list[Point]]:
+        """The links that the program gives to each pair."""
+        self.check()
+        pairs = found.values()
+        source, target = (Vocabulary(self.lower, self.prefix) for _ in range(2))
+        sources = [words.tolist() for words in source.grow(pair.source for pair in pairs)]
+        targets = [words.tolist() for words in target.grow(pair.target for pair in pairs)]
+        if not pairs:
+            return {}
+        with tempfile.TemporaryDirectory(prefix="nersery-") as folder:
+            try:
+                forward, backward = PROGRAMS[self.program].run(sources, targets, Path(folder), self.arguments)
+            except AnswerError as fault:
+                raise DataError(
+                    Problem(str(fault), f"the answer of {self.program}", fault.line),
+                    fix="look whether the program is a version that this one knows, and whether arguments change "
+                    "what it writes",
+                ) from fault
+        return {
+            digest: sorted(symmetrize(there, back, self.symmetrize))
+            for digest, there, back in zip(found, forward, backward, strict=True)
+        }
+
+    def _refused(self, pair: Pair) -> str:
+        """Why the program is not given a pair; empty when it is."""
+        lengths = sorted((len(pair.source), len(pair.target)))
+        program = PROGRAMS[self.program]
+        if lengths[1] > program.most_words:
+            return TOO_LONG
+        return TOO_UNEVEN if lengths[1] >= program.most_uneven * max(lengths[0], 1) else ""
+
+    def align(self, pairs: Sequence[Pair]) -> list[Links | Reject]:
+        """The links that the program gave each pair; one that it was not given is rejected.
+
+        Raises:
+            SettingsError: When `fit` was not called.
+        """
+        if self._answer is None:
+            raise SettingsError("the program has not read anything yet; call fit first, with all pairs")
+        return [self._found(pair) for pair in pairs]
+
+    def _found(self, pair: Pair) -> Links | Reject:
+        assert self._answer is not None
+        if not pair.source or not pair.target:
+            return ()
+        if refused := self._refused(pair):
+            return Reject(refused)
+        links = self._answer.links(_digest(pair))
+        return Reject(UNSEEN) if links is None else links
+
+
+@dataclass
+class _Answer:
+    """What a program said of each pair, in little memory.
+
+    Args:
+        digests: Of the pairs, sorted. Shape: (pairs).
+        ends: Where the links of each pair end among those of all. Shape: (pairs).
+        points: The links of the first pair, of the next one, and so on. Shape: (links, 2).
+    """
+
+    digests: NDArray[np.uint64]
+    ends: NDArray[np.int64]
+    points: NDArray[np.int32]
+
+    @classmethod
+    def of(cls, found: Mapping[int, Sequence[Point]]) -> _Answer:
+        """That of pairs by their digests."""
+        digests = sorted(found)
+        return cls(
+            np.array(digests, np.uint64),
+            np.cumsum([len(found[digest]) for digest in digests], dtype=np.int64),
+            np.array([point for digest in digests for point in found[digest]], np.int32).reshape(-1, 2),
+        )
+
+    def links(self, digest: int) -> Links | None:
+        """The links of a pair, None where the program was not asked about it."""
+        place = int(np.searchsorted(self.digests, np.uint64(digest)))
+        if place == len(self.digests) or self.digests[place] != digest:
+            return None
+        start = self.ends[place - 1] if place else 0
+        return tuple(Link(*point) for point in self.points[start : self.ends[place]].tolist())
+
+
+def _digest(pair: Pair) -> int:
+    """A short mark of a pair's words; two of ten million share one with a probability of 3 in a million."""
+    text = repr((pair.source, pair.target)).encode("utf-8", "surrogateescape")
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest())

@@ -1,0 +1,344 @@
+"""Links learnt from translations alone: no model, no download."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nersery.core.errors import SettingsError
+from nersery.core.outcome import Reject
+from nersery.core.progress import Progress
+from nersery.core.registry import FileName
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.crosslingual.aligner_checkpoint import place_for
+from nersery.crosslingual.aligners.base import (
+    Aligner,
+    Link,
+    Links,
+    Pair,
+    Pairs,
+)
+from nersery.crosslingual.hmm.expectation_maximization import (
+    PADDING,
+    Batch,
+    Both,
+    Steps,
+    Tables,
+    by_places,
+    learn,
+    padded,
+)
+from nersery.crosslingual.hmm.hidden_markov import Array
+from nersery.crosslingual.hmm.lexicon import (
+    Lexicon,
+    check_folder,
+    empty_lexicon,
+    is_saved,
+    keys_of,
+    stems_of,
+)
+from nersery.crosslingual.hmm.string_similarity import Looks
+from nersery.crosslingual.hmm.vocabulary import Numbers, Vocabulary
+from nersery.crosslingual.symmetrization import Heuristic, Point, symmetrize
+
+TOO_LONG = "a side has more words than max_words"
+ROWS = 16
+MULTIPLE = 8
+CELLS = 1 << 19
+"""Pairs are aligned so many at a time, but with no more pairs of words than that, and with sides padded to a multiple:
+a shape that follows from each pair alone, so that its links do not change by a bit in other company."""
+KEYS = 1 << 20
+"""So many pairs of stems are compared by their looks at once."""
+SUPPOSED = 1e-4
+"""How often the stems of any pair count as linked before anything is read."""
+LEAST = 1e-6
+"""The probability of links that a heuristic adds although one direction finds them impossible."""
+
+
+@dataclass
+class Statistical(Aligner):
+    """Learns from the pairs which words translate each other, and links those.
+
+    IBM model 1 and then a hidden Markov model run in both directions; a link counts as much as both directions together
+    believe in it, which keeps rare words from collecting all that is left over. Words are counted by their beginnings.
+    Those that look alike count as linked before: equal numbers, marks for the same purpose, names and words of one
+    origin, also across scripts. The probability of a link is the geometric mean of both directions.
+
+    ``agreement`` takes the links above the threshold of which none of the two words has a better one, and
+    links above it that touch those. The heuristics join each word's most probable link of either direction.
+
+    Args:
+        symmetrize: ``agreement``, or a heuristic: ``intersection``, ``union``, ``grow-diag``, ``grow-diag-final``,
+            ``grow-diag-final-and``.
+        threshold: The least probability of a link for ``agreement``; in (0, 1).
+        lower: Whether words are counted without regard to case and to variants of one character.
+        prefix: By how many of its first letters a word is counted; 0 takes all. Words with digits stay whole.
+        likeness: How often two words that look the same count as linked before anything is read; 0 looks at none.
+        ibm1_steps: How often the pairs are gone through by words alone.
+        hmm_steps: How often with the places of the words.
+        null: Probability in (0, 1) that a word comes from none.
+        learn: Whether it learns from the pairs; if not, ``priors`` are all there is, and no more is held in memory.
+        learn_from: At most so many pairs are learnt from, spread evenly over all; 0 takes all. They alone are held in
+            memory while it learns, with what is counted of them: of 100,000 about a gigabyte, however many there are.
+        max_words: Pairs with a longer side are rejected, and not learnt from.
+        priors: Folder of what was learnt before, by `save` or ``nersery align --keep``; it counts as seen. Without
+            `fit` it is all there is.
+
+    Reference:
+        Stephan Vogel, Hermann Ney and Christoph Tillmann (1996). HMM-Based Word Alignment in Statistical Translation.
+        COLING. Percy Liang, Ben Taskar and Dan Klein (2006). Alignment by Agreement. NAACL.
+
+    Departures:
+        - In the first steps, those of model 1, a link counts as the geometric mean of both directions, not as their
+          product: with some hundred pairs the product forgets rare words at once.
+        - One table of counts, normalized by source and by target, serves both directions.
+        - Links by agreement touch each other; in the paper they are all above a threshold.
+        - Prefixes, looks and what is supposed beforehand are ours.
+    """
+
+    symmetrize: Literal["agreement"] | Heuristic = "agreement"
+    threshold: float = 0.3
+    lower: bool = True
+    prefix: int = 4
+    likeness: float = 0.3
+    ibm1_steps: int = 4
+    hmm_steps: int = 3
+    null: float = 0.2
+    learn: bool = True
+    learn_from: int = 100_000
+    max_words: int = 1000
+    priors: FileName = ""
+    _source: Vocabulary = field(init=False, repr=False, compare=False)
+    _target: Vocabulary = field(init=False, repr=False, compare=False)
+    _lexicon: Lexicon | None = field(default=None, init=False, repr=False, compare=False)
+    _tables: Tables | None = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("threshold", "null"):
+            if not 0 < getattr(self, name) < 1:
+                raise SettingsError(f"{name} is {getattr(self, name):g}, expected a probability in (0, 1)")
+        for name in ("prefix", "likeness", "ibm1_steps", "hmm_steps", "learn_from"):
+            if getattr(self, name) < 0:
+                raise SettingsError(f"{name} is {getattr(self, name):g}, expected 0 or more")
+        if self.max_words < 1:
+            raise SettingsError(f"max_words is {self.max_words}, expected 1 or more")
+        if not self.learn and not self.priors:
+            raise SettingsError("learn is false and priors names no folder: name one, or let it learn from the pairs")
+        self._source, self._target = (Vocabulary(self.lower, self.prefix) for _ in range(2))
+
+    @property
+    def _spelling(self) -> dict[str, Any]:
+        """The settings without which a saved lexicon makes no sense."""
+        return {"lower": self.lower, "prefix": self.prefix}
+
+    def check(self) -> None:
+        """Look for the priors; see `Aligner.check`."""
+        if self.priors:
+            check_folder(Path(self.priors))
+
+    def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:
+        """Learn from translations, on top of the priors where there are some, or take what was learnt before a kill.
+
+        Raises:
+            OtherTrainingError: When the folder of the training holds what was learnt from others or otherwise.
+        """
+        if not self.learn:
+            self._adopt(self._opened(Path(self.priors)))
+            return
+        place = place_for(self, pairs, training.folder)
+        if place is not None and is_saved(place):
+            self._adopt(self._opened(place))
+            return
+        self._adopt(self._learnt(pairs, training.progress))
+        if place is not None:
+            self.save(place)
+
+    def _learnt(self, pairs: Pairs, progress: Progress | None) -> Lexicon:
+        self._source, self._target = (Vocabulary(**self._spelling) for _ in range(2))
+        known = self._opened(Path(self.priors)) if self.priors else empty_lexicon()
+        pairs = [
+            pair for pair in _spread(pairs, self.learn_from) if pair.source and pair.target and self._can_read(pair)
+        ]
+        sources = self._source.grow(pair.source for pair in pairs)
+        targets = self._target.grow(pair.target for pair in pairs)
+        keys = keys_of(sources, targets, known.keys)
+        supposed = known.grown(
+            keys,
+            self._supposed(keys, pairs),
+            _uses(known.source_uses, sources, len(self._source)),
+            _uses(known.target_uses, targets, len(self._target)),
+        )
+        steps = Steps(self.ibm1_steps, self.hmm_steps, self.null)
+        learnt = learn(supposed, sources, targets, steps, progress)
+        return learnt.without(2 * SUPPOSED)  # of most pairs of stems nothing was learnt
+
+    def _supposed(self, keys: Numbers, pairs: Sequence[Pair]) -> NDArray[np.float64]:
+        """How often each pair of stems counts as linked beforehand, by the looks of their most frequent words."""
+        supposed = np.full(len(keys), SUPPOSED)
+        if self.likeness:
+            looks = Looks()
+            left = looks.rows(_commonest((pair.source for pair in pairs), self._source))
+            right = looks.rows(_commonest((pair.target for pair in pairs), self._target))
+            for start in range(0, len(keys), KEYS):
+                part = slice(start, start + KEYS)
+                sources, targets = stems_of(keys[part])
+                supposed[part] += self.likeness * looks.likeness(left[sources], right[targets])
+        return supposed
+
+    def _can_read(self, pair: Pair) -> bool:
+        return max(len(pair.source), len(pair.target)) <= self.max_words
+
+    def _adopt(self, lexicon: Lexicon) -> None:
+        self._source.forget_words()
+        self._target.forget_words()
+        self._lexicon, self._tables = lexicon, Tables(lexicon, self.null, np.float64)
+
+    def _opened(self, folder: Path) -> Lexicon:
+        lexicon, facts = Lexicon.load(folder, self._spelling)
+        self._source, self._target = (
+            Vocabulary(**self._spelling, stems={stem: number for number, stem in enumerate(facts[side])})
+            for side in ("source", "target")
+        )
+        return lexicon
+
+    def save(self, folder: str | Path) -> None:
+        """Write what was learnt into a folder, to be named by ``priors`` later.
+
+        Raises:
+            SettingsError: When nothing was learnt.
+        """
+        if self._lexicon is None:
+            raise SettingsError("the aligner has not learnt anything yet; call fit first")
+        vocabularies = {"source": list(self._source.stems), "target": list(self._target.stems)}
+        self._lexicon.save(Path(folder), {**self._spelling, **vocabularies})
+
+    def align(self, pairs: Sequence[Pair]) -> list[Links | Reject]:
+        """The links of each pair; a pair with more words than ``max_words`` is rejected.
+
+        Raises:
+            SettingsError: When there is nothing learnt, neither by `fit` nor in ``priors``.
+        """
+        if self._lexicon is None and self.priors:
+            self._adopt(self._opened(Path(self.priors)))
+        if self._lexicon is None:
+            raise SettingsError("the aligner has not learnt anything yet; call fit first, or name priors")
+        found: list[Links | Reject] = [() if self._can_read(pair) else Reject(TOO_LONG) for pair in pairs]
+        readable = [n for n, pair in enumerate(pairs) if self._can_read(pair) and pair.source and pair.target]
+        looks = Looks()
+        for numbers, rows, shape in _shapes(pairs, readable):
+            both = self._directions([pairs[number] for number in numbers], rows, shape, looks)
+            for row, number in enumerate(numbers):
+                sources, targets = len(pairs[number].source), len(pairs[number].target)
+                forward, backward = (side[:targets, row, :sources].T for side in (both.forward, both.backward))
+                found[number] = self._links(forward, backward)
+        self._source.forget_words()
+        self._target.forget_words()
+        return found
+
+    def _directions(self, pairs: Sequence[Pair], rows: int, shape: tuple[int, int], looks: Looks) -> Both:
+        """The probabilities of links between pairs, padded to a number of rows and of words on both sides."""
+        assert self._lexicon is not None
+        assert self._tables is not None
+        nothing = [np.zeros(0, np.int64)] * (rows - len(pairs))
+        source = padded([*(self._source.look_up(pair.source) for pair in pairs), *nothing], shape[0])
+        target = padded([*(self._target.look_up(pair.target) for pair in pairs), *nothing], shape[1])
+        batch = Batch(source, target, self._lexicon.find(source, target))
+        counts = self._tables.counts[batch.places]
+        is_new = (batch.places == len(self._lexicon.keys)) & (target != PADDING).T[:, :, None] & (source != PADDING)
+        self._suppose(counts, is_new, pairs, looks)
+        return by_places(self._tables.chances(batch, counts), batch, self._lexicon)
+
+    def _suppose(self, counts: Array, is_new: NDArray[np.bool_], pairs: Sequence[Pair], looks: Looks) -> None:
+        """Put in what is supposed of words that were never seen together, by the looks of these very words."""
+        counts[is_new] = SUPPOSED
+        if self.likeness and is_new.any():
+            left, right = (
+                np.maximum(padded([looks.rows(side) for side in sides], length), 0)
+                for sides, length in (
+                    ([pair.source for pair in pairs], counts.shape[2]),
+                    ([pair.target for pair in pairs], counts.shape[0]),
+                )
+            )
+            is_new = is_new[:, : len(pairs)] & (looks.beginnings(right).T[:, :, None] == looks.beginnings(left))
+            targets, rows, sources = np.nonzero(is_new)
+            likeness = looks.likeness(left[rows, sources], right[rows, targets])
+            counts[targets, rows, sources] += self.likeness * likeness
+
+    def _links(self, forward: Array, backward: Array) -> Links:
+        """The links of a pair out of the probabilities of both directions. Shape: twice (sources, targets)."""
+        agreed = np.sqrt(forward * backward)
+        if self.symmetrize == "agreement":
+            sources, targets = np.nonzero(_touching(agreed, self.threshold))
+            points = list(zip(sources.tolist(), targets.tolist(), strict=True))
+        else:
+            turned = [(source, target) for target, source in _most_probable(backward.T)]
+            points = sorted(symmetrize(_most_probable(forward), turned, self.symmetrize))
+        return tuple(
+            Link(source, target, min(max(float(agreed[source, target]), LEAST), 1.0)) for source, target in points
+        )
+
+
+def _touching(agreed: Array, threshold: float) -> NDArray[np.bool_]:
+    """The links of which none of the two words has a better one, and those that touch such links, directly or not."""
+    likely = agreed > threshold
+    linked = likely & (agreed == agreed.max(0)) & (agreed == agreed.max(1, keepdims=True))
+    while True:
+        around = np.pad(linked, 1)
+        beside = around[:-2, 1:-1] | around[2:, 1:-1] | around[1:-1, :-2] | around[1:-1, 2:]
+        grown: NDArray[np.bool_] = linked | (likely & beside)
+        if (grown == linked).all():
+            return grown
+        linked = grown
+
+
+def _most_probable(probabilities: Array) -> list[Point]:
+    """The origin of each word, where any is more probable than none. Shape: (origins, words)."""
+    best = probabilities.argmax(0)
+    chances = probabilities[best, np.arange(probabilities.shape[1])]
+    words = np.flatnonzero(chances > 1 - probabilities.sum(0))
+    return list(zip(best[words].tolist(), words.tolist(), strict=True))
+
+
+def _shapes(pairs: Sequence[Pair], numbers: Sequence[int]) -> Iterator[tuple[list[int], int, tuple[int, int]]]:
+    """Pairs of one padded shape: their numbers, how many rows there are to be, and the words of both sides."""
+    groups: dict[tuple[int, int], list[int]] = defaultdict(list)
+    for number in numbers:
+        pair = pairs[number]
+        groups[-(-len(pair.source) // MULTIPLE) * MULTIPLE, -(-len(pair.target) // MULTIPLE) * MULTIPLE].append(number)
+    for shape, group in groups.items():
+        rows = max(1, min(ROWS, CELLS // (shape[0] * shape[1])))
+        for start in range(0, len(group), rows):
+            yield group[start : start + rows], rows, shape
+
+
+def _spread(pairs: Pairs, most: int) -> Iterator[Pair]:
+    """At most so many pairs, as far from each other as can be; all where ``most`` is 0."""
+    count = len(pairs)
+    if not 0 < most < count:
+        return iter(pairs)
+    places = {number * count // most for number in range(most)}
+    return (pair for place, pair in enumerate(pairs) if place in places)
+
+
+def _uses(known: NDArray[np.float64], sentences: Sequence[Numbers], stems: int) -> NDArray[np.float64]:
+    """How often each stem was read, with what is known already. Shape: (stems)."""
+    uses = np.bincount(np.concatenate([np.zeros(0, np.int64), *sentences]), minlength=stems).astype(np.float64)
+    uses[: len(known)] += known
+    return uses
+
+
+def _commonest(sentences: Iterable[Sequence[str]], vocabulary: Vocabulary) -> list[str]:
+    """The most frequent word of each stem; of equally frequent ones the last in the order of characters."""
+    counts = Counter(word for words in sentences for word in words)
+    found = list(vocabulary.stems)
+    words = sorted(counts, key=lambda word: (counts[word], word))
+    for word, stem in zip(words, vocabulary.look_up(words).tolist(), strict=True):
+        found[stem] = word
+    return found

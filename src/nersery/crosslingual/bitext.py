@@ -1,0 +1,378 @@
+"""Parallel text: a sentence a line in two files, or two corpora in any format, paired by order or by id."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from hashlib import blake2b
+from itertools import islice, zip_longest
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from nersery import io
+from nersery.core.alignments import Pair
+from nersery.core.errors import DataError, Problem, SettingsError
+from nersery.core.outcome import Reject
+from nersery.core.sentence import Sentence
+from nersery.crosslingual.divergence import where_apart
+from nersery.io.base import Pass, ReadOptions, Source
+from nersery.io.columns import BLANKS
+from nersery.io.folder import FolderSource
+from nersery.io.ids import Ids, naming_the_temporary_folder, temporary_table
+from nersery.io.jsonl import JsonlSource
+from nersery.io.text import TextSource
+from nersery.io.text_file import TextFile
+from nersery.io.tokenization import Splitter, splitter
+
+EMPTY_LINE = "empty line"
+EMPTY_SOURCE = "empty line in the source"
+EMPTY_TARGET = "empty line in the target"
+EMPTY_BOTH = "empty line on both sides"
+UNPAIRED = "the other side has no sentence of that id"
+EXCERPT = 60
+"""Characters that a message shows of a sentence."""
+
+Side = Sentence | Reject
+PairedBy = Literal["auto", "order", "id"]
+
+
+class Row(NamedTuple):
+    """What stands in one place of parallel text: a target, and what it is a translation of in each source.
+
+    Where there is no target, but a sentence that a source has left over, ``of`` is the number of that source, from 0.
+    """
+
+    target: Side
+    sources: tuple[Side, ...]
+    of: int | None = None
+
+
+class Lines(TextSource):
+    """Sentences of a text file, a line each; a blank line keeps its place, as a reject without a sentence."""
+
+    @property
+    def description(self) -> str:
+        """The format, and whether nothing parts the words."""
+        return f"text, line by line{self._phrases}"
+
+    def skip(self, found: Pass) -> None:
+        """Note a blank line."""
+        found.rejects.append(Reject(EMPTY_LINE))
+
+
+def open_side(path: str | Path, options: ReadOptions, splitting: str = "spaces") -> Source:
+    """One side of parallel text: a corpus in any format, or text line by line.
+
+    Args:
+        path: A file, ``-`` for standard input, or a folder of files that are one corpus.
+        splitting: How lines of text are cut into words; corpora have words already.
+
+    Raises:
+        DataError: When it cannot be read.
+        SettingsError: When there is no such splitting, or the file has words already.
+    """
+    opened = partial(_opened, split=splitter(splitting, options.language), cuts=splitting != "spaces")
+    if Path(path).is_dir():
+        return FolderSource(TextFile(path, options.encoding), options, opened)
+    return opened(path, options)
+
+
+def _opened(path: str | Path, options: ReadOptions, *, split: Splitter, cuts: bool) -> Source:
+    """A file of one side."""
+    try:
+        source = io.open_corpus(path, options)
+    except DataError:
+        known = str(path) == io.STANDARD_INPUT or Path(path).suffix.lower() in io.EXTENSIONS
+        if options.format != io.AUTO or known:
+            raise
+        source = io.open_corpus(path, replace(options, format="text"))  # as in text.en, text.de
+    if isinstance(source, TextSource):
+        return Lines(source.file, options, split)
+    if cuts:
+        raise SettingsError(f"{path} is {source.description} and has words already: they are not split again")
+    return source
+
+
+def in_order(source: Source) -> Iterator[Side]:
+    """The sentences of a corpus, and the rejects in their places; the numbers of sentences stay those of the file.
+
+    Raises:
+        DataError: At the end, with all problems of the file.
+    """
+    found = Pass(source.file, source.options)
+    told = 0
+    for sentence in source.sentences(found):
+        if len(found.rejects) > told:
+            yield from found.rejects[told:]
+            told = len(found.rejects)
+        if not found.problems:
+            yield sentence
+    yield from found.rejects[told:]
+    if found.problems:
+        raise found.error()
+    source.rejects, source.repaired = found.rejects, found.repaired
+
+
+@dataclass(frozen=True)
+class Bitext:
+    """A target and one or several sources, which say the same in the same order or under the same ids.
+
+    Each iteration reads all files anew, in memory that does not grow with them. What cannot be paired keeps its place.
+
+    Args:
+        by: ``order`` pairs the first with the first; ``id`` pairs equal ids, in the order of the target; ``auto`` takes
+            ids where all files bring their own, and begin with the same one or have the same ones in another order, and
+            the order where they have none in common.
+    """
+
+    target: Source
+    sources: tuple[Source, ...]
+    by: PairedBy = "auto"
+
+    @property
+    def sides(self) -> tuple[Source, ...]:
+        """The target and the sources."""
+        return (self.target, *self.sources)
+
+    @cached_property
+    def paired_by(self) -> Literal["order", "id"]:
+        """How the sides are paired.
+
+        Raises:
+            SettingsError: When ids are asked for, and a side is text without ids; or when nobody says what pairs the
+                sides, and some of their ids are the same and some are not.
+        """
+        if self.by == "id":
+            for side in self.sides:
+                if isinstance(side, Lines):
+                    raise SettingsError(f"{side.file.name} is text and has no ids: pair by order")
+        if self.by != "auto":
+            return self.by
+        first = [_first_own_id(side) for side in self.sides]
+        if not all(first):
+            return "order"
+        if len({*first}) == 1 or len({_ids_digest(side) for side in self.sides}) == 1:
+            return "id"
+        if shared := _shared_id(self.sides):
+            names = " and ".join(side.file.name for side in self.sides)
+            raise SettingsError(
+                f"{names} share ids, e.g. {shared}, and differ in others, so nothing says what belongs together: "
+                "choose --pair-by id or --pair-by order"
+            )
+        return "order"
+
+    def __iter__(self) -> Iterator[Row]:
+        """The rows; those of sources without a target come last.
+
+        Raises:
+            DataError: With the problems of a file, or when the files are of unequal length.
+        """
+        return self._by_id() if self.paired_by == "id" else self._by_order()
+
+    def count(self) -> int:
+        """The number of rows, quickly where that can be: by lines, without a look at what is in them.
+
+        Raises:
+            DataError: When the files are of unequal length; else with the problems of files that had to be read.
+        """
+        if self.paired_by == "id":
+            return sum(1 for _ in self)
+        extents = [_extent(side) for side in self.sides]
+        rows = min(rows for rows, _ in extents)
+        if max(last for _, last in extents) > rows:
+            raise self._unequal()
+        return rows
+
+    def _by_order(self) -> Iterator[Row]:
+        for sides in zip_longest(*map(in_order, self.sides)):
+            if all(sides):
+                yield Row(sides[0], sides[1:])
+            elif not all(side is None or _is_blank(side) for side in sides):
+                raise self._unequal()
+
+    def _by_id(self) -> Iterator[Row]:
+        tables = [_Table(source) for source in self.sources]
+        for target in in_order(self.target):
+            found = [None if isinstance(target, Reject) else table.take(target.id) for table in tables]
+            yield Row(target, tuple(side or Reject(UNPAIRED) for side in found))
+        for number, table in enumerate(tables):
+            yield from (Row(reject, (reject,), number) for reject in table.rest())
+
+    def _unequal(self) -> DataError:
+        """What is told of files of unequal length, with the place where they run apart if it can be seen."""
+        lengths = [_extent(side)[1] for side in self.sides]
+        problems = []
+        for source, length in zip(self.sources, lengths[1:], strict=True):
+            if length == lengths[0]:
+                continue
+            counts = f"{length:,} sentences, and {lengths[0]:,} in {self.target.file.name}"
+            place = where_apart(map(_words, in_order(source)), map(_words, in_order(self.target)))
+            problems.append(Problem(f"{counts}{self._seen(source, place)}", source.file.name))
+        return DataError(problems, fix="mend the files so that each line is the translation of the same line")
+
+    def _seen(self, source: Source, place: tuple[int, int] | None) -> str:
+        if place is None:
+            return "; where they run apart cannot be seen"
+        number, ahead = place
+        here, there = number + 1 + max(ahead, 0), number + 1 + max(-ahead, 0)
+        shown = (_excerpt(source, here), _excerpt(self.target, there))
+        apart = f"they seem to run apart near {number + 1:,}"
+        return f"; {apart}: {here:,} here, {shown[0]}, seems to be {there:,} there, {shown[1]}"
+
+
+def fault_of(row: Row) -> Reject | None:
+    """Why nothing can be done with a row: it has no target, or no source; None where it has both."""
+    target, sources, _ = row
+    there = [source for source in sources if isinstance(source, Sentence)]
+    if isinstance(target, Sentence):
+        return None if there else _named(sources[0], Reject(EMPTY_SOURCE, target), target)
+    if there:
+        return _named(target, Reject(EMPTY_TARGET, there[0]), there[0])
+    return Reject(EMPTY_BOTH) if all(map(_is_blank, row.sources)) and _is_blank(target) else target
+
+
+@dataclass
+class WholePairs:
+    """The rows of parallel text with one source that have both sides, as pairs of words.
+
+    Each iteration reads the text anew, as a bitext does, so that no more of it need be kept than somebody learns from.
+
+    Args:
+        digest: Tells this text, and how it is read, from any other.
+    """
+
+    bitext: Bitext
+    digest: str
+    _whole: int | None = field(default=None, init=False, repr=False)
+
+    def count(self) -> int:
+        """The number of rows, whole or not; all of them are looked at."""
+        rows = self._whole = 0
+        for rows, row in enumerate(self.bitext, start=1):  # noqa: B007 - it is counted
+            self._whole += fault_of(row) is None
+        return rows
+
+    def __len__(self) -> int:
+        """The number of pairs, for which the text is read once."""
+        if self._whole is None:
+            self.count()
+        assert self._whole is not None
+        return self._whole
+
+    def __iter__(self) -> Iterator[Pair]:
+        """The pairs in order."""
+        return (pair_of(row) for row in self.bitext if fault_of(row) is None)
+
+    def outcomes(self) -> Iterator[Row | Reject]:
+        """The rows in order, and in the places of those that have not both sides why nothing can be done with them."""
+        return (fault_of(row) or row for row in self.bitext)
+
+
+def pair_of(row: Row) -> Pair:
+    """The words of a whole row, under the id of its target."""
+    target, (source,), _ = row
+    assert isinstance(target, Sentence)
+    assert isinstance(source, Sentence)
+    return Pair(source.words, target.words, target.id)
+
+
+def _named(side: Side, blank: Reject, other: Sentence) -> Reject:
+    """The reject of a side that is not there: an empty line is told by its side."""
+    assert isinstance(side, Reject)
+    return blank if _is_blank(side) else Reject(side.reason, side.sentence or other)
+
+
+def _is_blank(side: Side) -> bool:
+    return isinstance(side, Reject) and side.reason == EMPTY_LINE
+
+
+def _words(side: Side) -> Sequence[str]:
+    return side.words if isinstance(side, Sentence) else ()
+
+
+def _extent(source: Source) -> tuple[int, int]:
+    """The number of the last row of a side, and of the last one that is not blank."""
+    if isinstance(source, JsonlSource):
+        rows = sum(1 for line in source.file.lines() if line.strip(BLANKS))
+        return rows, rows
+    rows = last = 0
+    sides = source.file.lines() if isinstance(source, Lines) else in_order(source)
+    for rows, side in enumerate(sides, start=1):
+        if not (side.isspace() if isinstance(side, str) else _is_blank(side)):
+            last = rows
+    return rows, last
+
+
+def _excerpt(source: Source, number: int) -> str:
+    side = next(islice(in_order(source), number - 1, None), None)
+    text = " ".join(_words(side)) if side is not None else ""
+    return f'"{text[:EXCERPT]}…"' if len(text) > EXCERPT else f'"{text}"'
+
+
+def _first_own_id(source: Source) -> str:
+    """The id of the first sentence, if the file brings ids other than those that reading it would give."""
+    if isinstance(source, FolderSource):
+        found = Pass(source.file, source.options)
+        head = next(source.sentences(found), None)
+        return "" if head is None or head.id.startswith(f"{found.file.stem}:") else head.id
+    first = ""
+    for number, side in enumerate(() if isinstance(source, Lines) else in_order(source), start=1):
+        if isinstance(side, Sentence):
+            first = first or side.id
+            if side.id != f"{source.file.stem}:{number}":
+                return first
+    return ""
+
+
+def _shared_id(sides: Iterable[Source]) -> str:
+    """An id that two sides have; empty where there is none."""
+    ids = Ids()
+    for number, source in enumerate(sides):
+        for side in in_order(source):
+            if isinstance(side, Sentence) and ids.add(side.id, number) not in (None, (number, "")):
+                return side.id
+    return ""
+
+
+def _ids_digest(source: Source) -> tuple[int, int]:
+    """The same for the same ids in any order; in constant memory."""
+    count = total = 0
+    for side in in_order(source):
+        if isinstance(side, Sentence):
+            count += 1
+            total += int.from_bytes(blake2b(side.id.encode(), digest_size=16).digest(), "big")
+    return count, total
+
+
+class _Table:
+    """The sentences of a corpus by their ids, in a temporary file without a name, which the system removes."""
+
+    def __init__(self, source: Source) -> None:
+        self._rejects: list[Reject] = []
+        with naming_the_temporary_folder():
+            self._table = temporary_table("sentences (id text primary key, sentence blob, taken integer default 0)")
+            for side in in_order(source):
+                if isinstance(side, Reject):
+                    self._rejects.append(side)
+                else:
+                    row = side.id, pickle.dumps(side)
+                    self._table.execute("insert into sentences (id, sentence) values (?, ?)", row)
+
+    def take(self, id: str) -> Sentence | None:
+        """The sentence of an id, if there is one; it is no longer left over."""
+        with naming_the_temporary_folder():
+            found = self._table.execute("select sentence from sentences where id = ?", (id,)).fetchone()
+            if found is None:
+                return None
+            self._table.execute("update sentences set taken = 1 where id = ?", (id,))
+        sentence: Sentence = pickle.loads(found[0])
+        return sentence
+
+    def rest(self) -> Iterator[Reject]:
+        """What nobody has taken, in order."""
+        yield from self._rejects
+        with naming_the_temporary_folder():
+            for (pickled,) in self._table.execute("select sentence from sentences where taken = 0 order by rowid"):
+                yield Reject(UNPAIRED, pickle.loads(pickled))

@@ -1,0 +1,123 @@
+"""From the similarities of pieces to links: what counts as linked, and how sure that is.
+
+Similarities are of shape (pairs, source pieces, target pieces), padded; a mask of that shape says what is no padding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from nersery.crosslingual.embedding.matching import best_matching
+
+Extraction = Literal["softmax", "entmax", "argmax", "itermax", "match"]
+Normalizer = Callable[[Tensor], Tensor]
+"""Turns scores into probabilities along the last dimension."""
+
+ITERATIONS = 2
+DAMPING = 0.9
+"""Of `itermax`, as in the paper."""
+
+
+def softmax(scores: Tensor) -> Tensor:
+    """The probabilities of the last dimension."""
+    return scores.softmax(-1)
+
+
+def entmax(scores: Tensor) -> Tensor:
+    """Probabilities of the last dimension, many of which are 0: the 1.5-entmax.
+
+    It is ``max(score / 2 - t, 0) ** 2`` with the ``t`` at which the sum is 1, found exactly by sorting.
+
+    Reference:
+        Ben Peters, Vlad Niculae and André F. T. Martins (2019). Sparse Sequence-to-Sequence Models. ACL.
+    """
+    halves = scores / 2 - scores.amax(-1, keepdim=True) / 2
+    halves = halves.clamp(min=-2.0)  # t is -1 or more; without this, sums of padding would swallow the rest
+    ordered = halves.sort(-1, descending=True).values
+    counts = torch.arange(1, scores.shape[-1] + 1, device=scores.device, dtype=scores.dtype)
+    means = ordered.cumsum(-1) / counts
+    squares = (ordered**2).cumsum(-1) / counts
+    thresholds = means - ((1 - counts * (squares - means**2)) / counts).clamp(min=0).sqrt()
+    support = (thresholds <= ordered).sum(-1, keepdim=True)
+    return (halves - thresholds.gather(-1, support - 1)).clamp(min=0) ** 2
+
+
+NORMALIZERS: dict[str, Normalizer] = {"softmax": softmax, "entmax": entmax}
+
+
+def both_directions(scores: Tensor, mask: Tensor, normalizer: Normalizer = softmax) -> tuple[Tensor, Tensor]:
+    """For each source piece the probabilities of target pieces, and for each target piece those of source pieces.
+
+    Shape: twice (pairs, source pieces, target pieces).
+    """
+    scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min / 4)
+    forward = normalizer(scores)
+    backward = normalizer(scores.transpose(1, 2).contiguous()).transpose(1, 2)
+    return forward * mask, backward * mask
+
+
+def by_probability(forward: Tensor, backward: Tensor, threshold: float) -> tuple[Tensor, Tensor]:
+    """Linked is what has a probability above the threshold both ways; how sure that is, is their geometric mean."""
+    return (forward > threshold) & (backward > threshold), (forward.sqrt() * backward.sqrt()).clamp(max=1)
+
+
+def cosines(left: Tensor, right: Tensor, mask: Tensor, distortion: float) -> Tensor:
+    """Cosines, moved into [0, 1], and lowered by how far apart in their sentences two pieces are.
+
+    Positions run from 0 for a sentence's first piece to 1 for its last; similarities at a distance ``d`` are multiplied
+    by ``1 - distortion * d ** 2``.
+
+    Args:
+        left: States of source pieces. Shape: (pairs, source pieces, dimension).
+        right: The same of target pieces.
+        distortion: In [0, 1].
+    """
+    left, right = (torch.nn.functional.normalize(states, dim=-1) for states in (left, right))
+    similarities = ((left @ right.transpose(1, 2) + 1) / 2).clamp(0, 1)
+    if distortion:
+        distances = _positions(mask.any(2))[:, :, None] - _positions(mask.any(1))[:, None, :]
+        similarities = similarities * (1 - distortion * distances**2)
+    return similarities * mask
+
+
+def _positions(mask: Tensor) -> Tensor:
+    """Where in its sentence each piece is, in [0, 1]. Shape: (pairs, pieces)."""
+    numbers = torch.arange(mask.shape[1], device=mask.device, dtype=torch.float32)
+    return numbers / (mask.sum(1, keepdim=True) - 1).clamp(min=1)
+
+
+def argmax(similarities: Tensor) -> Tensor:
+    """Linked are two pieces of which each is the most similar one to the other; of equals it is the first."""
+    forward = torch.zeros_like(similarities, dtype=torch.bool)
+    backward = forward.clone()
+    forward.scatter_(2, similarities.argmax(2, keepdim=True), True)
+    backward.scatter_(1, similarities.argmax(1, keepdim=True), True)
+    return forward & backward & (similarities > 0)
+
+
+def itermax(similarities: Tensor) -> Tensor:
+    """`argmax`, and again with the similarities of pieces that have a link damped, or 0 where both have one."""
+    linked = argmax(similarities)
+    for _ in range(ITERATIONS - 1):
+        source, target = linked.any(2, keepdim=True), linked.any(1, keepdim=True)
+        damped = torch.where(source | target, DAMPING * similarities, similarities)
+        linked = linked | argmax(damped.masked_fill(source & target, 0.0))
+    return linked
+
+
+def match(similarities: Tensor, mask: Tensor) -> Tensor:
+    """Linked are the pieces of the one-to-one pairing that has the largest sum of similarities."""
+    weights = similarities.double().cpu().numpy()
+    sizes = zip(mask.any(2).sum(1).tolist(), mask.any(1).sum(1).tolist(), strict=True)
+    chosen = [
+        (number, row, column)
+        for number, (rows, columns) in enumerate(sizes)
+        for row, column in best_matching(weights[number, :rows, :columns])
+    ]
+    linked = torch.zeros_like(mask)
+    linked[torch.tensor(chosen, dtype=torch.long, device=mask.device).reshape(-1, 3).unbind(1)] = True
+    return linked & (similarities > 0)

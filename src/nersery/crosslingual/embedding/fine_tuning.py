@@ -1,0 +1,287 @@
+"""Fine-tuning of an encoder on translations, so that its states of words that belong together become alike."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from nersery.core.alignments import Pair
+from nersery.core.errors import DataError, SettingsError
+from nersery.core.random import item_rng
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.crosslingual.aligner_checkpoint import digest_of
+from nersery.crosslingual.aligners.base import Pairs
+from nersery.crosslingual.embedding.extraction import both_directions, by_probability
+from nersery.models.hidden_states import LayerEncoder
+from nersery.models.loading import autocast, warn
+from nersery.models.masked.masked_inputs import OWN, Cloze
+from nersery.models.masked.masked_lm import fine_tuning_plan, masked_loss, tokenizer_with_mask
+from nersery.models.masked.masked_subwords import GapEncoder, Row
+from nersery.models.subwords.subwords import Window
+from nersery.models.training.checkpoint import RECORD
+from nersery.models.training.trainer import (
+    History,
+    TrainingPlan,
+    seeded,
+    train,
+)
+
+BETWEEN = OWN + "between"
+"""Stands for the separator between a sentence and its translation."""
+
+
+@dataclass(frozen=True)
+class FineTuning:
+    """How an encoder learns from translations; the objectives are weighted and added up.
+
+    Args:
+        tlm: Weight of translation language modelling: masked pieces of a sentence and its translation side by side are
+            guessed, in both orders.
+        mlm: Weight of masked language modelling: the same with each side by itself.
+        so: Weight of self-training: links that the model finds now are made more probable.
+        co: Weight of consistency: the probabilities of both directions are made alike.
+        threshold: Above which probability, both ways, self-training takes a link, in [0, 1).
+        mask_rate: Probability with which a piece is masked, in (0, 1).
+        epochs: Passes over the pairs.
+        batch_size: Pairs in a step.
+        learning_rate: The highest rate; it falls to zero.
+
+    Raises:
+        SettingsError: When one of them is out of range.
+
+    Reference:
+        Zi-Yi Dou and Graham Neubig (2021). Word Alignment by Fine-tuning Embeddings on Parallel Corpora. EACL,
+        section 2.2.
+
+    Departures:
+        - The paper's classifier of sentences that are translations (PSI) is left out: it trains the class token, which
+          no alignment looks at.
+        - Every chosen piece is masked; none is shown as it is or as another.
+        - The links of self-training come from the pass that is trained, dropout and all, and are those of softmax.
+        - A pair that is longer than the model, both sides together, is not learnt from, and counted in a note.
+    """
+
+    tlm: float = 1.0
+    mlm: float = 1.0
+    so: float = 1.0
+    co: float = 0.0
+    threshold: float = 1e-3
+    mask_rate: float = 0.15
+    epochs: int = 1
+    batch_size: int = 8
+    learning_rate: float = 2e-5
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot work."""
+        weights = (self.tlm, self.mlm, self.so, self.co)
+        checks = {
+            "tlm, mlm, so and co are 0 or more, one of them above": min(weights) >= 0 and max(weights) > 0,
+            "threshold lies in [0, 1)": 0 <= self.threshold < 1,
+            "mask_rate lies in (0, 1)": 0 < self.mask_rate < 1,
+            "epochs is 1 or more": self.epochs >= 1,
+            "batch_size is 1 or more": self.batch_size >= 1,
+            "learning_rate is above 0": self.learning_rate > 0,
+        }
+        wrong = [expectation for expectation, holds in checks.items() if not holds]
+        if wrong:
+            raise SettingsError(f"fine-tuning an aligner expects that {'; that '.join(wrong)}")
+
+    @property
+    def needs_masked_lm(self) -> bool:
+        """Whether the model must be able to guess masked pieces."""
+        return self.tlm > 0 or self.mlm > 0
+
+
+def fine_tune(
+    encoder: LayerEncoder,
+    pairs: Pairs,
+    settings: FineTuning,
+    training: Training = NO_TRAINING,
+    dev: Sequence[Pair] = (),
+) -> History:
+    """Train an encoder on sentences and their translations; `LayerEncoder.save` then writes it down.
+
+    Args:
+        encoder: Opened as a masked language model where the settings need one.
+        pairs: Held in memory while it learns; a training that is finished is taken over without looking at them.
+        training: Its seed, progress and folder count; see `nersery.models.training.trainer.train`.
+        dev: Pairs to choose the best epoch by, by the same loss with masks that stay the same; empty keeps the last.
+
+    Raises:
+        DataError: When there is no pair to learn from.
+        SettingsError: When the loss is no longer a number, or the folder holds the state of another training.
+        MissingResourceError: When the model has no mask token, and needs one.
+    """
+    learner = _Learner(encoder, settings, training.seed)
+    fingerprint = {
+        "fine_tuning": asdict(settings),
+        "model": asdict(encoder.source),
+        "files": encoder.source.files,
+        "layer": encoder.layer,
+        "pairs": digest_of(pairs),
+        "dev": digest_of(dev),
+    }
+    examples = _already_learnt(training.folder, fingerprint) or learner.readable(list(pairs))
+    if not examples:
+        raise DataError(
+            "there is no pair to learn from", fix="give sentences with their translations, neither of them empty"
+        )
+    plan = _plan(settings, encoder)
+    if training.progress is not None:
+        training.progress.total = (training.progress.total or 0) + plan.total_steps(len(examples))
+    views = [learner.view(pair, index, 0, "dev") for index, pair in enumerate(learner.readable(dev))]
+    with seeded(training.seed):
+        return train(
+            encoder.network,
+            examples,
+            learner.loss,
+            plan,
+            seed=training.seed,
+            device=encoder.device,
+            draw=learner.view,
+            evaluate=(lambda: -learner.mean_loss(views)) if views else None,
+            progress=training.progress,
+            folder=training.folder,
+            fingerprint=fingerprint,
+        )
+
+
+def _already_learnt(folder: Path | None, fingerprint: Mapping[str, Any]) -> Sequence[Any]:
+    """As many things as a finished training has learnt from, which nobody will look at; none where it is not finished.
+
+    Whether it is the same one in all else, and whole, is seen where it is loaded.
+    """
+    try:
+        state = json.loads((folder / RECORD).read_text("utf-8")) if folder is not None else {}
+        there = state["fingerprint"]
+        is_same = {key: there[key] for key in fingerprint} == json.loads(json.dumps(fingerprint))
+        return range(there["examples"]) if is_same and state["facts"]["finished"] else ()
+    except (OSError, ValueError, LookupError, TypeError):
+        return ()
+
+
+def _plan(settings: FineTuning, encoder: LayerEncoder) -> TrainingPlan:
+    plan = fine_tuning_plan(settings.epochs, settings.batch_size, settings.learning_rate, encoder.precision)
+    return replace(plan, optimizer="adamw", schedule="linear")
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What an epoch sees of a pair.
+
+    Args:
+        source: The whole source.
+        target: The whole target.
+        alone: Each side with masks.
+        together: Both sides with masks, in both orders.
+    """
+
+    source: Window
+    target: Window
+    alone: tuple[Row, ...]
+    together: tuple[Row, ...]
+
+
+class _Learner:
+    """The objectives."""
+
+    def __init__(self, encoder: LayerEncoder, settings: FineTuning, seed: int) -> None:
+        self._encoder, self._settings, self._seed = encoder, settings, seed
+        self._pieces = encoder.pieces
+        self._pieces.own[BETWEEN] = self._pieces.suffix[:1]
+        mask = tokenizer_with_mask(encoder.source).mask_token_id if settings.needs_masked_lm else self._pieces.pad
+        self._gaps = GapEncoder(self._pieces, int(mask))
+
+    def readable(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """The pairs with words on both sides that fit into one window together; a note tells how many do not."""
+        room = self._pieces.max_pieces - len(self._pieces.prefix) - len(self._pieces.suffix) - 1
+        count = self._encoder.piece_count
+        short = [pair for pair in pairs if count(pair.source) + count(pair.target) <= room]
+        if len(short) < len(pairs):
+            warn(
+                f"{len(pairs) - len(short)} of {len(pairs)} pairs are longer than the {room} pieces that "
+                f'"{self._encoder.source.name}" can learn from at once; it does not learn from them, but aligns them'
+            )
+        return [pair for pair in short if pair.source and pair.target]
+
+    def view(self, pair: Pair, index: int, epoch: int, split: str = "train") -> _View:
+        """A pair with masks that are a function of the seed and of where and when it is seen."""
+        rng, settings = item_rng(self._seed, split, index, epoch), self._settings
+        source, target = pair.source, pair.target
+        together = ((*source, BETWEEN, *target), (*target, BETWEEN, *source)) if settings.tlm else ()
+        alone = (source, target) if settings.mlm else ()
+        return _View(
+            self._pieces.windows(source)[0],
+            self._pieces.windows(target)[0],
+            tuple(row for words in alone for row in self._masked(words, rng)),
+            tuple(row for words in together for row in self._masked(words, rng)),
+        )
+
+    def _masked(self, words: tuple[str, ...], rng: random.Random) -> list[Row]:
+        gaps = tuple(place for place, word in enumerate(words) if word != BETWEEN)
+        return self._gaps.hidden(Cloze(words, gaps), self._settings.mask_rate, rng)
+
+    def loss(self, views: Sequence[_View]) -> Tensor:
+        """All objectives, each times its weight."""
+        settings = self._settings
+        total = torch.zeros((), device=self._encoder.device)
+        for weight, rows in (
+            (settings.mlm, [row for view in views for row in view.alone]),
+            (settings.tlm, [row for view in views for row in view.together]),
+        ):
+            if weight:
+                total = total + weight * masked_loss(self._encoder.network, self._pieces, rows)
+        if settings.so or settings.co:
+            forward, backward, mask = self._directions(views)
+            sizes = mask.any(2).sum(1), mask.any(1).sum(1)
+            agreed = self_training(forward, backward, sizes, settings.threshold)
+            total = total - settings.so * agreed.mean() - settings.co * consistency(forward, backward, sizes).mean()
+        return total
+
+    def _directions(self, views: Sequence[_View]) -> tuple[Tensor, Tensor, Tensor]:
+        """The probabilities of links both ways, and which of them are no padding."""
+        windows = [*(view.source for view in views), *(view.target for view in views)]
+        front, edges = len(self._pieces.prefix), len(self._pieces.prefix) + len(self._pieces.suffix)
+        with torch.autocast(self._encoder.device.type, enabled=False):
+            states = self._encoder.hidden(windows)[:, front:].float()
+            lengths = torch.tensor([len(window.pieces) - edges for window in windows], device=states.device)
+            there = torch.arange(states.shape[1], device=states.device) < lengths[:, None]
+            count = len(views)
+            mask = there[:count, :, None] & there[count:, None, :]
+            scores = states[:count] @ states[count:].transpose(1, 2)
+            return *both_directions(scores, mask), mask
+
+    @torch.no_grad()
+    def mean_loss(self, views: Sequence[_View]) -> float:
+        """The loss over all views, a batch as large as in training at a time."""
+        size, total = self._settings.batch_size, 0.0
+        with autocast(self._encoder.device, self._encoder.precision):
+            for start in range(0, len(views), size):
+                part = views[start : start + size]
+                total += float(self.loss(part)) * len(part)
+        return total / len(views)
+
+
+def self_training(forward: Tensor, backward: Tensor, sizes: tuple[Tensor, Tensor], threshold: float) -> Tensor:
+    """How probable the links that hold now are, of each pair, in [0, 1]; only the probabilities have gradients.
+
+    Args:
+        forward: For each source piece the probabilities of target pieces. Shape: (pairs, source pieces, target pieces).
+        backward: For each target piece those of source pieces. Shape: the same.
+        sizes: How many source and how many target pieces there are. Shape: each (pairs,).
+    """
+    linked, _ = by_probability(forward.detach(), backward.detach(), threshold)
+    source, target = (size[:, None, None] for size in sizes)
+    return (linked * (forward / source + backward / target) / 2).sum((1, 2))
+
+
+def consistency(forward: Tensor, backward: Tensor, sizes: tuple[Tensor, Tensor]) -> Tensor:
+    """How much both directions say the same, of each pair, in [0, 1]; see `self_training`."""
+    return (forward * backward).sum((1, 2)) / torch.minimum(*sizes)

@@ -1,0 +1,258 @@
+"""The word aligners that may be on the PATH: how each is called, and how its answer is read."""
+
+from __future__ import annotations
+
+import math
+import re
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from nersery.core.errors import MissingResourceError, NerseryError
+from nersery.crosslingual.symmetrization import Points
+from nersery.io.pharaoh import parse_links
+
+Corpus = Sequence[Sequence[int]]
+"""Sentences as numbers of words, from 0."""
+Ways = tuple[list[Points], list[Points]]
+"""The links of each pair in both directions, both as places in the source and in the target."""
+
+SHOWN_LINES = 5
+
+
+class AnswerError(Exception):
+    """What is wrong with an answer.
+
+    Args:
+        line: Its place in the answer, from 1.
+    """
+
+    def __init__(self, message: str, line: int | None = None) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+@dataclass(frozen=True)
+class Program:
+    """A word aligner.
+
+    Args:
+        names: The programs that it needs on the PATH; the first does the work.
+        advice: How to come by it.
+        most_words: It reads no sides with more words.
+        most_uneven: It reads no pairs of which a side is so many times as long as the other, or longer.
+    """
+
+    names: tuple[str, ...]
+    advice: str
+    most_words: float = math.inf
+    most_uneven: float = math.inf
+
+    def find(self) -> list[str]:
+        """Where its programs are.
+
+        Raises:
+            MissingResourceError: When one is not on the PATH.
+        """
+        found = {name: shutil.which(name) for name in self.names}
+        missing = [name for name, path in found.items() if path is None]
+        if missing:
+            raise MissingResourceError(f"{' and '.join(missing)} is not on the PATH. {self.advice}")
+        return [path for path in found.values() if path is not None]
+
+    def run(self, sources: Corpus, targets: Corpus, folder: Path, arguments: Sequence[str]) -> Ways:
+        """The links of some pairs.
+
+        Args:
+            folder: An empty one to work in.
+            arguments: More arguments for the program.
+
+        Raises:
+            NerseryError: When it fails.
+            AnswerError: When its answer does not fit the pairs.
+        """
+        raise NotImplementedError
+
+
+class Eflomal(Program):
+    """eflomal, by its command line."""
+
+    def run(self, sources: Corpus, targets: Corpus, folder: Path, arguments: Sequence[str]) -> Ways:
+        """See `Program.run`."""
+        _write(folder / "source", map(_line, sources))
+        _write(folder / "target", map(_line, targets))
+        options = ["--model", "3", "--overwrite", "-s", "source", "-t", "target", "-f", "forward", "-r", "backward"]
+        _call([self.find()[0], *options, *arguments], folder)
+        return _read(folder / "forward", sources, targets), _read(folder / "backward", sources, targets)
+
+
+class FastAlign(Program):
+    """fast_align, once in each direction; it writes links the same way round in both."""
+
+    def run(self, sources: Corpus, targets: Corpus, folder: Path, arguments: Sequence[str]) -> Ways:
+        """See `Program.run`."""
+        pairs = zip(map(_line, sources), map(_line, targets), strict=True)
+        _write(folder / "pairs", (f"{source} ||| {target}" for source, target in pairs))
+        options = [self.find()[0], "-i", "pairs", "-d", "-o", "-v"]
+        _call([*options, *arguments], folder, folder / "forward")
+        _call([*options, "-r", *arguments], folder, folder / "backward")
+        return _read(folder / "forward", sources, targets), _read(folder / "backward", sources, targets)
+
+
+class Giza(Program):
+    """GIZA++ and mgiza, which take the same files, and divide their answers into parts or not."""
+
+    def run(self, sources: Corpus, targets: Corpus, folder: Path, arguments: Sequence[str]) -> Ways:
+        """See `Program.run`."""
+        giza, mkcls = self.find()
+        for name, corpus in (("source", sources), ("target", targets)):
+            _write(folder / name, map(_line, corpus))
+            counts = Counter(word for words in corpus for word in words)
+            _write(
+                folder / f"{name}.vcb", (f"{_number(word)} {word} {count}" for word, count in sorted(counts.items()))
+            )
+            _call([mkcls, "-c50", "-n2", f"-p{name}", f"-V{name}.vcb.classes", "opt"], folder)
+        ways = (("source", sources, "target", targets), ("target", targets, "source", sources))
+        forward, turned = (self._one_way(giza, *way, folder, arguments) for way in ways)
+        return forward, [{(source, target) for target, source in points} for points in turned]
+
+    def _one_way(
+        self, giza: str, name: str, corpus: Corpus, other: str, others: Corpus, folder: Path, arguments: Sequence[str]
+    ) -> list[Points]:
+        """The word of a corpus from which each word of the other one comes."""
+        pairs = f"{name}_{other}"
+        lines = ((_numbers(words), _numbers(word)) for words, word in zip(corpus, others, strict=True))
+        _write(folder / f"{pairs}.snt", (f"1\n{left}\n{right}" for left, right in lines))
+        together = {
+            (left, _number(right))
+            for words, translation in zip(corpus, others, strict=True)
+            for right in {*translation}
+            for left in (0, *map(_number, {*words}))
+        }
+        _write(folder / f"{pairs}.cooc", (f"{left} {right}" for left, right in sorted(together)))
+        options = ["-S", f"{name}.vcb", "-T", f"{other}.vcb", "-C", f"{pairs}.snt", "-o", pairs]
+        _call([giza, *options, "-CoocurrenceFile", f"{pairs}.cooc", "-outputpath", f"{folder}/", *arguments], folder)
+        return _read_giza(sorted(folder.glob(f"{pairs}.A3.final*")), corpus, others)
+
+
+PROGRAMS: dict[str, Program] = {
+    "eflomal": Eflomal(("eflomal-align",), "Install it, e.g. by pip install eflomal, which needs a C compiler"),
+    "fast_align": FastAlign(
+        ("fast_align",), "Build it from https://github.com/clab/fast_align, and put it into a folder on the PATH"
+    ),
+    "mgiza": Giza(
+        ("mgiza", "mkcls"),
+        "Build them from https://github.com/moses-smt/mgiza, and put both into a folder on the PATH",
+        most_words=100,
+        most_uneven=9,
+    ),
+    "giza++": Giza(
+        ("GIZA++", "mkcls"),
+        "Build them from https://github.com/moses-smt/giza-pp, and put both into a folder on the PATH",
+        most_words=100,
+        most_uneven=9,
+    ),
+}
+
+
+def _line(words: Sequence[int]) -> str:
+    return " ".join(map(str, words))
+
+
+def _number(word: int) -> int:
+    """The number of a word in GIZA++'s files, where 0 is nothing and 1 is unknown."""
+    return word + 2
+
+
+def _numbers(words: Iterable[int]) -> str:
+    return " ".join(str(_number(word)) for word in words)
+
+
+def _write(path: Path, lines: Iterable[str]) -> None:
+    with path.open("w", encoding="ascii", newline="\n") as stream:
+        stream.writelines(f"{line}\n" for line in lines)
+
+
+def _call(command: Sequence[str], folder: Path, output: Path | None = None) -> None:
+    """Run a program in a folder; what it prints goes into a file, or nowhere.
+
+    Raises:
+        NerseryError: When it fails, with the last lines of what it complained of.
+    """
+    complaints = folder / "stderr"
+    with (output or folder / "stdout").open("wb") as printed, complaints.open("wb") as told:
+        try:
+            done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=printed, stderr=told)
+        except OSError as error:
+            raise NerseryError(f"{command[0]} cannot be run ({error.strerror}). Install it anew") from error
+    if done.returncode:
+        lines = complaints.read_text("utf-8", "replace").splitlines()[-SHOWN_LINES:]
+        raise NerseryError(
+            f"{' '.join(command)} failed with exit code {done.returncode}. It said last:\n" + "\n".join(lines)
+        )
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise AnswerError(f"{path.name} cannot be read ({error})") from error
+
+
+def _read(path: Path, sources: Corpus, targets: Corpus) -> list[Points]:
+    """An answer in Pharaoh's format."""
+    lines = _lines(path)
+    if len(lines) != len(sources):
+        raise AnswerError(
+            f"{path.name} has {len(lines)} lines, expected {len(sources)}, one a pair",
+            min(len(lines), len(sources)) + 1,
+        )
+    return [
+        _points(text, len(source), len(target), line)
+        for line, (text, source, target) in enumerate(zip(lines, sources, targets, strict=True), start=1)
+    ]
+
+
+def _points(text: str, source: int, target: int, line: int) -> Points:
+    try:
+        points = {(link.source, link.target) for link in parse_links(text)}
+    except ValueError as fault:
+        raise AnswerError(str(fault), line) from fault
+    _refuse_far(points, source, target, line)
+    return points
+
+
+def _refuse_far(points: Points, source: int, target: int, line: int) -> None:
+    for left, right in sorted(points):
+        if not (0 <= left < source and 0 <= right < target):
+            raise AnswerError(f"link {left}-{right} in a pair of {source} and {target} words", line)
+
+
+_HEAD = re.compile(r"# Sentence pair \((\d+)\)")
+_WORD = re.compile(r"\S+ \(\{ ((?:\d+ )*)\}\)")
+
+
+def _read_giza(paths: Sequence[Path], corpus: Corpus, others: Corpus) -> list[Points]:
+    """An answer of GIZA++: of each pair three lines, the last with the words that come from each word."""
+    lines = [line for path in paths for line in _lines(path)]
+    found: dict[int, Points] = {}
+    for start in range(0, len(lines), 3):
+        head = _HEAD.match(lines[start])
+        if head is None or start + 2 >= len(lines):
+            raise AnswerError('expected "# Sentence pair (…)" and two lines more', start + 1)
+        number = int(head[1]) - 1
+        if not 0 <= number < len(corpus) or number in found:
+            raise AnswerError(f"sentence pair {number + 1} of {len(corpus)}, or for the second time", start + 1)
+        words = _WORD.findall(lines[start + 2])
+        if len(words) != len(corpus[number]) + 1:
+            raise AnswerError(f"{len(words)} words, expected {len(corpus[number])} and NULL", start + 3)
+        found[number] = {
+            (place, int(other) - 1) for place, others_ in enumerate(words[1:]) for other in others_.split()
+        }
+        _refuse_far(found[number], len(corpus[number]), len(others[number]), start + 3)
+    if len(found) != len(corpus):
+        raise AnswerError(f"{len(found)} pairs, expected {len(corpus)}", len(lines) + 1)
+    return [found[number] for number in range(len(corpus))]

@@ -1,0 +1,213 @@
+"""What the statistical aligner knows: which stems translate which, how far words jump, and which come from nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.files import (
+    differences,
+    naming_the_full_disk,
+    os_errors,
+    write_atomic,
+)
+from nersery.crosslingual.hmm import hidden_markov
+from nersery.crosslingual.hmm.vocabulary import Numbers
+
+Values = NDArray[np.float64]
+
+TENSORS, RECORD = "lexicon.safetensors", "lexicon.json"
+FORMAT = 1
+_SHIFT = 32
+_CHUNK = 1 << 23
+"""So many pairs of stems are sorted at once."""
+
+
+@dataclass
+class Lexicon:
+    """Counts of what was linked, and what follows from them.
+
+    Args:
+        keys: The pairs of stems that stood in a sentence and its translation, sorted; see `pair_keys`. Shape: (pairs).
+        counts: How often the stems of each pair were linked, with what was supposed beforehand. Shape: (pairs).
+        source_uses: How often each source stem was read. Shape: (source stems).
+        target_uses: The same of target stems. Shape: (target stems).
+        source_alone: Probability of each source stem among words that come from no target word. Shape: (source stems).
+        target_alone: The same of target stems. Shape: (target stems).
+        forward: Probabilities of jumps among source words, from one target word to the next. Shape: as in `hmm`.
+        backward: Probabilities of jumps among target words, from one source word to the next. Shape: as in `hmm`.
+    """
+
+    keys: Numbers
+    counts: Values
+    source_uses: Values
+    target_uses: Values
+    source_alone: Values
+    target_alone: Values
+    forward: Values
+    backward: Values
+
+    @property
+    def source_totals(self) -> Values:
+        """The sum of counts of each source stem. Shape: (source stems)."""
+        return _summed(self.keys >> _SHIFT, self.counts, len(self.source_uses))
+
+    @property
+    def target_totals(self) -> Values:
+        """The sum of counts of each target stem. Shape: (target stems)."""
+        return _summed(self.keys & ((1 << _SHIFT) - 1), self.counts, len(self.target_uses))
+
+    def find(self, source: Numbers, target: Numbers) -> Numbers:
+        """Where each pair of stems stands among the keys, and how many there are where it is not among them.
+
+        Args:
+            source: Below 0 where there is no stem. Shape: (sentences, source words).
+            target: The same. Shape: (sentences, target words).
+
+        Shape: (target words, sentences, source words).
+        """
+        wanted = pair_keys(source[:, :, None], target[:, None, :])
+        places = np.searchsorted(self.keys, wanted)
+        if len(self.keys):
+            clipped = np.minimum(places, len(self.keys) - 1)
+            real = (source >= 0)[:, :, None] & (target >= 0)[:, None, :]
+            places = np.where(real & (self.keys[clipped] == wanted), places, len(self.keys))
+        return np.ascontiguousarray(places.transpose(2, 0, 1))
+
+    def grown(self, keys: Numbers, supposed: Values, source_uses: Values, target_uses: Values) -> Lexicon:
+        """This with more keys, each with what is supposed of it, and more stems."""
+        places = np.searchsorted(keys, self.keys)
+        counts = supposed.copy()
+        counts[places] = self.counts
+        return Lexicon(
+            keys,
+            counts,
+            source_uses,
+            target_uses,
+            source_uses / max(source_uses.sum(), 1),
+            target_uses / max(target_uses.sum(), 1),
+            self.forward,
+            self.backward,
+        )
+
+    def without(self, least: float) -> Lexicon:
+        """This without the pairs of stems whose count is lower."""
+        kept = self.counts >= least
+        return replace(self, keys=self.keys[kept], counts=self.counts[kept])
+
+    def save(self, folder: Path, facts: Mapping[str, Any]) -> None:
+        """Write it into a folder; what lay there is replaced.
+
+        Args:
+            folder: Made when it is not there.
+            facts: The stems by number, as ``source`` and ``target``, and more JSON values.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        temporary = folder / f"{TENSORS}.tmp"
+        with naming_the_full_disk(temporary), os_errors():
+            save_file(
+                {field.name: np.ascontiguousarray(getattr(self, field.name)) for field in fields(self)}, temporary
+            )
+        (folder / RECORD).unlink(missing_ok=True)  # without it, what a kill leaves is no lexicon
+        temporary.replace(folder / TENSORS)
+        write_atomic(folder / RECORD, json.dumps({"format": FORMAT, **facts}))
+
+    @classmethod
+    def load(cls, folder: Path, settings: Mapping[str, Any]) -> tuple[Lexicon, dict[str, Any]]:
+        """A saved lexicon and its facts.
+
+        Args:
+            settings: Facts that must be as they are there.
+
+        Raises:
+            MissingResourceError: When there is none.
+            SettingsError: When it cannot be read, or was learnt with other settings.
+        """
+        check_folder(folder)
+        try:
+            facts = json.loads((folder / RECORD).read_text("utf-8"))
+            tensors = load_file(folder / TENSORS)
+            lexicon = cls(**{field.name: tensors[field.name] for field in fields(cls)})
+            if [len(facts["source"]), len(facts["target"])] != [len(lexicon.source_uses), len(lexicon.target_uses)]:
+                raise ValueError(f"{RECORD} and {TENSORS} are not of one lexicon")
+        except (OSError, ValueError, LookupError, SafetensorError) as error:
+            raise SettingsError(
+                f"the learnt lexicon in {folder} cannot be read ({error}). Learn and save it anew"
+            ) from error
+        if changed := differences(
+            {key: facts.get(key) for key in ("format", *settings)}, {"format": FORMAT, **settings}
+        ):
+            raise SettingsError(
+                f"the lexicon in {folder} was learnt otherwise:\n{changed}\nSet these as they are there, or learn anew"
+            )
+        return lexicon, facts
+
+
+def _summed(numbers: Numbers, values: Values, size: int) -> Values:
+    return np.asarray(np.bincount(numbers, values, size), np.float64)
+
+
+def is_saved(folder: Path) -> bool:
+    """Whether a folder holds a lexicon that was saved whole."""
+    return all((folder / name).is_file() for name in (RECORD, TENSORS))
+
+
+def check_folder(folder: Path) -> None:
+    """Look whether there is a saved lexicon in a folder, without reading it.
+
+    Raises:
+        MissingResourceError: When there is none.
+    """
+    missing = [name for name in (RECORD, TENSORS) if not (folder / name).is_file()]
+    if missing:
+        raise MissingResourceError(
+            f"there is no learnt lexicon in {folder}, which lacks {' and '.join(missing)}. "
+            "Name a folder that the statistical aligner has saved one to, or none to learn from the pairs alone"
+        )
+
+
+def empty_lexicon() -> Lexicon:
+    """One that knows no stem."""
+    nothing = np.zeros(0)
+    jumps = hidden_markov.first_jumps()
+    return Lexicon(np.zeros(0, np.int64), nothing, nothing, nothing, nothing, nothing, jumps, jumps)
+
+
+def pair_keys(source: Numbers, target: Numbers) -> Numbers:
+    """One number for each pair of stems, the pairs in order."""
+    return (source << _SHIFT) + target
+
+
+def stems_of(keys: Numbers) -> tuple[Numbers, Numbers]:
+    """The numbers of the source stem and the target stem of each pair."""
+    return keys >> _SHIFT, keys & ((1 << _SHIFT) - 1)
+
+
+def keys_of(sources: Sequence[Numbers], targets: Sequence[Numbers], known: Numbers) -> Numbers:
+    """All pairs of stems in some sentences and their translations, and those known already, sorted. Shape: (pairs)."""
+    found, waiting, size = [known], list[Numbers](), 0
+    for source, target in zip(sources, targets, strict=True):
+        waiting.append(pair_keys(source[:, None], target).ravel())
+        size += waiting[-1].size
+        if size > _CHUNK:
+            found = [_distinct([*found, *waiting])]
+            waiting, size = [], 0
+    return _distinct([*found, *waiting])
+
+
+def _distinct(parts: Iterable[Numbers]) -> Numbers:
+    """Each number once, sorted; many times as fast as `numpy.unique`, which hashes."""
+    numbers = np.concatenate(tuple(parts))
+    numbers.sort()
+    is_first = np.ones(len(numbers), bool)
+    np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
+    return numbers[is_first]

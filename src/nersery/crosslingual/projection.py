@@ -1,0 +1,362 @@
+"""Projection: the labels of a sentence, put on its translation by the links between their words."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, repeat
+from typing import Literal, NamedTuple
+from unicodedata import category
+
+from nersery.core.alignments import Links
+from nersery.core.errors import SettingsError
+from nersery.core.outcome import Outcome, Reject, Step
+from nersery.core.sentence import Entity, Origin, Sentence
+
+METHOD = "project"
+QUALITY = "alignment_quality"
+"""The score that says how well the words of the two sentences are linked."""
+ENTITY_QUALITY = "entity_quality"
+"""The same for the words of entities alone, in sentences that have some."""
+PROJECTED = "projected"
+"""The score that says which share of the entities is there, where incomplete sentences are kept."""
+
+OUT_OF_RANGE = "a link leads out of the sentence"
+NO_WORD = "an entity without a linked word"
+FAR_APART = "an entity linked to places far apart"
+STRIPPED = "an entity linked only to words that are stripped"
+OVERLAP = "entities that run into each other"
+DISAGREE = "the sources disagree on an entity"
+
+Span = tuple[int, int]
+Chances = dict[int, float]
+"""Probabilities by the place of a word."""
+Voting = Literal["majority", "weighted"]
+
+
+class Translation(NamedTuple):
+    """A labelled sentence, and its links to the target sentence."""
+
+    source: Sentence
+    links: Links
+
+
+class Task(NamedTuple):
+    """A sentence to label, and what it is a translation of: one sentence, or one in each of several languages."""
+
+    target: Sentence
+    translations: Sequence[Translation | Reject]
+
+
+@dataclass
+class Projection:
+    """Puts each entity on the smallest span of the target that covers all words linked to any of its words.
+
+    So an entity stays whole, and neighbours of a type stay two. A sentence is *incomplete* when an entity has no linked
+    word, goes to words far apart, or runs into another. Then it is rejected, with the lost entities in its comments:
+    never is a sentence written as if they were not there. What is punctuation, Unicode says, in every script.
+
+    The score ``alignment_quality`` of a sentence is the geometric mean over the words of both sentences: a word counts
+    with the probability of its best link, one without a link with ``unlinked``. ``entity_quality`` is the same over
+    the words of the entities alone, on both sides. An entity keeps the score that the tagger gave it.
+
+    Args:
+        threshold: Links of a lower probability are as if they were not there; in [0, 1].
+        max_gap: So many words in a row within a span may be linked to no word of the entity. An article or a
+            preposition often is; more mean that the entity is linked to two places.
+        strip_punctuation: Whether words of punctuation and symbols alone are taken off the ends of a span, where the
+            entity itself has none at that end.
+        strip: Words that no span begins or ends with, in any case, e.g. articles and postpositions; they too stay
+            where the entity itself has one at that end.
+        keep: Types to project; None takes all. Sentences with other entities are as if they had none of these.
+        drop: Types not to project.
+        rename: What a type is called in the target, where that differs.
+        keep_incomplete: Whether incomplete sentences are kept too. Their comments name the lost entities, and every
+            sentence then has the score ``projected``, the share of its entities that are there, in [0, 1].
+        unlinked: What a word without a link counts for in the quality, in (0, 1].
+
+    Reference:
+        Mhaske et al. (2023). Naamapadam: A Large-Scale Named Entity Annotated Data for Indic Languages. ACL,
+        sections 3.3 and 3.4. Several sources: Agerri et al. (2018). Building Named Entity Recognition Taggers via
+        Parallel Corpora. LREC.
+
+    Departures:
+        - The paper drops MISC; here all types are kept unless ``drop`` names some.
+        - The paper says "the product of the probability of each aligned word pair, normalized by the number of words".
+          Taken to the letter, it is the higher the fewer words are linked; so words without a link count too
+          (``unlinked = 1`` lets them count for nothing), and of several links of a word the best alone does. A link
+          less probable than ``unlinked`` lowers the quality more than none would, as the paper's product does.
+        - The paper does not say what it does with entities that are lost, and has no rules for gaps and punctuation.
+    """
+
+    threshold: float = 0.0
+    max_gap: int = 3
+    strip_punctuation: bool = True
+    strip: tuple[str, ...] = ()
+    keep: tuple[str, ...] | None = None
+    drop: tuple[str, ...] = ()
+    rename: dict[str, str] = field(default_factory=dict)
+    keep_incomplete: bool = False
+    unlinked: float = 0.1
+    _strip: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.threshold <= 1:
+            raise SettingsError(f"threshold is {self.threshold:g}, expected a probability in [0, 1]")
+        if self.max_gap < 0:
+            raise SettingsError(f"max_gap is {self.max_gap}, expected 0 or more words")
+        if not 0 < self.unlinked <= 1:
+            raise SettingsError(f"unlinked is {self.unlinked:g}, expected a number above 0 and at most 1")
+        if both := sorted({*(self.keep or ())} & {*self.drop}):
+            raise SettingsError(f"keep and drop both name {', '.join(both)}, expected each type in one of them")
+        if nameless := [old for old, new in self.rename.items() if not new]:
+            raise SettingsError(f"rename gives {', '.join(nameless)} no name; to leave a type out, name it in drop")
+        self._strip = frozenset(word.casefold() for word in self.strip)
+
+    def project(self, source: Sentence, target: Sentence, links: Links) -> Sentence | Reject:
+        """The target sentence under the labels of the source, or why there is none.
+
+        Labels that the target brings along are not looked at; its id, columns, comments and other scores stay.
+        """
+        if fault := fault_of_links(links, len(source), len(target)):
+            return Reject(OUT_OF_RANGE, replace(target, entities=(), comments=(*target.comments, f"# {fault}")))
+        if self.threshold:
+            links = tuple([link for link in links if link[2] >= self.threshold])
+        wanted: Sequence[Entity] = source.entities
+        if wanted and (self.keep is not None or self.drop or self.rename):
+            wanted = self._renamed(wanted)
+        found = zip(wanted, self._spans(wanted, source, target, links), strict=True) if wanted else ()
+        placed: list[Entity] = []
+        lost: list[tuple[Entity, str]] = []
+        for entity, span in found:
+            if isinstance(span, str):
+                lost.append((entity, span))
+            else:
+                placed.append(Entity(*span, entity.type, entity.score))
+        best = _best_chances(links)
+        scores = {QUALITY: _quality(best, range(len(source)), range(len(target)), self.unlinked)}
+        if wanted:
+            scores[ENTITY_QUALITY] = _quality(best, _places(wanted), _places(placed), self.unlinked)
+        if self.keep_incomplete:
+            scores[PROJECTED] = len(placed) / len(wanted) if wanted else 1.0
+        sentence = Sentence(
+            target.words,
+            tuple(placed),
+            id=target.id,
+            language=target.language,
+            origin=Origin(METHOD, (source.id,)),
+            scores={**target.scores, **scores},
+            columns=target.columns,
+            comments=(*target.comments, *(_told(source, *pair) for pair in lost)) if lost else target.comments,
+        )
+        return Reject(lost[0][1], sentence) if lost and not self.keep_incomplete else sentence
+
+    def _renamed(self, entities: Iterable[Entity]) -> list[Entity]:
+        """The entities of types to project, under the types of the target."""
+        return [
+            replace(entity, type=self.rename.get(entity.type, entity.type))
+            for entity in entities
+            if entity.type not in self.drop and (self.keep is None or entity.type in self.keep)
+        ]
+
+    def _spans(self, entities: Sequence[Entity], source: Sentence, target: Sentence, links: Links) -> list[Span | str]:
+        """For each entity its span of the target, or why it has none."""
+        owner = {place: number for number, e in enumerate(entities) for place in range(e.start, e.end)}
+        places: list[set[int]] = [set() for _ in entities]
+        for start, end, _ in links:
+            if start in owner:
+                places[owner[start]].add(end)
+        found = [
+            self._span(sorted(own), source.mention(entity), target.words)
+            for own, entity in zip(places, entities, strict=True)
+        ]
+        order = sorted((span, number) for number, span in enumerate(found) if not isinstance(span, str))
+        furthest, last = 0, -1
+        for (start, end), number in order:
+            if start < furthest:
+                found[last] = found[number] = OVERLAP
+            if end > furthest:
+                furthest, last = end, number
+        return found
+
+    def _span(self, places: list[int], mention: Sequence[str], words: Sequence[str]) -> Span | str:
+        """The span of the places that a mention is linked to, or why there is none."""
+        if not places:
+            return NO_WORD
+        if not self._is_stripped(mention[0]):
+            while places and self._is_stripped(words[places[0]]):
+                del places[0]
+        if not self._is_stripped(mention[-1]):
+            while places and self._is_stripped(words[places[-1]]):
+                del places[-1]
+        if not places:
+            return STRIPPED
+        if places[-1] - places[0] >= len(places) + self.max_gap and any(
+            after - before - 1 > self.max_gap for before, after in pairwise(places)
+        ):
+            return FAR_APART
+        return places[0], places[-1] + 1
+
+    def _is_stripped(self, word: str) -> bool:
+        """Whether a word is taken off the ends of a span."""
+        if self._strip and word.casefold() in self._strip:
+            return True
+        return self.strip_punctuation and not word[0].isalnum() and is_punctuation(word)
+
+
+UNSEEN = ("Cf", "Mn", "Me")
+"""Categories of characters that change the direction or the look of others, as of a comma in Arabic text."""
+
+
+def is_punctuation(word: str) -> bool:
+    """Whether a word is of punctuation and symbols alone, in any script.
+
+    >>> [is_punctuation(word) for word in ("।", "…", "$", "U.S.", "の")]
+    [True, True, True, False, False]
+    """
+    kinds = {category(character)[0] for character in word if category(character) not in UNSEEN}
+    return bool(kinds) and kinds <= {"P", "S"}
+
+
+def fault_of_links(links: Links, source: int, target: int) -> str:
+    """What is wrong with links between sentences of so many words; empty when nothing is.
+
+    >>> from nersery.core.alignments import Link
+    >>> fault_of_links((Link(0, 7),), 2, 3)
+    'link 0-7, counted from 0: the target has 3 words, expected 0 to 2'
+    """
+    for places, length, name in zip(zip(*links, strict=True), (source, target), ("source", "target"), strict=False):
+        if not 0 <= min(places) <= max(places) < length:
+            start, end, _ = next(link for link, place in zip(links, places, strict=True) if not 0 <= place < length)
+            return f"link {start}-{end}, counted from 0: the {name} has {length} words, expected 0 to {length - 1}"
+    return ""
+
+
+def alignment_quality(links: Links, source: Iterable[int], target: Iterable[int], unlinked: float = 0.1) -> float:
+    """The geometric mean over words of both sentences of the probability of a word's best link, in (0, 1].
+
+    Args:
+        source: Places of the words of the source that count.
+        target: Places of the words of the target that count.
+        unlinked: What a word without a link counts for.
+
+    >>> from nersery.core.alignments import Link
+    >>> alignment_quality((Link(0, 0, 0.5), Link(1, 1)), range(2), range(2))
+    0.7071067811865476
+    """
+    return _quality(_best_chances(links), source, target, unlinked)
+
+
+def _best_chances(links: Links) -> tuple[Chances, Chances]:
+    """For each linked word of the source, and of the target, the probability of its best link."""
+    if not links:
+        return {}, {}
+    starts, ends, chances = zip(*links, strict=True)
+    of_source: Chances = dict(zip(starts, chances, strict=True))
+    of_target: Chances = dict(zip(ends, chances, strict=True))
+    if len(of_source) == len(of_target) == len(links):  # each word in one link, which is the rule
+        return of_source, of_target
+    of_source, of_target = {}, {}
+    for start, end, chance in links:
+        if chance > of_source.get(start, 0.0):
+            of_source[start] = chance
+        if chance > of_target.get(end, 0.0):
+            of_target[end] = chance
+    return of_source, of_target
+
+
+def _quality(best: tuple[Chances, Chances], source: Iterable[int], target: Iterable[int], unlinked: float) -> float:
+    """The geometric mean that `alignment_quality` speaks of."""
+    of_source, of_target = best
+    chances = [*map(of_source.get, source, repeat(unlinked)), *map(of_target.get, target, repeat(unlinked))]
+    return math.exp(sum(map(math.log, chances)) / len(chances))
+
+
+def vote(projections: Sequence[Outcome], voting: Voting = "majority") -> Outcome:
+    """One sentence out of its projections from several sources.
+
+    An entity, its span and type, stays when more than half of the sources have it. Where half or more have some
+    entity, but none has so many votes, the sources disagree, and the sentence is rejected. A source whose projection
+    was rejected has no vote; where one source alone has, its projection is taken as it is. The score of an entity is
+    its share of the votes, those of the sentence are the means over the sources.
+
+    Args:
+        projections: Of one target sentence.
+        voting: Whether each source has one vote, or as much as the quality of its alignment.
+    """
+    voters = [outcome for outcome in projections if not isinstance(outcome, Reject)]
+    if len(voters) < 2:
+        return voters[0] if voters else projections[0]
+    weights = [1.0 if voting == "majority" else voter.scores[QUALITY] for voter in voters]
+    total = sum(weights)
+    votes: defaultdict[tuple[int, int, str], float] = defaultdict(float)
+    for voter, weight in zip(voters, weights, strict=True):
+        for label in voter.labels:
+            votes[label] += weight
+    elected = [Entity(*label, score=weight / total) for label, weight in votes.items() if weight > total / 2]
+    sentence = replace(
+        voters[0],
+        entities=tuple(sorted(elected)),
+        origin=Origin(METHOD, tuple(parent for voter in voters if voter.origin for parent in voter.origin.parents)),
+        scores=_mean_scores(voters),
+        comments=tuple(dict.fromkeys(comment for voter in voters for comment in voter.comments)),
+    )
+    disputed = [label for label in votes if _is_disputed(label, sentence, voters, weights)]
+    if not disputed:
+        return sentence
+    told = (f"# disputed: {type_} {_named(voters[0].words[start:end], start, end)}" for start, end, type_ in disputed)
+    return Reject(DISAGREE, replace(sentence, comments=(*sentence.comments, *told)))
+
+
+def _mean_scores(voters: Sequence[Sentence]) -> dict[str, float]:
+    """The mean of each score over the sentences that have it."""
+    found: defaultdict[str, list[float]] = defaultdict(list)
+    for voter in voters:
+        for name, score in voter.scores.items():
+            found[name].append(score)
+    return {name: sum(scores) / len(scores) for name, scores in found.items()}
+
+
+def _is_disputed(
+    label: tuple[int, int, str], elected: Sentence, voters: Sequence[Sentence], weights: Sequence[float]
+) -> bool:
+    """Whether half or more of the votes are for an entity in a place, but none was elected there."""
+    start, end, _ = label
+
+    def touches(sentence: Sentence) -> bool:
+        return any(entity.start < end and start < entity.end for entity in sentence.entities)
+
+    weight = sum(weight for voter, weight in zip(voters, weights, strict=True) if touches(voter))
+    return weight >= sum(weights) / 2 and not touches(elected)
+
+
+def step(projection: Projection, voting: Voting = "majority") -> Step[Task]:
+    """The step of the loop: a batch of sentences, each labelled by what it is a translation of."""
+
+    def run_batch(batch: Sequence[Task]) -> list[Outcome]:
+        return [
+            vote(
+                [t if isinstance(t, Reject) else projection.project(t.source, target, t.links) for t in translations],
+                voting,
+            )
+            for target, translations in batch
+        ]
+
+    return run_batch
+
+
+def _places(entities: Iterable[Entity]) -> list[int]:
+    """All words of entities."""
+    return [place for entity in entities for place in range(entity.start, entity.end)]
+
+
+def _told(source: Sentence, entity: Entity, reason: str) -> str:
+    """A comment on an entity that is lost."""
+    named = _named(source.mention(entity), entity.start, entity.end)
+    return f"# not projected: {entity.type} {named} of {source.id}: {reason}"
+
+
+def _named(words: Sequence[str], start: int, end: int) -> str:
+    return f"{' '.join(words)} [{start}, {end})"

@@ -1,1 +1,0 @@
-"""From a laptop to millions of rows: stages over shards, in processes of this machine or on a Ray cluster."""

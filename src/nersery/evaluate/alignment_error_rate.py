@@ -1,0 +1,133 @@
+"""How well words are linked: precision, recall and alignment error rate against links that people made."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from nersery.core.alignments import Link
+from nersery.core.errors import DataError, Problem
+from nersery.io.text_file import TextFile
+
+Place = tuple[int, int]
+"""A word of the source and a word of the target, from 0."""
+Gold = tuple[frozenset[Place], frozenset[Place]]
+"""The sure and the possible links of a pair of sentences; every sure link is possible too."""
+
+
+@dataclass(frozen=True)
+class AlignmentScores:
+    """What was counted over links; adding two adds the counts.
+
+    A link is right when people hold it possible, and missed when it is sure and not there. Sure links are possible too.
+
+    Args:
+        links: How many were predicted.
+        possible: How many of them are possible.
+        sure: How many of them are sure.
+        gold: How many sure links there are.
+
+    Reference:
+        Franz Josef Och and Hermann Ney (2003). A Systematic Comparison of Various Statistical Alignment Models.
+        Computational Linguistics 29(1), section 6.
+
+    >>> found = count_links({(0, 0), (1, 2), (2, 1)}, sure={(0, 0), (1, 1)}, possible={(1, 2)})
+    >>> round(found.precision, 3), found.recall, found.error_rate
+    (0.667, 0.5, 0.4)
+    """
+
+    links: int = 0
+    possible: int = 0
+    sure: int = 0
+    gold: int = 0
+
+    @property
+    def precision(self) -> float:
+        """The share of the links that are possible, in [0, 1]; 0 without links."""
+        return self.possible / self.links if self.links else 0.0
+
+    @property
+    def recall(self) -> float:
+        """The share of the sure links that were found, in [0, 1]; 0 where none is sure."""
+        return self.sure / self.gold if self.gold else 0.0
+
+    @property
+    def error_rate(self) -> float:
+        """The alignment error rate, in [0, 1]; lower is better, and 0 without any links."""
+        whole = self.links + self.gold
+        return 1 - (self.sure + self.possible) / whole if whole else 0.0
+
+    def __add__(self, other: AlignmentScores) -> AlignmentScores:
+        """Both together."""
+        return AlignmentScores(
+            self.links + other.links,
+            self.possible + other.possible,
+            self.sure + other.sure,
+            self.gold + other.gold,
+        )
+
+    def as_dict(self) -> dict[str, float]:
+        """Figures and counts, for JSON."""
+        figures = {"precision": self.precision, "recall": self.recall, "alignment_error_rate": self.error_rate}
+        return {**figures, "links": self.links, "gold": self.gold}
+
+
+def count_links(
+    links: Iterable[Link | Place], sure: Collection[Place], possible: Collection[Place] = ()
+) -> AlignmentScores:
+    """Compare the links of one pair of sentences with those of people.
+
+    Args:
+        links: As predicted; a probability behind the two places is not looked at.
+        sure: Links that must be there.
+        possible: Further links that may be there.
+    """
+    found = {(link[0], link[1]) for link in links}
+    right = {*sure, *possible}
+    return AlignmentScores(len(found), len(found & right), len(found & {*sure}), len({*sure}))
+
+
+def read_gold(path: str | Path, *, first: int = 0) -> list[Gold]:
+    """The links that people made, a line for each pair of sentences; see `parse_gold`.
+
+    Raises:
+        DataError: With every line that is none; or when no link is sure.
+    """
+    file, found, problems = TextFile(path), list[Gold](), list[Problem]()
+    for line, text in enumerate(file.lines(), start=1):
+        try:
+            found.append(parse_gold(text, first=first))
+        except ValueError as fault:
+            problems.append(Problem(str(fault), file.name, line))
+    if problems:
+        raise DataError(problems, fix="name a file with the links of a pair of sentences in each line")
+    if not any(sure for sure, _ in found):
+        fix = "mark sure links by a hyphen (0-0), possible ones by a p (0p0)"
+        raise DataError(Problem("no link is sure, so none could be missed", file.name), fix=fix)
+    return found
+
+
+def parse_gold(text: str, *, first: int = 0) -> Gold:
+    """The sure and the possible links of a line such as ``0-0 1p2``.
+
+    Args:
+        first: The number of the first word, 0 or 1.
+
+    Raises:
+        ValueError: Naming what is no link.
+
+    >>> sure, possible = parse_gold("0-0 1p2")
+    >>> sorted(sure), sorted(possible)
+    ([(0, 0)], [(0, 0), (1, 2)])
+    """
+    sure, possible = set(), set()
+    for field in text.split():
+        source, sign, target = field.partition("p" if "p" in field else "-")
+        if not (sign and source.isdecimal() and target.isdecimal() and min(int(source), int(target)) >= first):
+            raise ValueError(f"{field!r:.40} is no link, expected e.g. {first}-{first}, or {first}p{first} if possible")
+        place = int(source) - first, int(target) - first
+        possible.add(place)
+        if sign == "-":
+            sure.add(place)
+    return frozenset(sure), frozenset(possible)

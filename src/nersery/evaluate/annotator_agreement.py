@@ -1,0 +1,130 @@
+"""How far two people, or two files, agree on the labels of the same sentences."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from nersery.core.sentence import Sentence
+from nersery.evaluate.scores import Scores, paired, score
+
+OUTSIDE = ""
+"""The label of a word in no entity; no type has this name."""
+Labels = tuple[str, str]
+"""What each of the two says of a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kappa:
+    """Cohen's kappa of two labellings of the same words, in whole numbers so that nothing is rounded.
+
+    Args:
+        words: How many words were compared.
+        alike: How many of them both label alike.
+        by_chance: How many of the pairs of a word of the one and a word of the other are labelled alike.
+    """
+
+    words: int
+    alike: int
+    by_chance: int
+
+    @property
+    def observed(self) -> float:
+        """The share of words that both label alike, in [0, 1]; 0.0 without words."""
+        return self.alike / self.words if self.words else 0.0
+
+    @property
+    def expected(self) -> float:
+        """The share if each had dealt out its labels at random, in [0, 1]; 0.0 without words."""
+        return self.by_chance / self.words**2 if self.words else 0.0
+
+    @property
+    def value(self) -> float | None:
+        """Kappa, at most 1; None without words, and where both give all words one and the same label."""
+        possible = self.words**2 - self.by_chance
+        return (self.words * self.alike - self.by_chance) / possible if possible else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"kappa": self.value, "words": self.words, "observed": self.observed, "expected": self.expected}
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """Three measures, for no single one says all.
+
+    Args:
+        all_words: Kappa over all words; a word in no entity has a label too, and as most words are such, it is high
+            even where the two agree on few entities.
+        marked_words: Kappa over the words that at least one of the two put into an entity. That both call a word
+            outside is never counted, so it is low, and below 0 where each marks what the other leaves out.
+        entities: Whole entities, as `score` counts them, with the first as gold. F1 is the same either way round; it
+            is what kappa comes to where nobody can say how many entities both rightly left out.
+    """
+
+    all_words: Kappa
+    marked_words: Kappa
+    entities: Scores
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "all_words": self.all_words.as_dict(),
+            "marked_words": self.marked_words.as_dict(),
+            "entities": self.entities.as_dict(),
+        }
+
+
+def agreement(first: Iterable[Sentence], second: Iterable[Sentence]) -> Agreement:
+    """Compare two labellings of the same sentences.
+
+    A word's label is the type of the entity over it; where one entity ends and another of its type begins counts for
+    entities alone.
+
+    Args:
+        first: With distinct ids.
+        second: The same ids and words in any order.
+
+    Reference:
+        Jacob Cohen (1960). A Coefficient of Agreement for Nominal Scales. Educational and Psychological Measurement
+        20(1). George Hripcsak and Adam S. Rothschild (2005). Agreement, the F-Measure, and Reliability in Information
+        Retrieval. Journal of the American Medical Informatics Association 12(3).
+
+    Raises:
+        DataError: Naming every sentence that one of them lacks, has twice, or has with other words.
+
+    >>> from nersery.core.sentence import Entity
+    >>> first = Sentence(("Ada", "Lovelace", "saw", "Oslo"), (Entity(0, 2, "PER"), Entity(3, 4, "LOC")), id="1")
+    >>> found = agreement([first], [first.with_entities([Entity(0, 2, "PER")])])
+    >>> found.all_words.value, found.marked_words.value, round(found.entities.micro.f1, 3)
+    (0.6, 0.4, 0.667)
+    """
+    pairs = list(paired(first, second, ("first", "second")))
+    labels = Counter(both for one, other in pairs for both in zip(_labels(one), _labels(other), strict=True))
+    marked = Counter({both: count for both, count in labels.items() if both != (OUTSIDE, OUTSIDE)})
+    entities = score((one for one, _ in pairs), (other for _, other in pairs))
+    return Agreement(kappa(labels), kappa(marked), entities)
+
+
+def kappa(labels: Counter[Labels]) -> Kappa:
+    """Cohen's kappa, from how often each pair of labels was given.
+
+    >>> kappa(Counter({("yes", "yes"): 20, ("yes", "no"): 5, ("no", "yes"): 10, ("no", "no"): 15})).value
+    0.4
+    """
+    first, second = Counter[str](), Counter[str]()
+    for (one, other), count in labels.items():
+        first[one] += count
+        second[other] += count
+    alike = sum(count for (one, other), count in labels.items() if one == other)
+    return Kappa(labels.total(), alike, sum(count * second[label] for label, count in first.items()))
+
+
+def _labels(sentence: Sentence) -> list[str]:
+    """For each word the type of the entity over it."""
+    labels = [OUTSIDE] * len(sentence)
+    for entity in sentence.entities:
+        labels[entity.start : entity.end] = [entity.type] * (entity.end - entity.start)
+    return labels

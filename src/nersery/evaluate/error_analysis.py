@@ -1,0 +1,194 @@
+"""What goes wrong: each entity that is not right in exactly one kind, counted by type, with examples."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from nersery.core.sentence import Entity, Sentence
+from nersery.evaluate.scores import paired
+
+T = TypeVar("T")
+
+CORRECT = "correct"
+KINDS = {
+    "boundary": "the right type, over other words that share some",
+    "type": "the right words, another type",
+    "both": "another type, over other words that share some",
+    "missed": "in gold, and no prediction is left that shares a word",
+    "spurious": "predicted, and no gold entity is left that shares a word",
+}
+"""The kinds of mistakes, and what each means."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """An entity that is not right.
+
+    Args:
+        kind: One of `KINDS`.
+        gold: None where it is spurious.
+        predicted: None where it is missed.
+        truth: The gold sentence.
+        guess: The same words under predicted labels.
+    """
+
+    kind: str
+    gold: Entity | None
+    predicted: Entity | None
+    truth: Sentence
+    guess: Sentence
+
+    @property
+    def type(self) -> str:
+        """The type that it counts for: that of gold, and of predicted where there is no gold entity."""
+        entity = self.gold or self.predicted
+        assert entity is not None
+        return entity.type
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON: the sentence under both labellings, and the two entities."""
+        shown = {"kind": self.kind, "id": self.truth.id, "words": list(self.truth.words)}
+        if self.truth.language:
+            shown["language"] = self.truth.language
+        return {
+            **shown,
+            "gold": [_as_dict(entity) for entity in self.truth.entities],
+            "predicted": [_as_dict(entity) for entity in self.guess.entities],
+            "gold_entity": self.gold and _as_dict(self.gold),
+            "predicted_entity": self.predicted and _as_dict(self.predicted),
+        }
+
+
+def _as_dict(entity: Entity) -> dict[str, Any]:
+    return {"start": entity.start, "end": entity.end, "type": entity.type}
+
+
+@dataclass(frozen=True)
+class Errors:
+    """All mistakes of some predictions.
+
+    Gold entities are the correct, boundary, type, both and missed ones; predicted entities the correct, boundary,
+    type, both and spurious ones.
+
+    Args:
+        correct: How many entities of each type are right.
+        mistakes: In the order of the sentences.
+    """
+
+    correct: Counter[str]
+    mistakes: tuple[Mistake, ...]
+
+    @property
+    def per_type(self) -> dict[str, dict[str, int]]:
+        """For each type, sorted, how many are correct and how many of each kind of mistake there are."""
+        counts = Counter((mistake.type, mistake.kind) for mistake in self.mistakes)
+        types = sorted({*self.correct, *(type_ for type_, _ in counts)})
+        return {
+            type_: {CORRECT: self.correct[type_], **{kind: counts[type_, kind] for kind in KINDS}} for type_ in types
+        }
+
+    def examples(self, count: int) -> list[Mistake]:
+        """At most so many of each kind, evenly spread over all of the kind."""
+        return [
+            mistake
+            for kind in KINDS
+            for mistake in spread([mistake for mistake in self.mistakes if mistake.kind == kind], count)
+        ]
+
+    def as_dict(self, examples: int) -> dict[str, Any]:
+        """Counts, and so many examples of each kind, for JSON."""
+        return {"per_type": self.per_type, "examples": [mistake.as_dict() for mistake in self.examples(examples)]}
+
+
+def find_errors(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Errors:
+    """Compare predicted entities with gold ones; each stands in one pair at most, and in exactly one kind.
+
+    Entities over the same words are one pair, whatever their types. Then, of those that share words, entities of one
+    type go first, then those that share most words, then those that come first. What is left is missed or spurious,
+    though it may share words with an entity that has found another partner.
+
+    Args:
+        gold: The truth, with distinct ids.
+        predicted: The same ids and words in any order.
+
+    Raises:
+        DataError: Naming every sentence that is missing, is not in gold, or has other words.
+
+    >>> gold = Sentence(("Ada", "Lovelace", "in", "Oslo"), (Entity(0, 2, "PER"), Entity(3, 4, "LOC")), id="1")
+    >>> errors = find_errors([gold], [gold.with_entities([Entity(0, 1, "PER"), Entity(3, 4, "ORG")])])
+    >>> [(mistake.kind, mistake.type) for mistake in errors.mistakes]
+    [('boundary', 'PER'), ('type', 'LOC')]
+    """
+    correct: Counter[str] = Counter()
+    mistakes = []
+    for truth, guess in paired(gold, predicted):
+        for one, other in _matched(truth.entities, guess.entities):
+            kind = _kind(one, other)
+            if kind is None:
+                correct[one.type if one else ""] += 1
+            else:
+                mistakes.append(Mistake(kind, one, other, truth, guess))
+    return Errors(correct, tuple(mistakes))
+
+
+def _kind(gold: Entity | None, predicted: Entity | None) -> str | None:
+    """The kind of a pair's mistake; None where it is right."""
+    if gold is None or predicted is None:
+        return "missed" if predicted is None else "spurious"
+    if (gold.start, gold.end) == (predicted.start, predicted.end):
+        return None if gold.type == predicted.type else "type"
+    return "boundary" if gold.type == predicted.type else "both"
+
+
+def _matched(gold: Sequence[Entity], predicted: Sequence[Entity]) -> list[tuple[Entity | None, Entity | None]]:
+    """Every entity once, with its partner or None, in the order of the words."""
+    free_gold, free_predicted = dict.fromkeys(gold), dict.fromkeys(predicted)
+    pairs: list[tuple[Entity | None, Entity | None]] = []
+    for one, other in sorted(_overlaps(gold, predicted), key=_closeness):
+        if one in free_gold and other in free_predicted:
+            pairs.append((one, other))
+            del free_gold[one], free_predicted[other]
+    pairs += [(one, None) for one in free_gold]
+    pairs += [(None, other) for other in free_predicted]
+    return sorted(pairs, key=lambda pair: min(entity.start for entity in pair if entity))
+
+
+def _overlaps(gold: Sequence[Entity], predicted: Sequence[Entity]) -> Iterator[tuple[Entity, Entity]]:
+    for one in gold:
+        yield from ((one, other) for other in predicted if one.start < other.end and other.start < one.end)
+
+
+def _closeness(pair: tuple[Entity, Entity]) -> tuple[bool, bool, int, int, int]:
+    """The closest pair first."""
+    one, other = pair
+    same_words = (one.start, one.end) == (other.start, other.end)
+    shared = min(one.end, other.end) - max(one.start, other.start)
+    return (not same_words, one.type != other.type, -shared, one.start, other.start)
+
+
+def mistake_text(example: Mapping[str, Any]) -> str:
+    """What should be, and what was predicted, of a mistake as `Mistake.as_dict` has it.
+
+    >>> gold, predicted = {"start": 0, "end": 2, "type": "LOC"}, {"start": 1, "end": 2, "type": "PER"}
+    >>> mistake_text({"words": ["New", "York"], "gold_entity": gold, "predicted_entity": predicted})
+    '“New York” LOC, predicted “York” PER'
+    """
+    shown = [
+        f"“{' '.join(example['words'][entity['start'] : entity['end']])}” {entity['type']}" if entity else None
+        for entity in (example.get("gold_entity"), example.get("predicted_entity"))
+    ]
+    return f"{shown[0] or 'nothing'}, predicted {shown[1] or 'nothing'}"
+
+
+def spread(items: Sequence[T], count: int) -> list[T]:
+    """At most so many of the items, evenly spread over all.
+
+    >>> spread("abcdefgh", 4), spread("ab", 4)
+    (['a', 'c', 'e', 'g'], ['a', 'b'])
+    """
+    if len(items) <= count:
+        return list(items)
+    return [items[number * len(items) // count] for number in range(count)]

@@ -1,0 +1,130 @@
+"""The data files of a recipe: train, dev, test and raw text, each of them one file, or one for each language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from nersery.core.errors import SettingsError
+from nersery.io import ReadOptions
+
+SPLITS = ("train", "dev", "test", "raw")
+"""What a recipe names files for; the last is text to label."""
+
+LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
+"""A BCP 47 tag as far as its form goes: ``en``, ``zh-Hant``, but not ``english``, nor the name of a setting."""
+
+EXAMPLE = '{ en = "en.conll", hi = "hi.conll" }'
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A file of a split.
+
+    Args:
+        name: As the recipe names it.
+        language: Of all its sentences, where the split has a file for each language; else empty.
+    """
+
+    split: str
+    name: str
+    language: str = ""
+
+    @property
+    def label(self) -> str:
+        """What messages call it.
+
+        >>> DataFile("train", "a.conll").label, DataFile("train", "hi.conll", "hi").label
+        ('train', 'train (hi)')
+        """
+        return f"{self.split} ({self.language})" if self.language else self.split
+
+
+@dataclass
+class DataSettings:
+    """The files, and how to read them; see `nersery.io.ReadOptions`.
+
+    Args:
+        train: Labelled sentences to sample from and to augment: a file, or a table from languages to files.
+        dev: Labelled sentences to choose the best weights by, likewise.
+        test: Labelled sentences for the scores, used for nothing else, likewise.
+        raw: Sentences for methods that label raw text, likewise; labels in it are not looked at.
+        language: Of sentences that say none, in files that do not stand in a table.
+        format: Of all files: ``auto``, ``conll``, ``jsonl``, ``parquet``, ``text``, ``spans`` or ``brat``.
+        encoding: Of all files, e.g. ``latin-1``.
+        repair: What to mend, by names of `nersery list repairs`.
+        word_column: Where words stand in CoNLL columns, counted from 1; looked for when not set.
+        tag_column: Where tags stand, likewise.
+        scheme: Tag scheme of the files, e.g. ``IOB1``; recognised when not set.
+        split: How lines of text are cut into words: ``spaces``, ``punctuation`` or ``characters``.
+    """
+
+    train: str | dict[str, Any]
+    test: str | dict[str, Any]
+    dev: str | dict[str, Any] | None = None
+    raw: str | dict[str, Any] | None = None
+    language: str = ""
+    format: str = "auto"
+    encoding: str = "utf-8"
+    repair: list[str] = field(default_factory=list)
+    word_column: int | None = None
+    tag_column: int | None = None
+    scheme: str | None = None
+    split: str = "spaces"
+
+    @property
+    def reading(self) -> ReadOptions:
+        """How the files are read.
+
+        Raises:
+            SettingsError: With all values that cannot be used.
+        """
+        options = {key: value for key, value in asdict(self).items() if key not in SPLITS}
+        return ReadOptions(**{**options, "repair": tuple(self.repair)})
+
+    def files(self, split: str) -> list[DataFile]:
+        """The files of a split in order of their languages, so that the order in the recipe changes nothing."""
+        named = getattr(self, split)
+        if isinstance(named, Mapping):
+            return [DataFile(split, named[language], language) for language in sorted(named)]
+        return [DataFile(split, named)] if named else []
+
+    def has_languages(self, split: str) -> bool:
+        """Whether a split has a file for each language."""
+        return isinstance(getattr(self, split), Mapping)
+
+    def problems(self) -> list[str]:
+        """What is wrong with the values, which are of the right types."""
+        found = [f"data.{split} is empty: expected a file" for split in ("train", "test") if getattr(self, split) == ""]
+        for split in SPLITS:
+            if self.has_languages(split):
+                found += _table_problems(f"data.{split}", getattr(self, split))
+        try:
+            _ = self.reading
+        except SettingsError as error:
+            found += [f"data: {line}" for line in str(error).split("\n")]
+        return found
+
+
+def _table_problems(place: str, table: Mapping[str, Any]) -> list[str]:
+    """What is wrong with a table from languages to files."""
+    if not table:
+        return [f"{place} is an empty table: expected a file for each language, e.g. {EXAMPLE}"]
+    found = []
+    languages: dict[str, str] = {}
+    files: dict[str, str] = {}
+    for language, name in table.items():
+        if not LANGUAGE.fullmatch(language):
+            found.append(
+                f"{place}: {language!r} is no language, expected a BCP 47 tag such as en or hi, as in {EXAMPLE}"
+            )
+            continue
+        if (other := languages.setdefault(language.casefold(), language)) != language:
+            found.append(f"{place}: {other} and {language} are one language, for case makes no difference")
+        if not isinstance(name, str) or not name:
+            found.append(f"{place}.{language} is {name!r:.60}: expected a file")
+        elif (other := files.setdefault(name, language)) != language:
+            found.append(f"{place}: {other} and {language} have the same file, {name}; expected one for each language")
+    return found

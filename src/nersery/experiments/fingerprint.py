@@ -1,0 +1,136 @@
+"""What a run's folder belongs to: two recipes on the same files, and whether one merely adds to the other."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from nersery.core import registry
+from nersery.core.errors import SettingsError
+from nersery.core.files import content_hash, differences
+from nersery.core.version import __version__
+from nersery.experiments.data_files import SPLITS
+from nersery.experiments.recipe import Recipe
+
+LIBRARIES = ("numpy", "safetensors", "tokenizers", "torch", "transformers")
+BEGINNINGS = ("lock", "run.json.tmp")
+"""What a run that was killed at once leaves in its folder."""
+
+
+def identity_of(recipe: Recipe) -> dict[str, Any]:
+    """What the results of a recipe depend on; a folder belongs to one identity."""
+    methods = [recipe.tagger, *(m for arm in recipe.arms for m in (arm.method, *arm.select) if m is not None)]
+    paths = {
+        path
+        for method in methods
+        for path in registry.paths_in(registry.get(method.kind, method.method), method.settings).values()
+    }
+    return {
+        "nersery": __version__,
+        "recipe": recipe.as_dict(),
+        "inputs": {split: hashes(recipe, split) for split in SPLITS if recipe.data.files(split)},
+        "files": {path: content_hash(path) for path in sorted(paths)},
+    }
+
+
+def check_folder(folder: Path, identity: dict[str, Any]) -> None:
+    """Refuse a folder that holds something else than a run; more seeds or arms than before are welcome.
+
+    Raises:
+        SettingsError: Saying what is there, and in what it differs.
+    """
+    record = folder / "run.json"
+    if folder.exists() and not folder.is_dir():
+        raise SettingsError(f"{folder} is a file. Choose a folder (--out)")
+    if not record.exists():
+        if folder.exists() and any(path.name not in BEGINNINGS for path in folder.iterdir()):
+            raise SettingsError(f"{folder} is not empty and holds no run. Choose another folder (--out)")
+        return
+    try:
+        there = json.loads(record.read_text("utf-8"))
+        old = comparable({key: there[key] for key in identity})
+    except (ValueError, LookupError, TypeError):
+        raise SettingsError(f"{record} was not written by this version. Choose another folder (--out)") from None
+    new = comparable(json.loads(json.dumps(identity)))
+    if difference := differences(old, without_additions(new, old)):
+        raise SettingsError(
+            f"{folder} holds a run with other settings:\n{difference}\n"
+            "Choose another folder (--out), or repeat the settings to go on with this one"
+        )
+
+
+def versions() -> dict[str, str]:
+    """Versions of what a result may depend on."""
+    found = {library: version(library) for library in LIBRARIES}
+    return {"python": ".".join(map(str, sys.version_info[:3])), "nersery": __version__, **found}
+
+
+def first_versions(folder: Path) -> dict[str, str]:
+    """The versions that the run in a folder began with; today's where it has not begun."""
+    record = folder / "run.json"
+    began: dict[str, str] = json.loads(record.read_text("utf-8")).get("versions", {}) if record.exists() else {}
+    return began or versions()
+
+
+def changed_versions(first: Mapping[str, str], later: Mapping[str, str]) -> str:
+    """In what versions differ from earlier ones, for people.
+
+    >>> changed_versions({"numpy": "2.1", "torch": "2.8.0"}, {"numpy": "2.1", "torch": "2.9.1"})
+    'torch 2.9.1 in place of 2.8.0'
+    """
+    changed = [name for name in later if later[name] != first.get(name)]
+    return ", ".join(f"{name} {later[name]} in place of {first.get(name, 'none')}" for name in changed)
+
+
+def hashes(recipe: Recipe, split: str) -> str | dict[str, str]:
+    """The hash of a split's file, or of each language's."""
+    hashes = {file.language: content_hash(recipe.path(file.name)) for file in recipe.data.files(split)}
+    return hashes if recipe.data.has_languages(split) else hashes[""]
+
+
+def comparable(identity: dict[str, Any]) -> dict[str, Any]:
+    """The identity with its arms by name, so that a difference says which arm it is in.
+
+    The files that settings name are there as their content: they are the same wherever they lie.
+    """
+    recipe, files = identity["recipe"], identity["files"]
+    arms = {
+        arm["name"]: {
+            **arm,
+            "method": arm["method"] and _by_content(arm["method"], files),
+            "select": [_by_content(selector, files) for selector in arm["select"]],
+        }
+        for arm in recipe["arms"]
+    }
+    plain = {**recipe, "tagger": _by_content(recipe["tagger"], files), "arms": arms}
+    return {key: value for key, value in identity.items() if key != "files"} | {"recipe": plain}
+
+
+def _by_content(method: dict[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
+    """A method and its settings with the hashes of files in place of their paths."""
+    kind, name, settings = method["kind"], method["method"], method["settings"]
+    if name not in registry.names(kind):  # of another package, which is no longer there
+        return method
+
+    def content(_: str, __: Any, path: str) -> str:
+        return f"a file with the SHA-256 {files[path]}" if path in files else path
+
+    return {**method, "settings": registry.renamed(registry.get(kind, name), settings, content)}
+
+
+def without_additions(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
+    """A comparable identity less what it merely adds to an older one: seeds, arms, raw text, words about itself."""
+    there, recipe = old["recipe"], dict(new["recipe"])
+    if set(there["seeds"]) <= set(recipe["seeds"]):
+        recipe["seeds"] = there["seeds"]
+    recipe["arms"] = {name: arm for name, arm in recipe["arms"].items() if name in there["arms"]}
+    for key in ("description", "keep_taggers", "evaluate"):
+        recipe[key] = there[key]
+    for split in SPLITS:  # a file is the same by its content, wherever it lies
+        recipe["data"] = {**recipe["data"], split: there["data"][split]}
+    inputs = {split: content for split, content in new["inputs"].items() if split != "raw" or split in old["inputs"]}
+    return {**new, "recipe": recipe, "inputs": inputs}

@@ -1,0 +1,208 @@
+"""The data files of a recipe: read whole, and checked together before anything runs."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
+
+from nersery import io
+from nersery.augment.base import made_from
+from nersery.core.errors import DataError, Problem, SettingsError
+from nersery.core.sentence import Corpus, Sentence
+from nersery.experiments.data_files import SPLITS, DataFile
+from nersery.experiments.paths import EXAMPLE_PREFIX
+from nersery.experiments.recipe import Recipe, shipped_recipes
+from nersery.experiments.sampling import sample
+
+Parts = Mapping[DataFile, Corpus]
+"""What each file holds, split after split, language after language."""
+
+OPTIONS_HINT = 'in a recipe these options stand in [data], e.g. --repair NAME as repair = ["NAME"]'
+
+
+def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, Corpus], list[str]]:
+    """The corpora of a recipe by split, and notes on what is odd about them; a split without a file is empty.
+
+    Args:
+        say: Is told how each file was understood.
+
+    Raises:
+        DataError: With every problem of every file, or else with everything that does not fit together.
+    """
+    parts: dict[DataFile, Corpus] = {}
+    notes: list[str] = []
+    problems: list[Problem] = []
+    fixes: list[str] = []
+    for file in (file for split in SPLITS for file in recipe.data.files(split)):
+        try:
+            parts[file] = _read(recipe, file, say, notes)
+        except DataError as error:
+            problems += error.problems
+            fixes += [error.fix, _fix_of_shipped(recipe, file)]
+    if not problems:
+        problems = [*_label_problems(parts), *_size_problems(recipe, parts), *_id_problems(recipe, parts)]
+    if problems:
+        if any("--" in fix for fix in fixes):
+            fixes.append(OPTIONS_HINT)
+        raise DataError(problems, fix="; ".join(dict.fromkeys(filter(None, fixes))))
+    corpora = {
+        split: Corpus(s for file, part in parts.items() if file.split == split for s in part) for split in SPLITS
+    }
+    return corpora, [*notes, *_size_notes(recipe, parts), *_type_notes(parts), *_overlap_notes(parts)]
+
+
+def _size_notes(recipe: Recipe, parts: Parts) -> list[str]:
+    """A small sample whose dev stays large: more is known then than where there is little."""
+    size = recipe.sample.size
+    if size is None or recipe.sample.dev_size is not None:
+        return []
+    return [
+        f"{file.label} keeps all its {len(part)} sentences beside a sample of {size}; "
+        f"the papers cut it to the same size (sample.dev_size = {size})"
+        for file, part in parts.items()
+        if file.split == "dev" and len(part) > 2 * size
+    ]
+
+
+def _read(recipe: Recipe, file: DataFile, say: Callable[[str], None], notes: list[str]) -> Corpus:
+    path = recipe.path(file.name)
+    if path.is_fifo():
+        raise DataError(Problem("this is a pipe", file.name), fix="name a file: a run that goes on reads it again")
+    reading = recipe.data.reading
+    source = io.open_corpus(path, replace(reading, language=file.language or reading.language))
+    corpus = Corpus(source)
+    say(f"{file.label}: {file.name} ({source.description}), {len(corpus)} sentences")
+    if source.repaired:
+        counts = ", ".join(f"{repair} {count}" for repair, count in sorted(source.repaired.items()))
+        notes.append(f"{file.label} was repaired as asked: {counts}")
+    if source.rejects:
+        notes.append(f"{file.label}: {len(source.rejects)} sentences were rejected by the repair drop-sentence")
+    return _of_language(corpus, file) if file.language else corpus
+
+
+def _of_language(corpus: Corpus, file: DataFile) -> Corpus:
+    """The sentences of a language's file, with the language and with ids that no other language's file has.
+
+    Raises:
+        DataError: When a sentence says that it is in another language.
+    """
+    others = [sentence for sentence in corpus if sentence.language not in ("", file.language)]
+    if others:
+        first = others[0]
+        counted = f"{len(others)} of {len(corpus)} sentences are in another language than {file.language}"
+        raise DataError(
+            Problem(f"{counted}, this one in {first.language}", file.name, sentence=first.id),
+            fix="give each language a file of its own; or name one file of all languages, without a table",
+        )
+    return Corpus(_placed(sentence, file.language) for sentence in corpus)
+
+
+def _placed(sentence: Sentence, language: str) -> Sentence:
+    """The sentence with its language, which also stands in front of its id and its parents'."""
+    origin = sentence.origin
+    if origin is not None:
+        origin = replace(origin, parents=tuple(f"{language}/{parent}" for parent in origin.parents))
+    return replace(sentence, id=f"{language}/{sentence.id}", language=language, origin=origin)
+
+
+def _fix_of_shipped(recipe: Recipe, file: DataFile) -> str:
+    """What to do about a file that a shipped recipe leaves to its user."""
+    if recipe.source not in shipped_recipes() or file.name.startswith(EXAMPLE_PREFIX) or os.path.isabs(file.name):
+        return ""
+    return f"nersery copy {recipe.source} my-recipe.toml, then put your own files into its [data]"
+
+
+def _label_problems(parts: Parts) -> list[Problem]:
+    problems = []
+    train = {type_ for file, part in parts.items() if file.split == "train" for type_ in part.types}
+    for file, part in parts.items():
+        if not part:
+            problems.append(Problem(f"the {file.label} file has no sentence", file.name))
+        elif file.split != "raw" and not part.types:
+            problems.append(Problem(f"no sentence of the {file.label} file has an entity", file.name))
+        elif file.split == "test" and train and not train & {*part.types}:
+            listed = f"{file.label} has the types {', '.join(part.types)}, train has {', '.join(sorted(train))}"
+            problems.append(Problem(f"{listed}: none of them", file.name))
+    return problems
+
+
+def _size_problems(recipe: Recipe, parts: Parts) -> list[Problem]:
+    problems = []
+    for key, split, size in (("size", "train", recipe.sample.size), ("dev_size", "dev", recipe.sample.dev_size)):
+        there = {file.label: len(part) for file, part in parts.items() if file.split == split} or {split: 0}
+        problems += [
+            Problem(f"sample.{key} is {size}, but {label} has {count} sentences")
+            for label, count in there.items()
+            if size is not None and size > count
+        ]
+    return problems or _protocol_problems(recipe, parts)
+
+
+def _protocol_problems(recipe: Recipe, parts: Parts) -> list[Problem]:
+    """Seeds for which no sample with every type is found; each draws in another order."""
+    size, protocol, problems = recipe.sample.size, recipe.sample.protocol, []
+    for file, part in parts.items():
+        if file.split != "train" or protocol != "every_type" or size is None or size >= len(part):
+            continue
+        for seed in recipe.seeds:
+            try:
+                sample(part, size, protocol, seed)
+            except SettingsError as error:
+                problems.append(Problem(f"{file.label}, seed {seed}: {error}", file.name))
+    return problems
+
+
+def _id_problems(recipe: Recipe, parts: Parts) -> list[Problem]:
+    """What a method makes gets an id from its parent's, which then must be free."""
+    methods = {arm.method.method for arm in recipe.arms if arm.method is not None}
+    train = {id for file, part in parts.items() if file.split == "train" for id in part.by_id}
+    for file, part in parts.items():
+        for id in part.by_id if file.split in ("train", "raw") else ():
+            parent, method = made_from(id)
+            if parent in train and method in methods:
+                message = f"{id!r} was made by {method} already, which would give the same id again"
+                return [Problem(f"{message}; convert the file to .conll, which keeps no ids", file.name)]
+        if file.split == "raw" and (shared := train & {*part.by_id}):
+            message = f"{len(shared)} ids stand in train too, among them {min(shared)!r}"
+            return [Problem(f"{message}; rename one of the files, or give its sentences other ids", file.name)]
+    return []
+
+
+def _type_notes(parts: Parts) -> list[str]:
+    known = {type_ for file, part in parts.items() if file.split == "train" for type_ in part.types}
+    labelled = ((file, part) for file, part in parts.items() if file.split != "raw")
+    return [note for file, part in labelled if (note := note_of_types(file.label, part, known))]
+
+
+def note_of_types(label: str, part: Iterable[Sentence], known: Collection[str]) -> str:
+    """Which types of labelled sentences training data lacks; empty when it has all."""
+    counts = Counter(entity.type for sentence in part for entity in sentence.entities if entity.type not in known)
+    listed = ", ".join(f"{type_} ({count} mentions)" for type_, count in sorted(counts.items()))
+    return f"{label} has types that train lacks, so they count as missed: {listed}" if counts else ""
+
+
+WHY_NOT = {
+    "dev": "weights are chosen by them, so F1 on test comes out too high",
+    "raw": "a tagger that has seen them is measured too high; the selector duplicates keeps them out",
+}
+"""Why sentences of a split should not stand in test too."""
+
+
+def _overlap_notes(parts: Parts) -> list[str]:
+    words = {
+        split: {sentence.words for file, part in parts.items() if file.split == split for sentence in part}
+        for split in ("train", "test")
+    }
+    notes = [note_of_overlap(f.label, part, "train", words["train"]) for f, part in parts.items() if f.split != "train"]
+    for file, part in parts.items():
+        if file.split in WHY_NOT and (note := note_of_overlap(file.label, part, "test", words["test"])):
+            notes.append(f"{note}: {WHY_NOT[file.split]}")
+    return [*filter(None, notes)]
+
+
+def note_of_overlap(label: str, part: Collection[Sentence], other: str, words: Collection[tuple[str, ...]]) -> str:
+    """How many sentences stand in another part too, of which these are the words; empty when none does."""
+    shared = sum(sentence.words in words for sentence in part)
+    return f"{shared} of {len(part)} {label} sentences also stand in {other}, word for word" if shared else ""

@@ -1,0 +1,59 @@
+"""What a recipe needs beside its data: models, files, devices. All that is missing is told before anything runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from nersery.augment.base import Augmenter
+from nersery.core import registry
+from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
+from nersery.experiments.recipe import Recipe
+from nersery.experiments.systems import MethodSettings
+from nersery.select.base import Selector
+from nersery.taggers.base import Tagger
+
+
+def check_prerequisites(recipe: Recipe) -> None:
+    """Look for what the tagger, the methods and the selectors of a recipe name.
+
+    Raises:
+        MissingResourceError: When something is not there.
+        SettingsError: When all is there, and some of it does not suit.
+        NerseryError: Of another kind where nothing else is wrong.
+    """
+    tagger: Tagger = registry.create("tagger", recipe.tagger.method, recipe.tagger.settings)
+    faults = [*_faults("tagger", tagger.check)]
+    for arm in recipe.arms:
+        if arm.method is not None:
+            faults += _faults(f'augment "{arm.name}"', partial(_check, arm.method, tagger))
+        for selector in arm.select:
+            place = f'augment "{arm.name}", select "{selector.method}"'
+            faults += _faults(place, partial(_check, selector, tagger))
+    if not faults:
+        return
+    kinds = {type(fault) for _, fault in faults}
+    kind = next((kind for kind in (MissingResourceError, SettingsError) if kind in kinds), None)
+    if kind is None:
+        raise faults[0][1]
+    messages = [f"{place}: {fault}" for place, fault in faults]
+    if len(faults) > 1:
+        messages = [
+            f"{len(faults)} things that the recipe needs are missing or do not suit",
+            *(f"  {number}. {message}" for number, message in enumerate(messages, start=1)),
+        ]
+    raise kind("\n".join(messages)) from faults[0][1]
+
+
+def _check(settings: MethodSettings, tagger: Tagger) -> None:
+    method = registry.create(settings.kind, settings.method, settings.settings)
+    method.check()
+    if isinstance(method, Augmenter | Selector):
+        method.check_tagger(tagger)
+
+
+def _faults(place: str, check: Callable[[], None]) -> Iterator[tuple[str, NerseryError]]:
+    try:
+        check()
+    except NerseryError as fault:
+        yield place, fault

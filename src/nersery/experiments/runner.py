@@ -1,0 +1,400 @@
+"""A run: a recipe carried out in a folder, for each seed and each arm, with the baseline beside them.
+
+Every stage leaves a file that appears whole or not at all, so the same command goes on where it stopped::
+
+    run.json                            the recipe, hashes of the inputs, versions
+    seed-0/sample/{train,dev}.jsonl     what was drawn, and ids.txt
+    grid/ARM.json                       settings of the tagger that were tried on dev, where there is a grid
+    seed-0/gold/…                       the baseline: the tagger on gold sentences alone
+    seed-0/ARM/generated.jsonl          what the method made; what it rejected lies beside it
+    seed-0/ARM/1-agreement.jsonl        what each selector kept, with scores; rejects beside it
+    seed-0/ARM/1-agreement.history.json how it came to that, where it tells
+    seed-0/ARM/train.jsonl              gold and kept sentences: the corpus
+    seed-0/ARM/tagger/                  trained on it
+    seed-0/ARM/predicted.jsonl, result.json
+    report.{json,md,html}
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from nersery import io
+from nersery.annotate.base import BATCH_SIZE as ANNOTATED_AT_ONCE
+from nersery.annotate.base import Annotator
+from nersery.annotate.base import step as annotate_step
+from nersery.augment.base import Augmenter, tasks
+from nersery.augment.base import step as augment_step
+from nersery.core import registry
+from nersery.core.errors import DataError
+from nersery.core.files import (
+    copy_atomic,
+    is_missing,
+    locked,
+    remove_folder,
+    unfinished_path,
+    write_atomic,
+    write_json,
+)
+from nersery.core.outcome import Step
+from nersery.core.progress import Progress
+from nersery.core.sentence import Corpus, Sentence
+from nersery.core.training_context import Training
+from nersery.evaluate.scores import all_scores
+from nersery.experiments.fingerprint import (
+    changed_versions,
+    check_folder,
+    first_versions,
+    identity_of,
+    versions,
+)
+from nersery.experiments.grid import (
+    Settings,
+    choose,
+    combinations,
+    described,
+    grid_record,
+)
+from nersery.experiments.inputs import read_inputs
+from nersery.experiments.prerequisites import check_prerequisites
+from nersery.experiments.recipe import Recipe
+from nersery.experiments.results import NOTHING_LEARNT, build_report
+from nersery.experiments.sampling import id_list, sample, sample_languages
+from nersery.experiments.systems import GOLD, Arm, MethodSettings
+from nersery.experiments.voting import voted
+from nersery.pipeline.job import BATCH_SIZE, FileJob, rejects_of
+from nersery.report.rendering import write_report
+from nersery.select.base import Selector
+from nersery.select.base import step as select_step
+from nersery.taggers.base import (
+    LOADING,
+    Tagger,
+    load_tagger,
+    strict_f1,
+)
+from nersery.taggers.components.second_stage import changed, finish, require_known_types
+
+
+@dataclass
+class Run:
+    """A recipe in its folder.
+
+    Args:
+        recipe: Checked by `nersery.experiments.recipe.load`.
+        folder: Made when it is not there; a folder of another run is refused.
+        quiet: Show no progress.
+    """
+
+    recipe: Recipe
+    folder: Path
+    quiet: bool = False
+    corpora: dict[str, Corpus] = field(default_factory=dict, init=False)
+    notes: list[str] = field(default_factory=list, init=False)
+    _done: int = field(default=0, init=False)
+
+    def execute(self) -> dict[str, Any]:
+        """Carry out what is not done yet, write the report and return it.
+
+        Raises:
+            DataError: When the files cannot be used; before anything runs.
+            SettingsError: When the folder belongs to another run.
+        """
+        identity = self.check()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with locked(self.folder):
+            first = first_versions(self.folder)
+            if other := changed_versions(first, versions()):
+                self._say(f"note: this run goes on with {other}")
+            write_json(self.folder / "run.json", {**identity, "versions": first})
+            for seed in self.recipe.seeds:
+                self._run_seed(seed)
+            report = build_report(self, identity["inputs"])
+            write_report(report, self.folder)
+        return report
+
+    def path(self, seed: int, arm: Arm, *names: str) -> Path:
+        """Where an arm's files of a seed lie."""
+        return self.folder.joinpath(f"seed-{seed}", arm.name, *names)
+
+    # --- before anything runs -----------------------------------------------------------------------------------
+
+    def check(self) -> dict[str, Any]:
+        """Check everything that can be before anything runs: files, folder, models.
+
+        Returns:
+            The identity of the run.
+
+        Raises:
+            NerseryError: Of the kind that fits what is wrong.
+        """
+        self.read_corpora()
+        identity = identity_of(self.recipe)
+        check_folder(self.folder, identity)
+        check_prerequisites(self.recipe)
+        return identity
+
+    def read_corpora(self) -> None:
+        """Read all files, and say what is odd about them.
+
+        Raises:
+            DataError: When they cannot be used.
+        """
+        self.corpora, self.notes = read_inputs(self.recipe, self._say)
+        for note in self.notes:
+            self._say(f"note: {note}")
+
+    # --- one arm of one seed ------------------------------------------------------------------------------------
+
+    def _run_seed(self, seed: int) -> None:
+        for arm in self.recipe.arms:
+            if not self.path(seed, arm, "result.json").exists():
+                self._run_arm(seed, arm)
+            self._done += 1
+        if not self.recipe.keep_taggers:
+            for arm in self.recipe.arms:
+                remove_folder(self.path(seed, arm, "tagger"))
+
+    def _run_arm(self, seed: int, arm: Arm) -> None:
+        gold = self.sampled(seed)[0]
+        before, kept_itself = self._parts(seed, arm, gold)
+        kept, own = _each_once(before, kept_itself), len(kept_itself)
+        if not own and not arm.is_baseline and arm.gold_copies:
+            self._say(f"note: {arm.name}, seed {seed}: nothing was kept, so this is {arm.on or 'gold only'}")
+        train = arm.weigh(gold, kept)
+        io.write([*(gold if arm.gold_copies else ()), *kept], self.path(seed, arm, "train.jsonl"))
+        if any(sentence.entities for sentence in train):
+            tagger, history = self.tagger(seed, arm, train)
+            predicted = self._predict(seed, arm, tagger.predict)
+        else:
+            self._say(f"note: {arm.name}, seed {seed}: {NOTHING_LEARNT}")
+            history, predicted = {"untrained": True}, self._predict(seed, arm, _without_entities)
+        result: dict[str, Any] = {
+            "scores": all_scores(self.corpora["test"], predicted),
+            "train_sentences": len(train),
+            "kept_sentences": own,
+            "training": {"seed": seed, **history},
+            "versions": versions(),
+        }
+        write_json(self.path(seed, arm, "result.json"), result)
+        self._say(f"{self._label(seed, arm, 'test')}: F1 {100 * result['scores']['micro']['f1']:.1f}")
+
+    def sampled(self, seed: int) -> tuple[Corpus, Corpus]:
+        """The gold and dev sentences of a seed, drawn once and written down."""
+        folder = self.folder / f"seed-{seed}" / "sample"
+        settings = self.recipe.sample
+        drawn = {}
+        for split, size, protocol in (
+            ("train", settings.size, settings.protocol),
+            ("dev", settings.dev_size, "random"),
+        ):
+            path = folder / f"{split}.jsonl"
+            if not path.exists():
+                corpus = self.corpora[split]
+                if size is not None and size < len(corpus):
+                    draw = sample_languages if self.recipe.data.has_languages(split) else sample
+                    corpus = draw(corpus, size, protocol, seed)
+                folder.mkdir(parents=True, exist_ok=True)
+                write_atomic(folder / f"{split}.ids.txt", id_list(corpus))
+                io.write(corpus, path)  # last, for what is there is not drawn again
+            drawn[split] = io.read(path)
+        return drawn["train"], drawn["dev"]
+
+    def generated(self, seed: int, arm: Arm) -> Path:
+        """What an arm's method made: one file for all that generate the same, with the first of them that has it."""
+        same = [other for other in self.recipe.arms if other.makes_the_same_as(arm)]
+        paths = [self.path(seed, other, "generated.jsonl") for other in same]
+        return next((path for path in paths if path.exists()), paths[0])
+
+    def _kept(self, seed: int, arm: Arm, gold: Corpus) -> list[Sentence]:
+        """All new sentences that an arm adds to gold, those of the arm it goes on from before its own.
+
+        Raw text that both have labelled is there once, with the labels of the later one.
+        """
+        return _each_once(*self._parts(seed, arm, gold))
+
+    def _parts(self, seed: int, arm: Arm, gold: Corpus) -> tuple[Sequence[Sentence], Sequence[Sentence]]:
+        """What the arm goes on from, and what it has made and kept itself."""
+        if arm.is_baseline:
+            return [], []
+        before = self._kept(seed, self.recipe.arm(arm.on), gold) if arm.on else []
+        start = Corpus([*gold, *before])
+        return before, self._select(seed, arm, start, self._generate(seed, arm, start))
+
+    def _generate(self, seed: int, arm: Arm, start: Corpus) -> Corpus:
+        path = self.generated(seed, arm)
+        training = path.with_name("generated.training")
+        if is_missing(path) and not self._is_taken_over(path, seed, arm):
+            items, step = self._stage(seed, arm, start, training)
+            at_once = ANNOTATED_AT_ONCE if arm.labels_raw_text else BATCH_SIZE
+            with self._progress(seed, arm, "generate", len(items)) as progress:
+                self._job(path, seed, arm).run(items, step, batch_size=at_once, progress=progress)
+        remove_folder(training)  # here, for a kill may have left it behind
+        return io.read(path)
+
+    def _is_taken_over(self, path: Path, seed: int, arm: Arm) -> bool:
+        """Whether an earlier seed has made the same, for labels that depend on no seed; its files are then copied."""
+        method = _method(arm.method) if arm.labels_raw_text and arm.method else None
+        if not isinstance(method, Annotator) or method.learns:
+            return False
+        others = [self.generated(other, arm) for other in self.recipe.seeds if other != seed]
+        made = next((other for other in others if other.exists()), None)
+        if made is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            copy_atomic(rejects_of(made), rejects_of(path))
+            copy_atomic(made, path)  # last, for it tells that all is there
+        return made is not None
+
+    def _stage(self, seed: int, arm: Arm, start: Corpus, folder: Path) -> tuple[Sequence[Any], Step[Any]]:
+        """What the arm's method starts from, and what it does with that once it has learnt."""
+        if arm.method is None:
+            return self._joined(seed, arm), list
+        method = _method(arm.method)
+        with self._progress(seed, arm, "learn") as progress:
+            method.fit(start, self._training(seed, arm, progress, folder))
+            if isinstance(method, Annotator):
+                method.survey(self.corpora["raw"])
+        if isinstance(method, Annotator):
+            return self.corpora["raw"], annotate_step(method)
+        return list(tasks(start, arm.copies)), augment_step(method, seed)
+
+    def _joined(self, seed: int, arm: Arm) -> list[Sentence]:
+        """What the arms that this one joins have kept, each sentence once.
+
+        They vote with what they have labelled themselves, not with what they go on from.
+        """
+        gold = self.sampled(seed)[0]
+        parts = [self._parts(seed, self.recipe.arm(name), gold) for name in arm.join]
+        if not arm.vote:
+            return _each_once(*(sentences for part in parts for sentences in part))
+        return _each_once(*(before for before, _ in parts), voted(sentence for _, own in parts for sentence in own))
+
+    def _training(self, seed: int, arm: Arm, progress: Progress, folder: Path) -> Training:
+        """What a method or selector is given that trains a model."""
+        dev = self.sampled(seed)[1]
+        return Training(dev, seed, progress, folder, partial(self._tagger_before, seed, arm), self._new_tagger)
+
+    def _select(self, seed: int, arm: Arm, start: Corpus, candidates: Corpus) -> Corpus:
+        for number, settings in enumerate(arm.select, start=1):
+            path = self.path(seed, arm, f"{number}-{settings.method}.jsonl")
+            training = path.with_suffix(".training")
+            if is_missing(path):
+                selector: Selector = registry.create("select", settings.method, settings.settings)
+                held_out = [*self.corpora["dev"], *self.corpora["test"]]
+                with self._progress(seed, arm, f"{settings.method}: learn") as progress:
+                    gold = [sentence for sentence in start if sentence.id not in candidates.by_id]  # others are judged
+                    selector.fit(gold, held_out=held_out, training=self._training(seed, arm, progress, training))
+                    selector.survey(candidates)
+                if selector.history:
+                    write_json(path.with_suffix(".history.json"), dict(selector.history))
+                with self._progress(seed, arm, settings.method, len(candidates)) as progress:
+                    self._job(path, seed, arm).run(candidates, select_step(selector), progress=progress)
+            remove_folder(training)
+            candidates = io.read(path)
+        return candidates
+
+    def _new_tagger(self, **own: Any) -> Tagger:
+        """A tagger of the recipe that is not trained yet, with some settings of its own."""
+        method, settings = self.recipe.tagger.method, self.recipe.tagger.settings
+        tagger: Tagger = registry.create("tagger", method, {**settings, **changed(settings, own)})
+        return tagger
+
+    def _tagger_before(self, seed: int, arm: Arm) -> Tagger:
+        """The tagger of the arm that this one goes on from, or the baseline's: for methods that ask for one."""
+        before, gold = self.recipe.arm(arm.on or GOLD), self.sampled(seed)[0]
+        train = before.weigh(gold, self._kept(seed, before, gold))
+        if not any(sentence.entities for sentence in train):
+            raise DataError(
+                f'"{arm.name}" asks for the tagger of "{before.name}", which has none with seed {seed}: '
+                f"{NOTHING_LEARNT}",
+                fix="let that arm train on gold too (gold_copies = 1), or loosen its method and selectors",
+            )
+        return self.tagger(seed, before, train)[0]
+
+    def tagger(self, seed: int, arm: Arm, train: Sequence[Sentence]) -> tuple[Tagger, dict[str, Any]]:
+        """An arm's tagger and the course of its training; trained when it is not there."""
+        folder, training = self.path(seed, arm, "tagger"), self.path(seed, arm, "tagger.training")
+        if not folder.exists():
+            tagger = self._fitted(seed, arm, train, self._chosen(seed, arm, train), "train", training)
+            unfinished = unfinished_path(folder)
+            shutil.rmtree(unfinished, ignore_errors=True)
+            tagger.save(unfinished)
+            os.replace(unfinished, folder)
+        shutil.rmtree(training, ignore_errors=True)  # here, for a kill may have left it behind a finished tagger
+        wanted = {key: self.recipe.tagger.settings[key] for key in LOADING if key in self.recipe.tagger.settings}
+        tagger = load_tagger(folder, **wanted)
+        return tagger, tagger.history
+
+    def _fitted(
+        self, seed: int, arm: Arm, train: Sequence[Sentence], own: Settings, stage: str, folder: Path
+    ) -> Tagger:
+        """A tagger of an arm, trained with some settings of its own, and a second time if the arm says so."""
+        gold, dev = self.sampled(seed)
+        tagger = self._new_tagger(**own)
+        goes_on = arm.finish and any(sentence.id not in gold.by_id for sentence in train)
+        if goes_on:
+            require_known_types(gold, {entity.type for sentence in train for entity in sentence.entities})
+        with self._progress(seed, arm, stage) as progress:
+            tagger.fit(train, dev, seed=seed, progress=progress, folder=folder)
+            if goes_on:
+                finish(tagger, gold.sentences, arm.finish, Training(dev, seed, progress, folder / "finish"))
+        return tagger
+
+    def _chosen(self, seed: int, arm: Arm, train: Sequence[Sentence]) -> Settings:
+        """What the grid gives an arm, for all seeds: what was best on dev with the seed that came first."""
+        tried, dev = combinations(self.recipe.grid), self.sampled(seed)[1]
+
+        def f1(number: int, own: Settings) -> float:
+            stage, folder = f"grid {number + 1}/{len(tried)}", self.path(seed, arm, f"grid-{number}.training")
+            tagger = self._fitted(seed, arm, train, own, stage, folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            found = strict_f1(dev, tagger.predict(dev))
+            self._say(f"{self._label(seed, arm, stage)} · {described(own)}: F1 on dev {100 * found:.1f}")
+            return found
+
+        return choose(grid_record(self.folder, arm), tried, f1, seed) if self.recipe.grid else {}
+
+    def _predict(self, seed: int, arm: Arm, predict: Step[Sentence]) -> Corpus:
+        path = self.path(seed, arm, "predicted.jsonl")
+        if is_missing(path):
+            test = self.corpora["test"]
+            with self._progress(seed, arm, "predict", len(test)) as progress:
+                self._job(path, seed, arm).run(test, predict, progress=progress)
+        return io.read(path)
+
+    # --- small things ------------------------------------------------------------------------------------------
+
+    def _job(self, path: Path, seed: int, arm: Arm) -> FileJob:
+        writer = io.writer("jsonl")
+        return FileJob(path, writer.encode, io.reject_line, {"seed": seed, "arm": asdict(arm)}, writer.header)
+
+    def _label(self, seed: int, arm: Arm, stage: str) -> str:
+        total = len(self.recipe.seeds) * len(self.recipe.arms)
+        return f"[{self._done + 1}/{total}] seed {seed} · {arm.name} · {stage}"
+
+    def _progress(self, seed: int, arm: Arm, stage: str, total: int | None = None) -> Progress:
+        return Progress(self._label(seed, arm, stage), total, quiet=self.quiet)
+
+    def _say(self, text: str) -> None:
+        if not self.quiet:
+            print(text, file=sys.stderr, flush=True)
+
+
+def _without_entities(sentences: Sequence[Sentence]) -> list[Sentence]:
+    return [sentence.with_entities(()) for sentence in sentences]
+
+
+def _each_once(*parts: Iterable[Sentence]) -> list[Sentence]:
+    """All sentences in their order; of several with the same id the last, in the place of the first."""
+    return list({sentence.id: sentence for part in parts for sentence in part}.values())
+
+
+def _method(settings: MethodSettings) -> Augmenter | Annotator:
+    method: Augmenter | Annotator = registry.create(settings.kind, settings.method, settings.settings)
+    return method

@@ -1,0 +1,242 @@
+"""Small samples of a corpus, by the protocols of the papers.
+
+Chance enters once, as a random order of the sentences that depends only on the seed and their ids. So the
+order of the corpus does not matter, and a sentence more or less does not change the order of the others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import islice
+from types import MappingProxyType
+
+from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.random import item_seed
+from nersery.core.sentence import Corpus, Sentence
+
+Protocol = Callable[[Sequence[Sentence], int], Iterable[Sentence]]
+"""Chooses ``size`` of the sentences, which it is given in random order."""
+
+TypeSet = frozenset[str]
+"""The types that occur in a sentence."""
+
+NO_ENTITY = ""
+"""What stratification calls the sentences without entities; no type has this name."""
+
+MOST_TYPE_SETS = 2000
+"""With more sets of types than these in a corpus, stratification leaves out its last step."""
+
+
+def sample(corpus: Corpus, size: int, protocol: str = "random", seed: int = 0) -> Corpus:
+    """Draw sentences without replacement; they keep their ids and come in the order of the corpus.
+
+    Args:
+        size: How many, from 1 to the size of the corpus.
+        protocol: A name in `PROTOCOLS`.
+
+    Raises:
+        SettingsError: When the protocol is unknown or cannot give a sample of this size.
+
+    >>> corpus = Corpus(Sentence((word,)) for word in "abcdefgh")
+    >>> [sentence.id for sentence in sample(corpus, 3, seed=1)]
+    ['1', '2', '8']
+    """
+    if protocol not in PROTOCOLS:
+        raise SettingsError(f'no sampling protocol is called "{protocol}"; {did_you_mean(protocol, PROTOCOLS)}')
+    if not 1 <= size <= len(corpus):
+        raise SettingsError(
+            f"cannot sample {size} of {len(corpus)} sentences: give a size from 1 to the size of the corpus"
+        )
+    shuffled = sorted(corpus, key=lambda sentence: item_seed(seed, "sample", sentence.id))
+    chosen = {sentence.id for sentence in PROTOCOLS[protocol](shuffled, size)}
+    return Corpus(sentence for sentence in corpus if sentence.id in chosen)
+
+
+def sample_languages(corpus: Corpus, size: int, protocol: str = "random", seed: int = 0) -> Corpus:
+    """Draw so many sentences of each language, those of one without regard to the others; see `sample`.
+
+    Raises:
+        SettingsError: When the protocol is unknown or cannot give a sample of this size, with the language.
+
+    >>> words = (("en", "one"), ("en", "two"), ("hi", "एक"), ("hi", "दो"), ("hi", "तीन"))
+    >>> corpus = Corpus(Sentence((word,), language=language) for language, word in words)
+    >>> [sentence.language for sentence in sample_languages(corpus, 1)]
+    ['en', 'hi']
+    """
+    parts: dict[str, list[Sentence]] = {}
+    for sentence in corpus:
+        parts.setdefault(sentence.language, []).append(sentence)
+    chosen: set[str] = set()
+    for language, sentences in parts.items():
+        try:
+            chosen |= sample(Corpus(sentences), size, protocol, seed).by_id.keys()
+        except SettingsError as error:
+            raise SettingsError(f"{language or 'no language'}: {error}") from error
+    return Corpus(sentence for sentence in corpus if sentence.id in chosen)
+
+
+def id_list(sentences: Iterable[Sentence]) -> str:
+    """The ids, one a line; an id that is no plain line, for a line break is in it, stands there as a JSON string.
+
+    >>> print(id_list([Sentence(("Ada",), id="a/1"), Sentence(("Oslo",), id="two\\nlines")]), end="")
+    a/1
+    "two\\nlines"
+    """
+    return "".join(f"{_line(sentence.id)}\n" for sentence in sentences)
+
+
+def _line(id: str) -> str:
+    return id if id.splitlines() == [id] and id[0] != '"' else json.dumps(id)
+
+
+def at_random(shuffled: Sequence[Sentence], size: int) -> Sequence[Sentence]:
+    """Every sentence is as likely as any other; of two sizes the smaller is part of the larger.
+
+    Reference:
+        Zhou et al. 2022, MELM.
+    """
+    return shuffled[:size]
+
+
+def every_type(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
+    """At random, but with at least one mention of each type of the corpus.
+
+    Where a random sample lacks a type, its last sentences give way to the first ones of the random order
+    that have it; where it lacks none, it stays as it is.
+
+    Reference:
+        Liu et al. 2022, PromptDA.
+
+    Raises:
+        SettingsError: When the types do not fit into so few sentences.
+    """
+    cover = _first_of_each_type(shuffled)
+    if len(cover) > size:
+        cover = _densest_cover(shuffled)
+    if len(cover) > size:
+        types = {type_ for sentence in cover for type_ in _types(sentence)}
+        raise SettingsError(
+            f"no sample of {size} with a mention of each of {len(types)} types ({', '.join(sorted(types))}) was found: "
+            f"{len(cover)} sentences are enough. "
+            "Raise the size, or use the protocol stratified or random"
+        )
+    chosen = {sentence.id for sentence in cover}
+    others = (sentence for sentence in shuffled if sentence.id not in chosen)
+    return [*cover, *islice(others, size - len(cover))]
+
+
+def _types(sentence: Sentence) -> set[str]:
+    return {entity.type for entity in sentence.entities}
+
+
+def _first_of_each_type(shuffled: Sequence[Sentence]) -> list[Sentence]:
+    """For each type, rarest first, the first sentence that has it, unless one taken before has it too."""
+    counts = Counter(type_ for sentence in shuffled for type_ in _types(sentence))
+    first: dict[str, Sentence] = {}
+    for sentence in shuffled:
+        for type_ in _types(sentence):
+            first.setdefault(type_, sentence)
+    cover: list[Sentence] = []
+    covered: set[str] = set()
+    for type_ in sorted(counts, key=lambda type_: (counts[type_], type_)):
+        if type_ not in covered:
+            cover.append(first[type_])
+            covered |= _types(first[type_])
+    return cover
+
+
+def _densest_cover(shuffled: Sequence[Sentence]) -> list[Sentence]:
+    """Greedily, the sentence with most of the types that are still missing, the first one of equals."""
+    missing = {type_ for sentence in shuffled for type_ in _types(sentence)}
+    cover: list[Sentence] = []
+    while missing:
+        cover.append(max(shuffled, key=lambda sentence: len(_types(sentence) & missing)))
+        missing -= _types(cover[-1])
+    return cover
+
+
+def stratified(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
+    """Each type's share of the sentences is as in the corpus, by iterative stratification.
+
+    The sentences are dealt out to the sample and the rest, those of the rarest type first, to whichever side
+    lacks more of that type. Sentences without entities count as one more type.
+
+    Reference:
+        Sechidis et al. 2011, On the Stratification of Multi-Label Data; used by Ghosh et al. 2023, ACLM.
+
+    Departures:
+        The algorithm meets the size only nearly. Here it is met exactly, by moving the sentences whose move
+        leaves the shares closest; then sentences of the sample and the rest change places as long as that
+        brings the shares closer. In a corpus with more than `MOST_TYPE_SETS` different sets of types they do
+        not change places, which would take memory by the square of that number.
+    """
+    type_sets = [frozenset(_types(sentence) or {NO_ENTITY}) for sentence in shuffled]
+    dealt = _deal(type_sets, size)
+    wanted = _polished(Counter(type_sets), Counter(type_sets[position] for position in dealt), size)
+    chosen = []
+    dealt_first = sorted(range(len(type_sets)), key=lambda position: (position not in dealt, position))
+    for position in dealt_first:
+        if wanted[type_sets[position]] > 0:
+            wanted[type_sets[position]] -= 1
+            chosen.append(shuffled[position])
+    return chosen
+
+
+def _deal(type_sets: Sequence[TypeSet], size: int) -> set[int]:
+    """The positions that iterative stratification gives to the sample."""
+    left = Counter(type_ for each in type_sets for type_ in each)
+    # What both sides still lack, in units of 1/len(type_sets) of a sentence, so that all numbers are whole.
+    shares = [size, len(type_sets) - size]
+    lacks = [Counter({type_: count * share for type_, count in left.items()}) for share in shares]
+    room = [len(type_sets) * share for share in shares]
+    waiting = set(range(len(type_sets)))
+    chosen: set[int] = set()
+    while waiting:
+        rarest = min((type_ for type_ in left if left[type_]), key=lambda type_: (left[type_], type_))
+        for position in sorted(position for position in waiting if rarest in type_sets[position]):
+            side = int((lacks[0][rarest], room[0]) < (lacks[1][rarest], room[1]))
+            if side == 0:
+                chosen.add(position)
+            waiting.remove(position)
+            left.subtract(type_sets[position])
+            lacks[side].subtract(dict.fromkeys(type_sets[position], len(type_sets)))
+            room[side] -= len(type_sets)
+    return chosen
+
+
+def _polished(corpus: Counter[TypeSet], dealt: Counter[TypeSet], size: int) -> Counter[TypeSet]:
+    """How many sentences of each set of types to take, so that size and shares are met best."""
+    import numpy as np
+
+    sets = sorted(corpus, key=sorted)
+    names = sorted({type_ for each in sets for type_ in each})
+    member = np.array([[type_ in each for type_ in names] for each in sets], dtype=np.int64)
+    shared = member @ member.T if len(sets) <= MOST_TYPE_SETS else None
+    available = np.array([corpus[each] for each in sets])
+    taken = np.array([dealt[each] for each in sets])
+    total, never = int(available.sum()), np.iinfo(np.int64).max // 4
+    while True:
+        lacks = size * (available @ member) - total * (taken @ member)
+        # What a sentence of each set adds to the squared error of the shares as it comes or goes.
+        comes = np.where(taken < available, member @ (total - 2 * lacks), never)
+        goes = np.where(taken > 0, member @ (total + 2 * lacks), never)
+        if (missing := size - int(taken.sum())) != 0:
+            taken[(comes if missing > 0 else goes).argmin()] += np.sign(missing)
+            continue
+        if shared is None:
+            break
+        exchange = comes[:, None] + goes[None, :] - 2 * total * shared
+        new, old = np.unravel_index(exchange.argmin(), exchange.shape)
+        if exchange[new, old] >= 0:
+            break
+        taken[new] += 1
+        taken[old] -= 1
+    return Counter(dict(zip(sets, taken.tolist(), strict=True)))
+
+
+PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
+    {"random": at_random, "stratified": stratified, "every_type": every_type}
+)
+"""Every protocol by its name; the first line of its documentation says what it is for."""

@@ -1,0 +1,1 @@
+"""io/annotation_tools."""

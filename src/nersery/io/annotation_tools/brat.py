@@ -1,0 +1,73 @@
+"""The standoff format of brat: a text, and beside it in a file that ends in ``.ann`` its labels by characters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from nersery.core.errors import SettingsError
+from nersery.core.files import LABELS, TEXT
+from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
+from nersery.io.annotation_tools.standoff import Document, Span, StandoffSource
+from nersery.io.base import (
+    Flaw,
+    Pass,
+    ReadOptions,
+    storable,
+)
+from nersery.io.text_file import TextFile
+
+KINDS = ("T", "R", "E", "A", "M", "N", "*", "#")
+"""What a line begins with: a label, or what says more of labels."""
+_LABEL = re.compile(r"(?P<id>T\S*)\t(?P<type>\S+) (?P<places>\d+ \d+(?:;\d+ \d+)*)(?:\t(?P<text>.*))?")
+_TRIGGER = re.compile(r"E\S*\t[^\s:]+:(\S+)")
+
+
+class BratSource(StandoffSource):
+    """The sentences of a document: a line is a sentence.
+
+    Relations, events with the words that trigger them, attributes and notes are left out.
+    """
+
+    numbers_lines = True
+
+    def __init__(self, file: TextFile, options: ReadOptions) -> None:
+        if Path(file.name) != file.path:
+            raise SettingsError(f"{file.name}: brat keeps a document in two files, name one of them")
+        self._text = TextFile(file.path.with_suffix(TEXT), options.encoding)
+        super().__init__(TextFile(file.path.with_suffix(LABELS), options.encoding), options)
+
+    @property
+    def description(self) -> str:
+        """The format."""
+        return "brat"
+
+    def documents(self, found: Pass) -> Iterator[Document]:
+        """The document, if its labels can be read."""
+        text = "".join(self._text.lines())
+        lines = [(number, line.rstrip("\r\n")) for number, line in enumerate(self.file.lines(), start=1)]
+        triggers = {match[1] for _, line in lines if (match := _TRIGGER.match(line))}
+        labels = [
+            (number, line, _LABEL.fullmatch(line)) for number, line in lines if line.strip() and not _is_other(line)
+        ]
+        if flaws := [_flaw(number, line) for number, line, read in labels if read is None]:
+            found.broken(self.file.stem, flaws, Sentence(tuple(storable(text).split()) or (UNKNOWN_COLUMN,)))
+        elif text.strip():
+            spans = [_span(read, number) for number, _, read in labels if read and read["id"] not in triggers]
+            yield Document(self.file.stem, text, spans)
+
+
+def _is_other(line: str) -> bool:
+    """Whether a line says something that is no label."""
+    return line.startswith(KINDS) and not line.startswith("T")
+
+
+def _flaw(number: int, line: str) -> Flaw:
+    message = f"{line!r:.60}, expected e.g. T1, a tab, PER 0 12, a tab, Ada Lovelace"
+    return Flaw(number, "not a label", message, ("--format text where these are no labels of the text",))
+
+
+def _span(read: re.Match[str], line: int) -> Span:
+    places = [int(place) for part in read["places"].split(";") for place in part.split(" ")]
+    return Span(places[0], places[-1], read["type"], line, read["text"], len(places) // 2)

@@ -1,0 +1,304 @@
+"""Texts with labels by characters in JSON: what doccano, Prodigy and Label Studio export, and what spaCy is fed with.
+
+An object has a ``text`` and a list of its labels, under ``label``, ``labels``, ``entities``, ``spans``, or any other
+key of such a list. A label is ``[start, end, type]`` or an object of ``start`` or ``start_offset``, ``end`` or
+``end_offset``, and ``label``, ``labels`` or ``type``; it may say what ``text`` it covers. A pair
+``["text", {"entities": […]}]`` is read likewise, and so is a task of Label Studio, with its ``data`` and
+``annotations``. Prodigy's ``tokens`` are the words; without them words are cut. The objects stand one a line, or in one
+array. Keys other than these, ``id`` and ``language`` are left out. What is written is doccano's: ``text`` and
+``label``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from nersery.core.errors import DataError, Problem
+from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
+from nersery.io.annotation_tools.standoff import (
+    Document,
+    Place,
+    Span,
+    StandoffSource,
+)
+from nersery.io.base import (
+    Flaw,
+    Pass,
+    Writer,
+    storable,
+)
+from nersery.io.columns import BLANKS
+from nersery.io.objects import (
+    DECODER,
+    ENCODER,
+    BrokenError,
+    Object,
+    parsed,
+)
+from nersery.io.tokenization import splitter
+
+LABEL_KEYS = ("label", "labels", "entities", "spans")
+ANNOTATIONS = ("annotations", "completions")
+STARTS, ENDS, TYPES = ("start", "start_offset"), ("end", "end_offset"), ("label", "labels", "type")
+REFUSALS = ("reject", "ignore")
+"""Answers in Prodigy to a text whose labels are not to be used."""
+EXPECTED = 'a "text" with "label": [[start, end, type], …], or a task of Label Studio'
+EXPECTED_LABEL = "[start, end, type], or an object with start, end and label"
+
+
+def holds_spans(line: str) -> bool | None:
+    """Whether a line is an object with a text, and with no words or tags; None where it cannot be read."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict) or value.keys() & {"words", "tags", "ner_tags"}:
+        return _is_pair(value)
+    tokens = value.get("tokens")
+    if isinstance(tokens, list) and any(isinstance(token, str) for token in tokens):
+        return False
+    return "text" in value or isinstance(value.get("data"), dict)
+
+
+def _is_pair(value: Any) -> bool:
+    """Whether a value is a text and an object with its labels, as spaCy's examples have them."""
+    return isinstance(value, list) and len(value) == 2 and isinstance(value[0], str) and isinstance(value[1], dict)
+
+
+class SpansSource(StandoffSource):
+    """Sentences from texts with labels by characters, in JSON."""
+
+    @property
+    def description(self) -> str:
+        """The format."""
+        return "spans of text" if next(self._values(), None) else "spans of text, empty"
+
+    def documents(self, found: Pass) -> Iterator[Document]:
+        """One pass over the file."""
+        for number, (line, value) in enumerate(self._values(), start=1):
+            id = f"{self.file.stem}:{number}"
+            try:
+                value = _with_keys(parsed(value, line) if isinstance(value, str) else value, line)
+                id = _id(value) or id
+                yield _document(value, id, line)
+            except BrokenError as broken:
+                words = storable(value if isinstance(value, str) else ENCODER.encode(value)).split()
+                found.broken(id, broken.flaws, Sentence(tuple(words) or (UNKNOWN_COLUMN,)))
+
+    def _values(self) -> Iterator[tuple[int, Any]]:
+        """The lines that are not blank, or the values of the array that the file is, with their lines from 1."""
+        lines = ((line, text) for line, text in enumerate(self.file.lines(), start=1) if text.strip(BLANKS))
+        first = next(lines, None)
+        if first is None:
+            return
+        if first[1].lstrip(BLANKS).startswith("[") and not holds_spans(first[1]):
+            yield from self._array()
+        else:
+            yield first
+            yield from lines
+
+    def _array(self) -> Iterator[tuple[int, Any]]:
+        text = "".join(self.file.lines())
+        at, line, before = text.index("[") + 1, 1, 0
+        try:
+            while (at := _behind_blanks(text, at)) < len(text) and text[at] != "]":
+                line, before = line + text.count("\n", before, at), at
+                value, at = DECODER.raw_decode(text, at)
+                yield line, value
+                at = _behind_blanks(text, at)
+                if text[at : at + 1] not in (",", "]"):
+                    raise ValueError("expected a comma or the end of the array")
+                at += text[at] == ","
+            if text[at:].rstrip(BLANKS) != "]":
+                raise ValueError("the array has no end, or something stands behind it")
+        except (ValueError, RecursionError) as error:
+            line += text.count("\n", before, at)
+            message = f"not JSON: {error}"
+            raise DataError(Problem(message, self.file.name, line), fix="export the file again, or mend it") from None
+
+
+def _behind_blanks(text: str, at: int) -> int:
+    while text[at : at + 1] in (" ", "\t", "\r", "\n"):
+        at += 1
+    return at
+
+
+def _with_keys(value: Any, line: int) -> Object:
+    """A value as an object."""
+    if _is_pair(value):
+        return {"text": value[0], **value[1]}
+    if not isinstance(value, dict):
+        raise _broken(line, f"{value!r:.60}, expected {EXPECTED}")
+    return value
+
+
+def _id(value: Object) -> str:
+    """What an object is called, by a text or a number; else nothing."""
+    id = value.get("id")
+    return str(id) if isinstance(id, str | int) and not isinstance(id, bool) else ""
+
+
+def _document(value: Object, id: str, line: int) -> Document:
+    """The document in an object.
+
+    Raises:
+        BrokenError: When it is none.
+    """
+    if isinstance(value.get("data"), dict):
+        value = _of_task(value, line)
+    text = value.get("text")
+    if not isinstance(text, str):
+        raise _broken(line, f'"text" is {text!r:.60}, expected {EXPECTED}')
+    if (answer := value.get("answer")) in REFUSALS:
+        raise BrokenError(Flaw(line, f"answered {answer}", f'the answer to it was "{answer}", expected "accept"'))
+    if value.get("_is_binary") is True:
+        message = "its answer judges one label and says nothing of others, expected all labels of the text"
+        raise BrokenError(Flaw(line, "a single label judged", message))
+    spans = [span for label in _labels(value, line) for span in _spans(label, line)]
+    language = value.get("language")
+    if not isinstance(language, str | None):
+        raise _broken(line, f'"language" is {language!r:.60}, expected a BCP 47 tag such as en or hi')
+    return Document(id, text, spans, line, _places(value.get("tokens"), text, line), language)
+
+
+def _of_task(task: Object, line: int) -> Object:
+    """The text and the labels of a task of Label Studio."""
+    made: list[Any] = next((task[key] for key in ANNOTATIONS if isinstance(task.get(key), list)), [])
+    made = [one for one in made if isinstance(one, dict) and not one.get("was_cancelled")]
+    made = [one for one in made if one.get("ground_truth")] or made
+    if not made:
+        raise BrokenError(Flaw(line, "not annotated", "nobody has annotated this task", ("annotate it",)))
+    found = [_of_results(one.get("result") or [], line) for one in made]
+    if any(sorted(map(str, other)) != sorted(map(str, found[0])) for other in found[1:]):
+        fix = "keep the annotation that holds, or mark it as ground truth"
+        raise BrokenError(
+            Flaw(line, "annotations differ", f"{len(made)} annotations that differ, expected one", (fix,))
+        )
+    return {"text": _text_of(task["data"], found[0], line), "spans": found[0]}
+
+
+def _of_results(results: Any, line: int) -> list[Object]:
+    """The labels that somebody has given; choices, relations and their kin are left out."""
+    if not isinstance(results, list):
+        raise _broken(line, f'"result" is {results!r:.60}, expected a list of labels')
+    placed = [one for one in results if isinstance(one, dict) and isinstance(one.get("value"), dict)]
+    placed = [one for one in placed if {"start", "end"} <= one["value"].keys()]
+    labels = [one for one in placed if "labels" in one["value"]]
+    known = {_id(one) for one in labels}
+    if other := next((one for one in placed if one not in labels and _id(one) not in known), None):
+        raise _broken(line, f'a label is of the kind "{other.get("type")}", expected "labels" over plain text')
+    if len(texts := {str(one["to_name"]) for one in labels if "to_name" in one}) > 1:
+        raise _broken(line, f"labels are of {len(texts)} texts ({', '.join(sorted(texts))}), expected one text a task")
+    return [{key: one["value"].get(key) for key in ("start", "end", "labels", "text")} for one in labels]
+
+
+def _text_of(data: Object, labels: Sequence[Object], line: int) -> Any:
+    """The text of a task: what is called so, or else the only one, or the only one that the labels fit."""
+    if "text" in data:
+        return data["text"]
+    texts = {key: value for key, value in data.items() if isinstance(value, str)}
+    if labels and all(isinstance(label["text"], str) for label in labels):
+        texts = {key: text for key, text in texts.items() if all(label["text"] in text for label in labels)}
+    elif len(data) > 1:
+        texts = {}
+    if len(texts) != 1:
+        raise _broken(line, f'"data" has {", ".join(data) or "nothing"}, expected "text", or one text that labels fit')
+    return next(iter(texts.values()))
+
+
+def _labels(value: Object, line: int) -> Sequence[Any]:
+    """The labels as they stand; none where there is no key for them, as in text that nobody has labelled."""
+    named = {key: value[key] for key in LABEL_KEYS if value.get(key) not in (None, [])}
+    named |= {
+        key: content for key, content in value.items() if isinstance(content, list) and any(map(_is_label, content))
+    }
+    if len(named) > 1:
+        raise _broken(line, f"labels stand under {' and '.join(named)}, expected one of them")
+    for key, labels in named.items():
+        if not isinstance(labels, list):
+            raise _broken(line, f'"{key}" is {labels!r:.60}, expected a list of labels, each {EXPECTED_LABEL}')
+        return labels
+    return ()
+
+
+def _is_label(value: Any) -> bool:
+    """Whether a value looks like a label, under whatever key it stands."""
+    if isinstance(value, list):
+        return len(value) == 3 and [*map(type, value)] == [int, int, str]
+    return isinstance(value, dict) and all(value.keys() & {*keys} for keys in (STARTS, ENDS, TYPES))
+
+
+def _spans(label: Any, line: int) -> Iterator[Span]:
+    """A label; where it has several types, one for each."""
+    if isinstance(label, list) and len(label) == 3:
+        start, end, types, text = *label, None
+    elif isinstance(label, dict):
+        start, end, types = (_first(label, keys) for keys in (STARTS, ENDS, TYPES))
+        text = label.get("text")
+    else:
+        raise _broken(line, f"a label is {label!r:.60}, expected {EXPECTED_LABEL}")
+    types = types if isinstance(types, list) and types else [types]
+    right = type(start) is int and type(end) is int and all(isinstance(type_, str) for type_ in types)
+    if not right or not isinstance(text, str | None):
+        raise _broken(line, f"a label is {label!r:.60}, expected {EXPECTED_LABEL}")
+    yield from (Span(start, end, type_, line, text) for type_ in types)
+
+
+def _first(label: Mapping[str, Any], keys: Sequence[str]) -> Any:
+    return next((label[key] for key in keys if key in label), None)
+
+
+def _places(tokens: Any, text: str, line: int) -> list[Place] | None:
+    """The words that Prodigy has cut; its tokens of white space are none."""
+    if tokens is None:
+        return None
+    try:
+        places = [(token["start"], token["end"]) for token in tokens]
+        if not all(type(border) is int for place in places for border in place):
+            raise TypeError
+    except (TypeError, LookupError):
+        raise _broken(line, '"tokens" are expected to be objects with text, start and end') from None
+    words = [place for place in places if text[slice(*place)].strip()]
+    borders = [0, *(border for place in words for border in place), len(text)]
+    between = [text[end:start] for end, start in zip(borders[::2], borders[1::2], strict=True)]
+    if borders != sorted(borders) or any(gap.strip() for gap in between):
+        raise _broken(line, '"tokens" are not the words of the text, all of them and in order')
+    return words
+
+
+def _broken(line: int, message: str) -> BrokenError:
+    return BrokenError(Flaw(line, "wrong object", message))
+
+
+class SpansWriter(Writer):
+    """Writes the text, words joined by spaces, and its labels: an object a line, which doccano takes.
+
+    Where the words could not be cut out of the text again, they stand beside it as Prodigy has them. Scores, origin,
+    columns and comments are lost.
+    """
+
+    def encode(self, sentence: Sentence) -> str:
+        """One line.
+
+        Raises:
+            DataError: When a word begins or ends with white space, which would not come back.
+        """
+        if odd := next((word for word in sentence.words if word.strip() != word), None):
+            message = f"the word {odd!r} begins or ends with white space, which labels by characters cannot keep"
+            raise DataError(Problem(message, sentence=sentence.id or None), fix="write .jsonl, which holds everything")
+        places, at = [], 0
+        for word in sentence.words:
+            places.append((at, at + len(word)))
+            at += len(word) + 1
+        label = [[places[start][0], places[end - 1][1], type_] for start, end, type_ in sentence.labels]
+        value: Object = {"id": sentence.id, "text": sentence.text, "label": label}
+        if sentence.language:
+            value["language"] = sentence.language
+        if tuple(splitter("punctuation", sentence.language)(sentence.text)) != sentence.words:
+            words = zip(sentence.words, places, strict=True)
+            value["tokens"] = [
+                {"text": word, "start": start, "end": end, "id": n} for n, (word, (start, end)) in enumerate(words)
+            ]
+        return f"{ENCODER.encode(value)}\n"

@@ -1,0 +1,276 @@
+"""Texts whose labels stand apart, by characters, as annotation tools write them: cut into sentences and words.
+
+A line of a text is a sentence. Words are cut at punctuation, in every format the same, and never inside a label: where
+a label begins or ends in the middle of a word, that is a fault, which can be mended by name.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from nersery.core.errors import DataError
+from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence
+from nersery.io.base import (
+    Flaw,
+    Pass,
+    Source,
+    flaws_of,
+    lone_return,
+    repair_hint,
+    storable,
+)
+from nersery.io.repairs import CUT_WORDS, UTF16_OFFSETS
+from nersery.io.text import LONGEST, SPLIT_HINT
+from nersery.io.tokenization import Splitter, runs_on, splitter
+
+Place = tuple[int, int]
+"""The characters ``[start, end)`` of a text."""
+LAST_OF_PLANE = "\uffff"
+"""The last character that is a single unit in UTF-16."""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A label of a text.
+
+    Args:
+        start: The first character.
+        end: The character behind the last.
+        type: Of the entity.
+        line: Where it stands in the file, from 1.
+        text: What it covers as the file says, white space apart; None where it says nothing.
+        parts: In how many pieces it is.
+    """
+
+    start: int
+    end: int
+    type: str
+    line: int
+    text: str | None = None
+    parts: int = 1
+
+    def fits(self, text: str) -> bool:
+        """Whether it covers what the file says it does, if it says anything."""
+        return self.text is None or text[self.start : self.end].split() == self.text.split()
+
+    def inner(self, text: str) -> Place:
+        """The place without the white space at its ends; an empty one where nothing else is there."""
+        covered = text[max(0, self.start) : max(0, self.end)]
+        start = self.start + len(covered) - len(covered.lstrip())
+        return start, max(start, self.end - (len(covered) - len(covered.rstrip())))
+
+    def __str__(self) -> str:
+        """As messages have it, and comments of rejects."""
+        return f"{' '.join(self.type.split())} [{self.start}, {self.end})"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with its labels.
+
+    Args:
+        id: Of its sentence; of several lines each has the number of its line behind it.
+        line: Where it begins in the file, from 1.
+        places: Its words, in order, where the file has them; None has them cut.
+        language: Of the text; None takes that of the options.
+    """
+
+    id: str
+    text: str
+    spans: Sequence[Span]
+    line: int = 1
+    places: Sequence[Place] | None = None
+    language: str | None = None
+
+    @property
+    def has_pairs(self) -> bool:
+        """Whether there is a character that counts for two in JavaScript."""
+        return max(self.text, default="") > LAST_OF_PLANE
+
+    def in_code_points(self) -> Document:
+        """The document with labels counted in units of UTF-16, as JavaScript does, counted in characters.
+
+        A label whose text says that it is right stays as it is.
+        """
+        units = [0]
+        for character in self.text:
+            units.append(units[-1] + 1 + (character > LAST_OF_PLANE))
+        place = {unit: number for number, unit in enumerate(units)}
+        moved = [
+            span if span.text is not None and span.fits(self.text)
+            else replace(span, start=place.get(span.start, -1), end=place.get(span.end, -1))
+            for span in self.spans
+        ]  # fmt: skip
+        return replace(self, spans=moved)
+
+    def lines(self) -> Iterator[Line]:
+        """The lines that are not blank, each with all labels that touch it; of a blank text the first."""
+        ends, beginning = [], 0
+        for text in self.text.split("\n"):
+            ends.append((beginning, beginning + len(text)))
+            beginning += len(text) + 1
+        numbered = [(n, *place) for n, place in enumerate(ends, start=1) if self.text[slice(*place)].strip()]
+        numbered = numbered or [(1, *ends[0])]
+        starts = [start for _, start, _ in numbered]
+        touching: list[list[Span]] = [[] for _ in numbered]
+        for span in sorted(self.spans, key=lambda span: (span.start, span.end, span.type)):
+            start, end = span.inner(self.text)
+            first = max(0, bisect_right(starts, start) - 1)
+            for number in range(first, max(first + 1, bisect_left(starts, end))):
+                touching[number].append(span)
+        has_pairs = self.has_pairs
+        for (number, start, end), spans in zip(numbered, touching, strict=True):
+            yield Line(self, number, start, end, spans, has_pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line of a document.
+
+    Args:
+        number: From 1.
+        start: Its first character.
+        end: The character behind its last.
+        spans: The labels that touch it.
+        has_pairs: See `Document.has_pairs`.
+    """
+
+    document: Document
+    number: int
+    start: int
+    end: int
+    spans: Sequence[Span]
+    has_pairs: bool
+
+    @property
+    def text(self) -> str:
+        """What stands in it."""
+        return self.document.text[self.start : self.end]
+
+    def places(self, cut: Splitter) -> list[Place]:
+        """The words."""
+        given = self.document.places
+        if given is not None:
+            return list(given[bisect_left(given, (self.start,)) : bisect_left(given, (self.end,))])
+        places, at = [], self.start
+        for word in cut(self.text):
+            at = self.document.text.index(word, at)
+            places.append((at, at + len(word)))
+            at += len(word)
+        return places
+
+    def finer(self, places: Sequence[Place]) -> list[Place]:
+        """The words, those cut in two in which a label begins or ends."""
+        borders = sorted({border for span in self.spans for border in span.inner(self.document.text)})
+        inside = (
+            (start, end, borders[bisect_right(borders, start) : bisect_left(borders, end)]) for start, end in places
+        )
+        return [place for start, end, cuts in inside for place in pairwise([start, *cuts, end])]
+
+    def entities(self, places: Sequence[Place]) -> tuple[Entity, ...]:
+        """The labels by words, none of them twice; they have no flaws."""
+        first, last = {start: n for n, (start, _) in enumerate(places)}, {end: n for n, (_, end) in enumerate(places)}
+        inner = {(*span.inner(self.document.text), span.type): None for span in self.spans}
+        return tuple(Entity(first[start], last[end] + 1, type_) for start, end, type_ in inner)
+
+    def flaws(self, places: Sequence[Place]) -> Iterator[Flaw]:
+        """What is wrong with its labels."""
+        of_javascript = [repair_hint(UTF16_OFFSETS)] if self.has_pairs else []
+        for span in self.spans:
+            start, end = span.inner(self.document.text)
+            if span.parts > 1:
+                message = f"{span} is in {span.parts} parts, expected one"
+                yield Flaw(span.line, "label in parts", message, ("label each part by itself",))
+            elif message := self._misplaced(span, start, end):
+                yield Flaw(span.line, "label out of place", message, tuple(of_javascript))
+            elif (part := self._cut_by(start, end, places)) is not None:
+                fixes = [*(["--split characters"] if runs_on([part]) else []), repair_hint(CUT_WORDS), *of_javascript]
+                message = f"{span} covers {self.document.text[start:end]!r:.60}, a part of {part!r:.60}"
+                yield Flaw(span.line, "label within a word", message, tuple(fixes))
+
+    def _misplaced(self, span: Span, start: int, end: int) -> str:
+        """What is wrong with the place of a label, whatever the words are; empty where nothing is."""
+        text = self.document.text
+        if not 0 <= span.start <= span.end <= len(text):
+            return f"{span} does not lie within the {len(text):,} characters of its text"
+        if start == end:
+            return f"{span} covers no word"
+        if not span.fits(text):
+            return f"{span} covers {text[span.start : span.end]!r:.60}, and should cover {span.text!r:.60}"
+        is_inside = self.start <= start and end <= self.end
+        return "" if is_inside else f"{span} goes on behind the end of its line, expected a label for each line"
+
+    def _cut_by(self, start: int, end: int, places: Sequence[Place]) -> str | None:
+        """The words that a label covers in part; None where it covers whole ones."""
+        first = max(0, bisect_right(places, (start, len(self.document.text))) - 1)
+        touched = [place for place in places[first : bisect_left(places, (end,))] if place[1] > start]
+        if touched and (touched[0][0], touched[-1][1]) == (start, end):
+            return None
+        return " ".join(self.document.text[slice(*place)] for place in touched)
+
+
+class StandoffSource(Source):
+    """Sentences from texts with labels by characters.
+
+    Characters are code points. ``--split characters`` also parts each character of scripts without spaces.
+    """
+
+    numbers_lines = False
+    """Whether the id of a sentence has the number of its line even where there is one line alone."""
+
+    @abstractmethod
+    def documents(self, found: Pass) -> Iterator[Document]:
+        """One pass over the texts; what is wrong goes to ``found``."""
+
+    def sentences(self, found: Pass) -> Iterator[Sentence]:
+        """One pass: the lines that are not blank."""
+        for document in self.documents(found):
+            if UTF16_OFFSETS in self.options.repair and document.has_pairs:
+                before, document = document, document.in_code_points()
+                found.count(+Counter({UTF16_OFFSETS: sum(map(Span.__ne__, before.spans, document.spans))}))
+            lines = list(document.lines())
+            for line in lines:
+                alone = len(lines) == 1 and not self.numbers_lines
+                sentence = self._sentence(line, document.id if alone else f"{document.id}:{line.number}", found)
+                if sentence is not None:
+                    yield sentence
+
+    def _sentence(self, line: Line, id: str, found: Pass) -> Sentence | None:
+        document = line.document
+        flaws = [flaw for flaw in (_too_long(line), lone_return(line.text, document.line)) if flaw]
+        if clash := found.clash(id, document.line):
+            flaws.append(clash)
+        language = self.options.language if document.language is None else document.language
+        places = whole = [] if flaws else line.places(splitter(self._splitting, language))
+        if CUT_WORDS in self.options.repair:
+            places = line.finer(whole)
+        words = tuple(document.text[start:end] for start, end in places)
+        if not flaws:
+            flaws += line.flaws(places)
+            try:
+                sentence = Sentence(words, () if flaws else line.entities(places), id, language)
+            except DataError as error:
+                flaws += flaws_of(error, document.line)
+        if not flaws:
+            found.count(+Counter({CUT_WORDS: len(places) - len(whole)}))
+            return sentence
+        comments = tuple(storable(f"# label: {span}") for span in line.spans)
+        remains = storable(" ".join(words) or line.text).split()
+        found.broken(id, flaws, Sentence(tuple(remains) or (UNKNOWN_COLUMN,), comments=comments))
+        return None
+
+    @property
+    def _splitting(self) -> str:
+        return "characters" if self.options.split == "characters" else "punctuation"
+
+
+def _too_long(line: Line) -> Flaw | None:
+    if line.end - line.start <= LONGEST:
+        return None
+    message = f"a line of the text has more than {LONGEST:,} characters, expected one sentence"
+    return Flaw(line.document.line, "line too long", message, (SPLIT_HINT,))

@@ -1,0 +1,118 @@
+"""What can be done about broken tags, by name only: the table `REPAIRS`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from nersery.core.tags import (
+    NOTHING,
+    OUTSIDE,
+    SCHEMES,
+    Scheme,
+    decode,
+    is_bare,
+    parts_of,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """A named way to mend tags.
+
+    Args:
+        summary: What it does, in one line.
+        mend: Broken tags in, the same number of tags out; None where the reader itself acts.
+    """
+
+    summary: str
+    mend: Callable[[list[str], Scheme], list[str]] | None = None
+
+
+def _outer_space(tags: list[str], scheme: Scheme) -> list[str]:
+    return [tag.strip(" ") for tag in tags]
+
+
+def _underscore(tags: list[str], scheme: Scheme) -> list[str]:
+    return [f"{tag[0]}-{tag[2:]}" if tag[1:2] == "_" and tag[0] in scheme.letters else tag for tag in tags]
+
+
+def _lost_prefix(tags: list[str], scheme: Scheme) -> list[str]:
+    return _with_letters(tags, scheme, [tag[1:] if tag[:1] == "-" else "" for tag in tags])
+
+
+def _bare_type(tags: list[str], scheme: Scheme) -> list[str]:
+    return _with_letters(tags, scheme, [tag if is_bare(tag) else "" for tag in tags])
+
+
+def _with_letters(tags: list[str], scheme: Scheme, types: Iterable[str]) -> list[str]:
+    """The tags with others where a type is given: it goes on with an open entity of that type, or begins one."""
+    parts, mended, before = parts_of(scheme.name), list(tags), NOTHING
+    for index, type_ in enumerate(types):
+        if type_:
+            continues = before.type == type_ and not before.closes
+            mended[index] = f"{scheme.inside if continues else scheme.begin}-{type_}"
+        before = parts[mended[index]]
+    return mended
+
+
+def _bare_dash(tags: list[str], scheme: Scheme) -> list[str]:
+    return [OUTSIDE if tag == "-" else tag for tag in tags]
+
+
+def _orphan_inside(tags: list[str], scheme: Scheme) -> list[str]:
+    parts, mended = parts_of(scheme.name), list(tags)
+    for entity in () if scheme.lazy else decode(tags, scheme.name)[0]:
+        part = parts[tags[entity.start]]
+        if not part.opens:
+            mended[entity.start] = f"{scheme.single if part.closes else scheme.begin}-{entity.type}"
+    return mended
+
+
+def _open_end_repair(tags: list[str], scheme: Scheme) -> list[str]:
+    parts, mended = parts_of(scheme.name), list(tags)
+    for entity in decode(tags, scheme.name)[0] if scheme.marks_ends else ():
+        first, last = parts[tags[entity.start]], parts[tags[entity.end - 1]]
+        alone = entity.end - entity.start == 1 and first.opens != last.closes
+        if alone or not last.closes:
+            mended[entity.end - 1] = f"{scheme.single if alone else scheme.end}-{entity.type}"
+    return mended
+
+
+RAGGED_LINES, OUTER_SPACE, DROP_SENTENCE = "ragged-lines", "outer-space", "drop-sentence"
+UTF16_OFFSETS, CUT_WORDS = "utf16-offsets", "cut-words"
+REPAIRS: Mapping[str, Repair] = MappingProxyType(
+    {
+        RAGGED_LINES: Repair("a line with other columns than most keeps its word and its tag only"),
+        OUTER_SPACE: Repair("a word or tag between tabs loses the spaces at its ends", _outer_space),
+        "underscore": Repair("B_PER becomes B-PER", _underscore),
+        "lost-prefix": Repair("-PER becomes I-PER right after a PER entity's word, else B-PER", _lost_prefix),
+        "bare-type": Repair("PER becomes I-PER right after a PER entity's word, else B-PER", _bare_type),
+        "bare-dash": Repair("- becomes O", _bare_dash),
+        "orphan-inside": Repair("I-PER (M-, E-) that continues nothing begins an entity", _orphan_inside),
+        "open-end": Repair("an entity without its E- or L- ends where it stands", _open_end_repair),
+        UTF16_OFFSETS: Repair("places of labels in a text are counted as JavaScript does, an emoji for two"),
+        CUT_WORDS: Repair("a word in which a label begins or ends is cut there"),
+        DROP_SENTENCE: Repair("a sentence that is still broken goes to the rejects, with its reason"),
+    }
+)
+"""Every repair by name, in the order in which they act."""
+
+
+def repair(tags: Sequence[str], scheme: str, names: Iterable[str]) -> tuple[list[str], Counter[str]]:
+    """Mend tags by the named repairs, in the order of `REPAIRS` whatever the order of the names.
+
+    Returns:
+        The tags, and how many of them each repair changed.
+
+    >>> repair(["O", "-LOC", "-LOC"], "IOB2", ["lost-prefix"])
+    (['O', 'B-LOC', 'I-LOC'], Counter({'lost-prefix': 2}))
+    """
+    mended, counts, wanted = list(tags), Counter[str](), set(names)
+    for name, known in REPAIRS.items():
+        if name in wanted and known.mend is not None:
+            before, mended = mended, known.mend(mended, SCHEMES[scheme])
+            counts[name] += sum(old != new for old, new in zip(before, mended, strict=True))
+    return mended, +counts

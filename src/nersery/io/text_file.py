@@ -1,0 +1,133 @@
+"""Opens what the user names, and says in their words why that failed."""
+
+from __future__ import annotations
+
+import codecs
+import difflib
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, TextIO
+from weakref import WeakSet
+
+from nersery.core.errors import DataError, Problem, SettingsError
+
+STANDARD_INPUT = "-"
+_CONSUMED = WeakSet[TextIO]()
+"""What was standard input when it was read; the second time it would be empty."""
+_BAD_BYTE = re.compile("[\udc80-\udcff]")
+
+
+_COMPRESSED = {
+    b"\x1f\x8b\x08": "gzip",
+    b"PK\x03\x04": "zip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ": "xz",
+    b"(\xb5/\xfd": "zstandard",
+}
+"""What some compressed files begin with."""
+
+
+class TextFile:
+    """A file of text that can be read again and again; standard input and pipes are copied for that.
+
+    Lines end at a line feed only: any other character, such as U+2028 or U+0085, belongs to somebody's words.
+
+    Args:
+        path: The file, or ``-`` for standard input.
+        encoding: Of the file; a byte order mark at its start is no part of the text. One further on, as putting
+            files together leaves it, is: it could as well be somebody's word.
+
+    Raises:
+        SettingsError: When standard input is read already.
+    """
+
+    def __init__(self, path: str | Path, encoding: str = "utf-8") -> None:
+        self.path, self.name, self.stem = Path(path), str(path), Path(path).stem
+        if self.name == STANDARD_INPUT:
+            self.name, self.stem = "<stdin>", "stdin"
+            if sys.stdin in _CONSUMED:
+                raise SettingsError(
+                    "standard input (-) is named twice, and can be read once: save it, and name that file"
+                )
+            _CONSUMED.add(sys.stdin)
+            self._spool(sys.stdin.buffer)
+        elif self.path.is_fifo():
+            with self.path.open("rb") as stream:
+                self._spool(stream)
+        self.stem = self.stem.encode("utf-8", "replace").decode()
+        name = codecs.lookup(encoding).name
+        self.encoding = "utf-8-sig" if name == "utf-8" else encoding
+        self._keeps_mark = name.endswith(("-le", "-be"))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process needs to read the file, as long as this one has it."""
+        return {name: value for name, value in self.__dict__.items() if name != "_folder"}
+
+    def _spool(self, stream: BinaryIO) -> None:
+        """Copy what can be read only once."""
+        self._folder = tempfile.TemporaryDirectory(prefix="nersery-")
+        self.path = Path(self._folder.name) / "spool"
+        with self.path.open("wb") as copy:
+            shutil.copyfileobj(stream, copy)
+
+    def lines(self, longest: int | None = None) -> Iterator[str]:
+        """The lines with their line breaks.
+
+        Args:
+            longest: Of a line with more characters only its beginning is read, one character more than so many, so that
+                no line fills the memory.
+
+        Raises:
+            DataError: When the file is not there, cannot be read, or holds bytes of another encoding.
+        """
+        try:
+            with self.path.open(encoding=self.encoding, newline="\n") as stream:
+                lines = iter(stream) if longest is None else _beginnings(stream, longest)
+                if self._keeps_mark:
+                    yield next(lines, "").removeprefix("\ufeff")
+                yield from lines
+        except UnicodeError:
+            raise self._wrong_bytes() from None
+        except OSError as error:
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, error: OSError) -> DataError:
+        if isinstance(error, FileNotFoundError):
+            siblings = [path.name for path in self.path.parent.iterdir()] if self.path.parent.is_dir() else []
+            close = difflib.get_close_matches(self.path.name, siblings, n=1)
+            fix = f"did you mean {close[0]}?" if close else "check the name and the folder"
+            return DataError(Problem("there is no such file", self.name), fix=fix)
+        if self.path.is_dir():
+            return DataError(Problem("this is a folder, expected a file", self.name), fix="name a file in it")
+        return DataError(Problem(f"cannot be read: {error.strerror}", self.name))
+
+    def _wrong_bytes(self) -> DataError:
+        encoding = self.encoding.removesuffix("-sig")
+        with self.path.open("rb") as stream:
+            beginning = stream.read(8)
+        if kind := next((_COMPRESSED[mark] for mark in _COMPRESSED if beginning.startswith(mark)), None):
+            return DataError(Problem(f"this is compressed ({kind})", self.name), fix="unpack it first")
+        likely = "utf-16" if beginning[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
+        fix = f"name the encoding that the file was written in, e.g. --encoding {likely}"
+        try:
+            with self.path.open(encoding=self.encoding, newline="\n", errors="surrogateescape") as stream:
+                bad = [(number, match[0]) for number, match in enumerate(map(_BAD_BYTE.search, stream), 1) if match]
+        except UnicodeError:  # an encoding of several bytes a character cannot be read past its first fault
+            bad = []
+        problems = [
+            Problem(f"the byte 0x{ord(byte) - 0xDC00:02x} is not {encoding}", self.name, number) for number, byte in bad
+        ]
+        return DataError(problems or Problem(f"the bytes are not {encoding}", self.name), fix=fix)
+
+
+def _beginnings(stream: TextIO, longest: int) -> Iterator[str]:
+    """The lines; of one that has more than so many characters, these and one more."""
+    begins = True
+    while part := stream.readline(longest + 1):
+        if begins:
+            yield part
+        begins = part.endswith("\n")

@@ -1,0 +1,226 @@
+"""Cuts plain text into words: at white space, at punctuation too, or into characters where a script has no spaces.
+
+No character is lost: the words of a line, joined, are the line without its white space.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, partial
+from typing import Literal, get_args
+from unicodedata import category
+
+from nersery.core.errors import SettingsError, did_you_mean
+
+Splitting = Literal["spaces", "punctuation", "characters"]
+SPLITTINGS: tuple[str, ...] = get_args(Splitting)
+Splitter = Callable[[str], list[str]]
+
+APOSTROPHES = "'’"
+JOINER = "\N{ZERO WIDTH JOINER}"
+SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+"""Symbols that colour the emoji before them."""
+REGIONS = "".join(map(chr, range(0x1F1E6, 0x1F200)))
+"""Symbols of which two make a flag."""
+STACKERS = "\N{MYANMAR SIGN VIRAMA}\N{KHMER SIGN COENG}"
+"""Marks that put the next letter under the one before them."""
+ELIDING = ("fr", "it", "ca", "oc")
+"""Languages whose articles and pronouns lose their vowel before another: *l'Italie*."""
+CONTRACTING = ("", "en", "de")
+"""Languages, one that is not told among them, that join a short word by an apostrophe: *she's*, *geht's*."""
+ORDINALS = ("de", "da", "nb", "nn", "no", "fi", "cs", "sk", "sl", "hr", "hu", "pl", "et", "lv")
+"""Languages that write an ordinal number with a full stop: *3. Oktober*."""
+ABBREVIATIONS = frozenset(
+    """mr mrs ms dr prof st sr jr rev gen col capt lt sgt hon gov sen rep pres inc ltd co corp vs etc cf ca approx
+    vol pp jan feb apr jun jul aug sep sept oct nov dec hr fr bzw usw vgl evtl ggf bspw nr
+    str mio mrd sra srta ud uds dña avda núm pág ee uu mme mlle av bd sig sigg dott ing डॉ प्रो सं ई
+    पू""".split()  # noqa: SIM905
+)
+"""Words that a full stop belongs to, in lower case."""
+BEFORE_NUMBERS = frozenset("no nos art fig abs mar".split())  # noqa: SIM905
+"""Words that it belongs to where a number follows: *no. 5*, but *he said no.*"""
+BEFORE_NAMES = {"fr": frozenset(("me", "mm"))}
+"""Words that it belongs to, by language, where anything follows."""
+LONGEST_INITIAL = 3
+"""In letters, as *Ges* in *Ges.m.b.H.*"""
+_URL = re.compile(r"(?:https?://|www\.)\S+|(?<![\w.+-])[\w.+-]+@[\w-]+\.[\w.-]+")
+_AFTER_URL = ".,;:!?)]}\"'»”’।"
+_CLITIC = re.compile(rf"[{APOSTROPHES}](?:s|ll|re|ve|d|m)$", re.IGNORECASE)
+_HEBREW_ACRONYM = re.compile(r"[א-ת]\"[א-ת](?![א-ת])")
+_ELISION = re.compile(rf"^(?:\w{{1,3}}|\w+(?:ll|qu))[{APOSTROPHES}](?=\w)", re.IGNORECASE)
+_NO_SPACES = re.compile(
+    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff々-〇\u3040-\u30ff\uff66-\uff9d\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff])"
+)
+"""A character of Thai, Lao, Burmese, Khmer, Chinese or Japanese."""
+LONGEST_MEAN = 6
+"""Letters of these scripts in a word, on average. Words that were cut out have 2 in Chinese and 4 in Thai."""
+LEAST_SHARE = 0.05
+"""Of the words in such scripts, so that a name among words of another script tells nothing."""
+
+
+def splitter(splitting: str, language: str = "") -> Splitter:
+    """What cuts a line into words.
+
+    Args:
+        splitting: ``spaces`` takes words as they are given. ``punctuation`` parts punctuation and symbols from words,
+            but not those inside numbers, addresses and abbreviations. ``characters`` also parts every character
+            (with its marks) of scripts without spaces.
+        language: Of the text; it decides where an apostrophe and a full stop belong.
+
+    Raises:
+        SettingsError: When there is no such way.
+
+    >>> splitter("punctuation")("Dr. Müller's firm (AT&T) paid $3.50.")
+    ['Dr.', 'Müller', "'s", 'firm', '(', 'AT&T', ')', 'paid', '$', '3.50', '.']
+    >>> splitter("characters")("東京へ Tokyo。")
+    ['東', '京', 'へ', 'Tokyo', '。']
+    """
+    language = language.partition("-")[0].lower()
+    if splitting == "spaces":
+        return str.split
+    if splitting == "punctuation":
+        return partial(_cut, language=language)
+    if splitting == "characters":
+        return partial(_cut_apart, language=language)
+    raise SettingsError(f'there is no splitting "{splitting}"; {did_you_mean(splitting, get_args(Splitting))}')
+
+
+def runs_on(words: Sequence[str]) -> bool:
+    """Whether words are whole phrases, as those of scripts without spaces are where only spaces part them.
+
+    >>> runs_on(["王小明在北京工作很多年"]), runs_on(["王小明", "在", "北京", "工作"])
+    (True, False)
+    """
+    letters = [itertools.filterfalse(_is_mark, _NO_SPACES.findall(word)) for word in words]
+    counts = [count for found in letters if (count := sum(1 for _ in found))]
+    return len(counts) > LEAST_SHARE * len(words) and sum(counts) > LONGEST_MEAN * len(counts)
+
+
+def _cut(text: str, language: str) -> list[str]:
+    """The words of a line; a function of the module, so that a source that uses it can travel to workers."""
+    return list(_words(text, language))
+
+
+def _cut_apart(text: str, language: str) -> list[str]:
+    """The words of a line, and the characters of scripts without spaces."""
+    return list(_words(_spaced(text), language))
+
+
+def _spaced(text: str) -> str:
+    """The text with a space on both sides of each character that words are written of without spaces."""
+    spread: list[str] = []
+    for character in text:
+        if spread and (_is_mark(character) or spread[-1][-1] in STACKERS):
+            spread[-1] += character
+        elif _NO_SPACES.match(character) or (spread and _NO_SPACES.match(spread[-1])):
+            spread += " ", character
+        else:
+            spread.append(character)
+    return "".join(spread)
+
+
+def _words(text: str, language: str) -> Iterator[str]:
+    chunks = text.split()
+    for number, chunk in enumerate(chunks):
+        following = chunks[number + 1] if number + 1 < len(chunks) else ""
+        if chunk.isalnum() or not any(map(_is_sign, chunk)):
+            yield chunk
+        elif url := _URL.search(chunk):
+            address = url[0].rstrip(_AFTER_URL)
+            end = url.start() + len(address)
+            yield from _parted(chunk[: url.start()], "", language)
+            yield from [address] if address else []
+            yield from _parted(chunk[end:], following, language)
+        else:
+            yield from _parted(chunk, following, language)
+
+
+def _parted(chunk: str, following: str, language: str) -> Iterator[str]:
+    """The words of a text without white space, before another one."""
+    tokens: list[str] = []
+    for place, character in enumerate(chunk):
+        if tokens and _goes_on(chunk, place, tokens[-1]):
+            tokens[-1] += character
+        else:
+            tokens.append(character)
+    if tokens[-2:][1:] == ["."] and _is_abbreviation(tokens[-2], following, language):
+        tokens[-2:] = [f"{tokens[-2]}."]
+    for token in tokens:
+        yield from _without_clitic(token, language)
+
+
+def _goes_on(chunk: str, place: int, token: str) -> bool:
+    """Whether a character belongs to the word before it."""
+    character, before = chunk[place], chunk[place - 1]
+    if _is_mark(character) or before == JOINER or character in SKIN_TONES:
+        return True
+    if character in REGIONS:
+        return len(token) == 1 and token in REGIONS
+    if not _is_sign(character):
+        return not _is_sign(before) or before in "@#_" or (len(token) > 1 and not _is_sign(token[0]))
+    if character == before and _is_sign(token[0]):
+        return True  # an ellipsis or a dash of several characters
+    if _is_sign(before):
+        return False
+    after = chunk[place + 1 : place + 2]
+    if character in "॰·׳״_" or (character == '"' and _is_hebrew_acronym(chunk, place)):
+        return True
+    if not after or _is_sign(after):
+        return False
+    if character in ",:٫٬":
+        return before.isdecimal() and after.isdecimal()
+    return character in ".-&\N{HYPHEN}\N{NON-BREAKING HYPHEN}" or character in APOSTROPHES
+
+
+def _is_abbreviation(word: str, following: str, language: str) -> bool:
+    """Whether a full stop behind a word belongs to it."""
+    lower = word.lower()
+    if lower in ABBREVIATIONS or _is_initials(word):
+        return True
+    if not following or _is_sign(word[0]):
+        return False
+    if lower in BEFORE_NUMBERS and following[0].isdecimal():
+        return True
+    if lower in BEFORE_NAMES.get(language, ()):
+        return True
+    if word.isdecimal():
+        return len(word) <= 2 and language in ORDINALS
+    return (len(word) == 1 and word.isalpha()) or following[0].islower()
+
+
+def _is_initials(word: str) -> bool:
+    """Whether a word is letters and stops, as *U.S*, *z.B* and *जे.पी* are before their last full stop."""
+    parts = ["".join(itertools.filterfalse(_is_mark, part)) for part in word.split(".")]
+    return len(parts) > 1 and all(part.isalpha() and len(part) <= LONGEST_INITIAL for part in parts)
+
+
+def _is_hebrew_acronym(chunk: str, place: int) -> bool:
+    """Whether a quotation mark stands for a gershayim, which comes before the last letter: *ארה"ב*."""
+    return _HEBREW_ACRONYM.match(chunk, place - 1) is not None
+
+
+def _without_clitic(word: str, language: str) -> list[str]:
+    """A word, and apart from it what an apostrophe joins to it."""
+    match = None
+    if language in ELIDING:
+        match = _ELISION.match(word)
+    elif language in CONTRACTING:
+        match = _CLITIC.search(word)
+    if match is None or match.end() - match.start() == len(word):
+        return [word]
+    cut = match.end() if language in ELIDING else match.start()
+    return [word[:cut], word[cut:]]
+
+
+@lru_cache(maxsize=10_000)
+def _is_sign(character: str) -> bool:
+    return category(character)[0] in "PS"
+
+
+@lru_cache(maxsize=10_000)
+def _is_mark(character: str) -> bool:
+    """Whether a character only changes or joins the one before it."""
+    return category(character) in ("Mn", "Mc", "Me", "Cf")

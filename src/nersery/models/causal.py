@@ -1,0 +1,187 @@
+"""How probable texts are to causal language models, read from left to right."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from nersery.core.errors import SettingsError
+from nersery.models.loading import (
+    ModelSource,
+    Precision,
+    autocast,
+    pick_device,
+    positions,
+    quiet_transformers,
+    refuse_nan,
+)
+from nersery.models.subwords.subwords import MAX_PIECES, PieceEncoder
+
+Text = Sequence[str]
+"""Its words."""
+
+PASS_PIECES = 1024
+LENGTH_MULTIPLE = 8
+"""Every forward pass has a multiple of so many columns, and as many rows as that leaves of `PASS_PIECES`: a shape that
+follows from each of its windows alone, so that a text gets the same numbers whatever stands beside it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihood:
+    """How probable text is to a language model; two add up to that of both texts.
+
+    Args:
+        log: The sum of the natural logarithms of the pieces' probabilities, at most 0.
+        pieces: How many pieces that are.
+
+    >>> half, sure = Likelihood(math.log(0.5), 1), Likelihood(0.0, 1)
+    >>> round(half.perplexity, 6), round((half + half + sure + sure).perplexity, 4)
+    (2.0, 1.4142)
+    """
+
+    log: float = 0.0
+    pieces: int = 0
+
+    @property
+    def perplexity(self) -> float:
+        """From among how many equally probable pieces the model seems to guess, from 1; NaN without pieces."""
+        try:
+            return math.exp(-self.log / self.pieces) if self.pieces else math.nan
+        except OverflowError:
+            return math.inf
+
+    def __add__(self, other: Likelihood) -> Likelihood:
+        """Both together: the perplexity of the sum is over all pieces (micro)."""
+        return Likelihood(self.log + other.log, self.pieces + other.pieces)
+
+
+@dataclass(frozen=True, slots=True)
+class _Window:
+    """A part of a text that the model reads at once, of which the pieces from ``first`` on are scored."""
+
+    pieces: tuple[int, ...]
+    first: int
+
+
+class CausalLM:
+    """A causal language model that scores texts.
+
+    A text is its words with single spaces between, as the model's tokenizer cuts it. In front stands the token that
+    begins texts (BOS), or where there is none the one that ends them (EOS), as between the texts that GPT-2 was trained
+    on; it is not scored, and neither is the end of the text. Where a model has neither, the first piece is not scored,
+    since nothing stands before it. A text longer than the model is read in overlapping windows: each piece is scored
+    once, with half a window or more before it.
+
+    Args:
+        source: Any causal language model by name or folder.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
+        precision: ``auto`` computes in bf16 where the processor has it.
+        max_pieces: The longest window, BOS included; None takes what the model allows.
+
+    Raises:
+        MissingResourceError: When there is no such model.
+        SettingsError: When its windows would be too short.
+    """
+
+    kind: Literal["perplexity", "pseudo-perplexity"] = "perplexity"
+
+    def __init__(
+        self,
+        source: ModelSource,
+        *,
+        device: str = "auto",
+        precision: Precision = "auto",
+        max_pieces: int | None = None,
+    ) -> None:
+        self.source = source
+        self.precision: Precision = precision
+        self.device = pick_device(device)
+        self.tokenizer: Any = source.tokenizer()
+        self._network: Any = source.model("AutoModelForCausalLM", whole=True).to(self.device).eval()
+        limits = (max_pieces, positions(self._network), self.tokenizer.model_max_length, MAX_PIECES)
+        self.max_pieces = int(min(limit for limit in limits if limit is not None))
+        if self.max_pieces < 2:
+            raise SettingsError(f"max_pieces is {self.max_pieces}, expected 2 or more: a piece and one before it")
+
+    @property
+    def begin(self) -> tuple[int, ...]:
+        """What stands in front of every text: one token, or none."""
+        tokens = (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id)
+        return next(((int(token),) for token in tokens if token is not None), ())
+
+    def likelihoods(self, texts: Sequence[Text]) -> list[Likelihood]:
+        """How probable each text is; what stands beside it changes nothing.
+
+        Raises:
+            SettingsError: When the model answers with what is no number.
+        """
+        found = [Likelihood()] * len(texts)
+        for numbers, windows in self._batches(texts):
+            scores = self._scores(windows)
+            for number, window, row in zip(numbers, windows, scores, strict=True):
+                found[number] += Likelihood(math.fsum(row[window.first :]), len(window.pieces) - window.first)
+        return found
+
+    def misfit(self, words: Sequence[str]) -> str:
+        """What shows that the model was made for other languages; see `PieceEncoder.misfit`."""
+        return PieceEncoder(self.tokenizer).misfit(words)
+
+    def _pieces(self, texts: Sequence[Text]) -> list[list[int]]:
+        joined = [" ".join(text) for text in texts]
+        with quiet_transformers():  # that a text is longer than the model is no news here
+            encoded = self.tokenizer(joined, add_special_tokens=False, split_special_tokens=True)
+        pieces: list[list[int]] = encoded["input_ids"]
+        return pieces
+
+    def _batches(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[_Window]]]:
+        """Windows of one padded length, and the numbers of the texts they belong to; the longest come first."""
+        by_length: dict[int, list[tuple[int, _Window]]] = defaultdict(list)
+        for number, pieces in enumerate(self._pieces(texts) if texts else []):
+            for window in _windows((*self.begin, *pieces), self.max_pieces):
+                by_length[-(-len(window.pieces) // LENGTH_MULTIPLE)].append((number, window))
+        for length in sorted(by_length, reverse=True):
+            group, rows = by_length[length], _rows(length)
+            for start in range(0, len(group), rows):
+                part = group[start : start + rows]
+                yield [number for number, _ in part], [window for _, window in part]
+
+    @torch.no_grad()
+    def _scores(self, windows: Sequence[_Window]) -> list[list[float]]:
+        """The log probability of each piece of each window, after those before it; 0 for the first."""
+        multiples = -(-len(windows[0].pieces) // LENGTH_MULTIPLE)
+        length = min(multiples * LENGTH_MULTIPLE, self.max_pieces)
+        filled = [*windows, *[windows[0]] * (_rows(multiples) - len(windows))]
+        ids, mask = (self._padded(filled, length, values).to(self.device) for values in ("pieces", "mask"))
+        with autocast(self.device, self.precision):
+            logits: Tensor = self._network(input_ids=ids, attention_mask=mask, use_cache=False).logits
+        logs = -nn.functional.cross_entropy(logits[:, :-1].float().transpose(1, 2), ids[:, 1:], reduction="none")
+        rows = [row[: len(window.pieces) - 1] for row, window in zip(logs, windows, strict=False)]
+        refuse_nan(torch.cat(rows), self.source)
+        return [[0.0, *row.tolist()] for row in rows]
+
+    def _padded(self, windows: Sequence[_Window], length: int, values: Literal["pieces", "mask"]) -> Tensor:
+        """Pieces, or where there are some, padded at the end, which what stands before it does not see."""
+        pad = 0 if values == "mask" else int(self.tokenizer.pad_token_id or 0)
+        rows = [window.pieces if values == "pieces" else (1,) * len(window.pieces) for window in windows]
+        return torch.tensor([row + (pad,) * (length - len(row)) for row in rows])
+
+
+def _rows(multiples: int) -> int:
+    """How many windows go together through the model, by their length."""
+    return max(1, PASS_PIECES // (multiples * LENGTH_MULTIPLE))
+
+
+def _windows(pieces: tuple[int, ...], room: int) -> Iterator[_Window]:
+    """The windows of a text; of the first, all pieces but the first are scored, of the others the second half."""
+    start, scored = 0, 1
+    while scored < len(pieces):
+        window = pieces[start : start + room]
+        yield _Window(window, scored - start)
+        scored = start + len(window)
+        start = scored - room // 2

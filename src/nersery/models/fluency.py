@@ -1,0 +1,164 @@
+"""How fluent text is to a language model: perplexity under a causal one, pseudo-perplexity under a masked one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Literal, Protocol
+
+import torch
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES as CAUSAL
+from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES as MASKED
+
+from nersery.core.errors import SettingsError
+from nersery.core.progress import Progress
+from nersery.core.sentence import Sentence
+from nersery.models import bundled
+from nersery.models.causal import CausalLM, Likelihood, Text
+from nersery.models.loading import (
+    ModelSource,
+    Precision,
+    refuse_nan,
+    warn,
+)
+from nersery.models.masked.masked_inputs import OWN, Cloze
+from nersery.models.masked.masked_lm import MaskedLM
+
+PIECE = OWN + "piece "
+"""Begins the word that stands for one piece."""
+CLOZES = 4096
+"""So many texts with a gap are prepared at once, since a sentence has as many of them as pieces."""
+SENTENCES = 128
+"""So many sentences are scored between two reports of progress."""
+Kind = Literal["perplexity", "pseudo-perplexity"]
+
+
+class Scorer(Protocol):
+    """A language model that says how probable texts are.
+
+    Attributes:
+        kind: What its figures are called; those of one kind and model can be compared.
+    """
+
+    kind: Kind
+
+    def likelihoods(self, texts: Sequence[Text]) -> list[Likelihood]:
+        """How probable each text is; what stands beside it changes nothing."""
+
+    def misfit(self, words: Sequence[str]) -> str:
+        """What shows that the model was made for other languages; see `PieceEncoder.misfit`."""
+
+
+class PseudoLM:
+    """A masked language model that scores texts: each piece is hidden in turn, and guessed from all others.
+
+    What comes out is no probability of the text, but ranks texts as one does. Pieces of one word see each other, so
+    rare words of several pieces look more probable than they are. A text longer than the model is read in overlapping
+    windows, without loss.
+
+    Args:
+        source: ``bundled``, or any masked language model by name or folder.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
+        precision: ``auto`` computes in bf16 where the processor has it.
+
+    Raises:
+        MissingResourceError: When there is no such model, or it is no masked one.
+
+    Reference:
+        Julian Salazar, Davis Liang, Toan Q. Nguyen and Katrin Kirchhoff (2020). Masked Language Model Scoring. ACL.
+
+    Departures:
+        Words are cut into pieces one by one, as everywhere here with masked language models.
+    """
+
+    kind: Kind = "pseudo-perplexity"
+
+    def __init__(self, source: ModelSource, *, device: str = "auto", precision: Precision = "auto") -> None:
+        self._lm = MaskedLM(source, device, precision)
+
+    def likelihoods(self, texts: Sequence[Text]) -> list[Likelihood]:
+        """The pseudo-likelihood of each text; what stands beside it changes nothing.
+
+        Raises:
+            SettingsError: When the model answers with what is no number.
+        """
+        found = [Likelihood()] * len(texts)
+        gaps = self._gaps(texts)
+        while part := list(islice(gaps, CLOZES)):
+            logs = [log for (log,) in self._lm.log_probabilities([cloze for _, cloze in part])]
+            refuse_nan(torch.tensor(logs), self._lm.source)
+            for (number, _), log in zip(part, logs, strict=True):
+                found[number] += Likelihood(log, 1)
+        return found
+
+    def misfit(self, words: Sequence[str]) -> str:
+        """What shows that the model was made for other languages; see `PieceEncoder.misfit`."""
+        return self._lm.encoder.misfit(words)
+
+    def _gaps(self, texts: Sequence[Text]) -> Iterator[tuple[int, Cloze]]:
+        """For each piece of each text the text without it; every piece is a word of its own, so that one can be."""
+        own = self._lm.encoder.own
+        for number, text in enumerate(texts):
+            pieces = [piece for word in self._lm.encoder.pieces(text) for piece in word]
+            words = tuple(f"{PIECE}{piece}" for piece in pieces)
+            own.update((word, (piece,)) for word, piece in zip(words, pieces, strict=True))
+            for window in self._lm.encoder.windows(words):  # once, for a text has as many gaps as pieces
+                shown = words[window.start : window.start + len(window.firsts)]
+                yield from ((number, Cloze(shown, (gap - window.start,))) for gap in range(*window.core))
+
+
+def open_scorer(source: ModelSource, *, device: str = "auto", precision: Precision = "auto") -> Scorer:
+    """A language model to score texts with, causal or masked by what it was trained as.
+
+    Raises:
+        MissingResourceError: When there is no such model.
+        SettingsError: When it is an encoder-decoder, which is neither.
+    """
+    scorer = CausalLM if is_causal(source) else PseudoLM
+    return scorer(source, device=device, precision=precision)
+
+
+def is_causal(source: ModelSource) -> bool:
+    """Whether a model writes from left to right; else it is a masked one. Its weights are not read.
+
+    Raises:
+        MissingResourceError: When there is no such model.
+        SettingsError: When it is an encoder-decoder, which is neither.
+    """
+    if source.name == bundled.NAME:
+        return False
+    config = source.config()
+    if getattr(config, "is_encoder_decoder", False):
+        raise SettingsError(
+            f'the model "{source.name}" is an encoder-decoder, which gives a text no probability of its own. '
+            "Expected a causal language model, e.g. gpt2, or a masked one, e.g. xlm-roberta-base"
+        )
+    causal, masked = CAUSAL.get(config.model_type), MASKED.get(config.model_type)
+    is_trained_so = any(name.endswith("ForCausalLM") or name == causal != masked for name in config.architectures or ())
+    return is_trained_so or source.tokenizer().mask_token_id is None
+
+
+def likelihood(model: Scorer, sentences: Iterable[Sentence], progress: Progress | None = None) -> Likelihood:
+    """How probable all sentences together are; they are read once, and not kept."""
+    total = Likelihood()
+    rest = iter(sentences)
+    while batch := list(islice(rest, SENTENCES)):
+        total = sum(model.likelihoods([sentence.words for sentence in batch]), total)
+        if progress is not None:
+            progress.advance(len(batch))
+    return total
+
+
+def warn_of_misfit(model: Scorer, source: ModelSource, sentences: Sequence[Sentence]) -> None:
+    """Say when a model was made for other text than this, so that its figures say little."""
+    words = [word for sentence in sentences for word in sentence.words]
+    languages = {sentence.language for sentence in sentences}
+    foreign = sorted(language for language in languages if source.name == bundled.NAME and not bundled.knows(language))
+    misfit = model.misfit(words)
+    if foreign:
+        misfit = f"it knows English alone, and there is text in {', '.join(foreign)}"
+    if misfit:
+        warn(
+            f'the model "{source.name}" was made for other languages than this text: {misfit}. Its {model.kind} says '
+            "little there. Name a language model of the language, e.g. xlm-roberta-base"
+        )

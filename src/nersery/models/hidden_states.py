@@ -1,0 +1,223 @@
+"""What a layer of an encoder says of every piece of a text."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from nersery.core.errors import SettingsError
+from nersery.core.files import os_errors
+from nersery.models.loading import (
+    ModelSource,
+    Precision,
+    autocast,
+    pick_device,
+    positions,
+    quiet_transformers,
+)
+from nersery.models.subwords.subwords import (
+    PieceEncoder,
+    Window,
+    by_length,
+    collate,
+)
+from nersery.models.text_encoder import Text
+
+LENGTH_MULTIPLE = 8
+PIECES_ON_CPU, PIECES_ON_GPU = 512, 2048
+"""Windows are padded to a multiple of so many pieces, and as many of one length go through the model at once as have so
+many pieces. The shape of a pass follows from each of its windows alone, so that they do not change by a bit in other
+company."""
+RECORDED_LAYER = "alignment_layer"
+"""The name in a saved model's configuration of the layer that it was trained at."""
+
+
+@dataclass(frozen=True, slots=True)
+class States:
+    """The states of the pieces of some texts, one text after the other.
+
+    Args:
+        values: The last row is zero, and no piece's. Shape: (pieces + 1, dimension).
+        starts: For each text the row of its first piece.
+        owners: For each text the words that its pieces belong to.
+    """
+
+    values: Tensor
+    starts: tuple[int, ...]
+    owners: tuple[tuple[int, ...], ...]
+
+
+class LayerEncoder:
+    """An encoder up to one of its layers.
+
+    The layers above are not computed, where the model can do without them.
+
+    Args:
+        source: ``bundled`` or any Hugging Face encoder; of an encoder-decoder the encoder.
+        layer: Which layer, from 1; None takes the one that a saved model was trained at, or else the one two thirds of
+            the way up, layer 8 of 12.
+        masked_lm: Open it with its head for guessing masked pieces.
+
+    Attributes:
+        network: The whole model.
+        layer: Which layer it is.
+
+    Raises:
+        MissingResourceError: When there is no such model, or it has no such head.
+        SettingsError: When it has no such layer.
+    """
+
+    def __init__(
+        self,
+        source: ModelSource,
+        layer: int | None = None,
+        *,
+        device: str = "auto",
+        precision: Precision = "auto",
+        masked_lm: bool = False,
+    ) -> None:
+        self.source, self.precision = source, precision
+        self.device = pick_device(device)
+        network = source.masked_lm() if masked_lm else source.model("AutoModel")
+        self.network: Any = network.to(self.device).eval()
+        inner = network.base_model
+        self._encoder: Any = inner.get_encoder() if inner.config.is_encoder_decoder else inner
+        self.layer = _layer(self._encoder.config, layer, source.name)
+        self.pieces = PieceEncoder(source.tokenizer(), positions(network))
+
+    def can_read(self, text: Text) -> bool:
+        """Whether no word of a text is longer than a window."""
+        room = self.pieces.max_pieces - len(self.pieces.prefix) - len(self.pieces.suffix)
+        return all(len(ids) <= room for ids in self.pieces.pieces(text))
+
+    def piece_count(self, text: Text) -> int:
+        """How many pieces a text has."""
+        return sum(map(len, self.pieces.pieces(text)))
+
+    @torch.no_grad()
+    def states(self, texts: Sequence[Text]) -> States:
+        """The states of all pieces of all texts; what stands beside a text does not change a bit of them.
+
+        A text longer than the model is read in overlapping windows, and each word's pieces are taken from one of them.
+        A word that the tokenizer turns into nothing has no pieces.
+        """
+        windows: list[Window] = []
+        places: list[tuple[int, list[int]]] = []
+        starts, owners, total = [], [], 0
+        for text in texts:
+            starts.append(total)
+            own: list[int] = []
+            for window in self.pieces.windows(text):
+                if found := self._own_pieces(window, text):
+                    windows.append(window)
+                    places.append((total, [position for _, position in found]))
+                    own += [word for word, _ in found]
+                    total += len(found)
+            owners.append(tuple(own))
+        return States(self._values(windows, places, total), tuple(starts), tuple(owners))
+
+    def _own_pieces(self, window: Window, text: Text) -> list[tuple[int, int]]:
+        """The words whose states come from a window, each with the position of each of its pieces there."""
+        spans = self.pieces.word_spans(window)
+        words = (word for word in range(*window.core) if not self.pieces.is_nothing(text[word]))
+        return [(word, position) for word in words for position in range(*spans[word - window.start])]
+
+    def _values(self, windows: Sequence[Window], places: Sequence[tuple[int, list[int]]], total: int) -> Tensor:
+        values = torch.zeros(total + 1, int(self._encoder.config.hidden_size), device=self.device)
+        with autocast(self.device, self.precision):
+            for numbers in by_length(windows, self._rows, LENGTH_MULTIPLE):
+                part = [windows[number] for number in numbers]
+                length = -(-len(part[0].pieces) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
+                hidden = self.hidden(part, self._rows(length), LENGTH_MULTIPLE)
+                chosen = [
+                    (row, position, rank + places[number][0])
+                    for row, number in enumerate(numbers)
+                    for rank, position in enumerate(places[number][1])
+                ]
+                rows, at, ranks = torch.tensor(chosen, device=self.device).T
+                values[ranks] = hidden[rows, at].float()
+        return values
+
+    def _rows(self, length: int) -> int:
+        """How many windows of a length, padding and all, make a pass."""
+        return max(1, (PIECES_ON_CPU if self.device.type == "cpu" else PIECES_ON_GPU) // length)
+
+    def hidden(self, windows: Sequence[Window], rows: int = 0, multiple: int = 1) -> Tensor:
+        """What the layer says of windows, as `nersery.models.subwords.subwords.collate` puts them side by side.
+
+        Shape: (windows, pieces, dimension).
+        """
+        batch = collate(windows, self.pieces.pad, rows=rows, multiple=multiple, longest=self.pieces.max_pieces)
+        return self._forward(batch.input_ids.to(self.device), batch.attention_mask.to(self.device), self._can_end)
+
+    def _forward(self, input_ids: Tensor, attention_mask: Tensor, end: bool) -> Tensor:
+        with self._ended() if end else contextlib.nullcontext():
+            output = self._encoder(input_ids=input_ids, attention_mask=attention_mask, output_hidden_states=not end)
+        state: Tensor = output.last_hidden_state if end else output.hidden_states[self.layer]
+        return state
+
+    @contextlib.contextmanager
+    def _ended(self) -> Iterator[None]:
+        """Within it the network has no layers above."""
+        if self._stack is None:
+            yield
+            return
+        parent, name, layers = self._stack
+        setattr(parent, name, layers[: self.layer])
+        try:
+            yield
+        finally:
+            setattr(parent, name, layers)
+
+    @cached_property
+    def _stack(self) -> tuple[nn.Module, str, nn.ModuleList] | None:
+        """The list of layers, and which module has it under which name; None where there is no such list."""
+        count = self._encoder.config.num_hidden_layers
+        lists = (
+            (parent, name, child)
+            for parent in self._encoder.modules()
+            for name, child in parent.named_children()
+            if isinstance(child, nn.ModuleList) and len(child) == count
+        )
+        return next(lists, None)
+
+    @cached_property
+    def _can_end(self) -> bool:
+        """Whether the network says the same without the layers above; some have a norm behind the last one."""
+        ids = torch.tensor([self.pieces.windows(("a",))[0].pieces], device=self.device)
+        is_training = self.network.training
+        self.network.eval()
+        with torch.no_grad():
+            whole, ended = (self._forward(ids, torch.ones_like(ids), end) for end in (False, True))
+        self.network.train(is_training)
+        return torch.equal(whole, ended)
+
+    def save(self, folder: Path) -> None:
+        """Write the whole model into a Hugging Face folder, and which layer it was trained at."""
+        setattr(self.network.config, RECORDED_LAYER, self.layer)
+        folder.mkdir(parents=True, exist_ok=True)
+        with os_errors(), quiet_transformers():
+            self.network.save_pretrained(folder)
+            self.pieces.tokenizer.save_pretrained(folder)
+        mode = (folder / "config.json").stat().st_mode & 0o777
+        for weights in folder.glob("*.safetensors"):  # safetensors lets nobody but the owner read them
+            weights.chmod(mode)
+
+
+def _layer(config: Any, layer: int | None, name: str) -> int:
+    count = int(config.num_hidden_layers)
+    if layer is None:
+        layer = getattr(config, RECORDED_LAYER, None) or -(-2 * count // 3)
+    if not 1 <= layer <= count:
+        raise SettingsError(
+            f'layer is {layer}, and "{name}" has {count}. Name one from 1 to {count}, or none to take the one '
+            "two thirds of the way up"
+        )
+    return layer

@@ -1,0 +1,305 @@
+"""Where models are loaded: names, devices, precision and refusals in one place.
+
+Weights come as safetensors only, and code from a model's repository runs only when the user asks for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import torch
+from safetensors import SafetensorError
+
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.files import content_hash
+from nersery.core.progress import NO_NOTES
+from nersery.core.registry import ModelName, paths_in
+from nersery.models import bundled
+
+TAGGERS_FILE = "nersery.json"
+"""In the folder of a tagger, see `nersery.taggers.base`."""
+Precision = Literal["auto", "bf16", "fp32"]
+EXAMPLES = {
+    "AutoModelForMaskedLM": ", which sentence encoders and taggers are not: name a masked language model, e.g. "
+    "bert-base-cased or xlm-roberta-base"
+}
+"""Who has a head, by its Auto class."""
+FEWEST_PIECES = 3
+"""Besides the special ones. What transformers makes where a tokenizer's files are missing has at most two."""
+SPECIAL = ("pad", "unk", "cls", "sep", "bos", "eos", "mask")
+"""Special pieces that are put around text or into it."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class ModelSource:
+    """Which pretrained model, and how far it is trusted.
+
+    Args:
+        name: ``bundled``, ``bundled-qa``, a folder, or a name on the Hugging Face hub.
+        revision: A branch, tag or commit on the hub.
+        trust_remote_code: Run code that comes with the model; never without the user's word.
+    """
+
+    name: ModelName
+    revision: str | None = None
+    trust_remote_code: bool = False
+
+    @property
+    def location(self) -> str:
+        """A folder, or the hub's name."""
+        return str(bundled.folder()) if bundled.is_bundled(self.name) else self.name
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The content hash of the model's folder, if it is one, so that a training never goes on with another."""
+        return {"model": content_hash(self.name)} if "name" in paths_in(ModelSource, {"name": self.name}) else {}
+
+    def config(self, **settings: Any) -> Any:
+        """The model's configuration with some of it set anew."""
+        from transformers import AutoConfig
+
+        return self._load(AutoConfig.from_pretrained, **settings)
+
+    def tokenizer(self) -> Any:
+        """The model's tokenizer.
+
+        Raises:
+            MissingResourceError: When it cannot be found, or there are no weights for its pieces. Where no file is
+                there at all, transformers makes an empty one, which knows no word.
+        """
+        from transformers import AutoTokenizer
+
+        tokenizer = self._load(AutoTokenizer.from_pretrained)
+        if len(tokenizer) - len(tokenizer.all_special_ids) < FEWEST_PIECES:
+            raise MissingResourceError(
+                f'the model "{self.name}" has no tokenizer: every word would be unknown to it. Expected its files '
+                "beside the weights, e.g. tokenizer.json and tokenizer_config.json; copy them from where the "
+                "model comes from"
+            )
+        self._check_weights(tokenizer)
+        return tokenizer
+
+    def _check_weights(self, tokenizer: Any) -> None:
+        """Refuse a folder without them, and a tokenizer whose pieces have no rows in them."""
+        folder = Path(self.location)
+        if folder.is_dir() and not any(folder.glob("*.safetensors")):
+            raise MissingResourceError(
+                f'the model folder "{self.name}" has no weights as safetensors. Expected model.safetensors, or its '
+                "parts and model.safetensors.index.json. Pickled weights (pytorch_model.bin) are refused: convert them "
+                "by model.save_pretrained(folder) where the model comes from"
+            )
+        rows = getattr(self.config().get_text_config(), "vocab_size", None)
+        if rows is not None and (last := _last_piece(tokenizer)) >= rows:
+            raise MissingResourceError(
+                f'the tokenizer of "{self.name}" has pieces up to number {last} and its configuration vectors for '
+                f"{rows}: the others would have none. Copy the tokenizer that the model was trained with; or, where "
+                "pieces were added on purpose, call model.resize_token_embeddings(len(tokenizer)) and save the model"
+            )
+
+    def model(self, auto_class: str, *, whole: bool = False, **settings: Any) -> Any:
+        """The model with the head that a transformers Auto class puts on it, in fp32.
+
+        Args:
+            auto_class: e.g. ``AutoModelForTokenClassification``.
+            whole: The head must be there too; otherwise it may be new, with random weights.
+
+        Raises:
+            MissingResourceError: When the model cannot be found, or has no safetensors, or lacks weights.
+        """
+        import transformers
+
+        loader = getattr(transformers, auto_class).from_pretrained
+        # Weights of other shapes are refused below, with words of our own.
+        known = {"use_safetensors": True, "output_loading_info": True, "ignore_mismatched_sizes": True}
+        model, report = self._load(loader, dtype=torch.float32, **known, **settings)
+        names = {name for name, _ in model.named_parameters()}
+        base = {name for name in names if name.startswith(f"{model.base_model_prefix}.")} or names  # names: no head
+        missing = set(report["missing_keys"])
+        if others := (names if whole else base) & {key for key, *_ in report["mismatched_keys"]}:
+            raise MissingResourceError(
+                f'the weights of "{self.name}" are not those of its configuration: {len(others)} have other shapes, '
+                f"e.g. {min(others)}. They would be random; expected a complete model"
+            )
+        if missing and (len(missing & base) > len(base) / 2 or (whole and missing & base)):
+            raise MissingResourceError(
+                f'the weights of "{self.name}" are not those of its configuration: {len(missing)} are missing, e.g. '
+                f"{min(missing)}. They would be random; expected a complete model"
+            )
+        if whole and missing:
+            raise MissingResourceError(
+                f'the model "{self.name}" was saved without the head of {auto_class}: {len(missing)} of its weights, '
+                f"e.g. {min(missing)}, would be random. Expected a model that was trained with that head"
+                f"{EXAMPLES.get(auto_class, '')}"
+            )
+        if self.name == bundled.WITH_QUESTIONS:
+            bundled.add_qa_layers(model)
+        return model
+
+    def masked_lm(self) -> Any:
+        """The model as a masked language model, its head and all.
+
+        Raises:
+            MissingResourceError: When it cannot be found, or has no such head.
+        """
+        if self.name != bundled.NAME:
+            return self.model("AutoModelForMaskedLM", whole=True)
+        model = self.model("AutoModelForMaskedLM")
+        bundled.add_masked_lm(model)
+        return model
+
+    def question_answering(self) -> Any:
+        """The model as an extractive question-answering one, its head and all.
+
+        Raises:
+            MissingResourceError: When it cannot be found, or is another kind of model.
+        """
+        if bundled.is_bundled(self.name):
+            model = replace(self, name=bundled.NAME).model("AutoModelForQuestionAnswering")
+            bundled.add_qa_head(model)
+            return model
+        kinds = self.config().architectures or ()
+        if kinds and not any("QuestionAnswering" in kind for kind in kinds):
+            raise MissingResourceError(
+                f'the model "{self.name}" is a {", ".join(kinds)}; expected an extractive question-answering model, '
+                "e.g. deepset/bert-base-cased-squad2 or deepset/xlm-roberta-base-squad2"
+            )
+        return self.model("AutoModelForQuestionAnswering", whole=True)
+
+    def _load(self, loader: Callable[..., T], **settings: Any) -> T:
+        location = self.location
+        if os.sep in location and location.startswith((".", os.sep, "~")) and not Path(location).is_dir():
+            raise MissingResourceError(f"there is no model folder {location}. Expected a folder with a config.json")
+        if self.revision is not None:
+            settings["revision"] = self.revision
+        try:
+            with quiet_transformers():
+                return loader(location, trust_remote_code=self.trust_remote_code, **settings)
+        except (OSError, ValueError, LookupError, TypeError, RuntimeError, SafetensorError) as error:
+            if unfit := re.match(r"Unrecognized configuration class <class '[\w.]+\.(\w+)'>", str(error)):
+                raise MissingResourceError(
+                    f'the model "{self.name}" has a {unfit[1]}, a kind that cannot be used for this. '
+                    "Expected an encoder, e.g. bert-base-cased or xlm-roberta-base"
+                ) from error
+            if (Path(location) / TAGGERS_FILE).is_file() and not (Path(location) / "config.json").is_file():
+                raise MissingResourceError(
+                    f'"{self.name}" is a tagger of nersery that is no Hugging Face model; expected one'
+                ) from error
+            raise MissingResourceError(
+                f'cannot load the model "{self.name}": {str(error).strip()}\n'
+                'Expected "bundled", "bundled-qa", a folder with config.json, tokenizer and model.safetensors, or a '
+                "name on the Hugging Face hub (which needs the network once). Pickled weights (pytorch_model.bin) are "
+                "refused: convert them to safetensors"
+            ) from error
+
+
+def _last_piece(tokenizer: Any) -> int:
+    """The highest number of what it makes of text, and of the special pieces that are put around it.
+
+    Further special ones, such as those for pictures, may have no vectors in a model for text.
+    """
+    special = {number for number, piece in tokenizer.added_tokens_decoder.items() if piece.special}
+    around = {id for name in SPECIAL if (id := getattr(tokenizer, f"{name}_token_id", None)) is not None}
+    pieces: set[int] = {*tokenizer.get_vocab().values()}
+    return max(pieces - special | around)
+
+
+@contextlib.contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """What it reports (new heads, unused poolers, each file that it writes) would drown our own messages."""
+    from transformers.utils import logging
+
+    verbosity = logging.get_verbosity()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        logging.enable_progress_bar()
+
+
+@contextlib.contextmanager
+def eager_attention(network: Any) -> Iterator[None]:
+    """Within it attention is computed step by step: that hands out its weights, and a CPU may be faster so."""
+    before = network.config._attn_implementation
+    with quiet_transformers():
+        network.set_attn_implementation("eager")
+    try:
+        yield
+    finally:
+        with quiet_transformers():
+            network.set_attn_implementation(before)
+
+
+def pick_device(name: str) -> torch.device:
+    """The device to use; ``auto`` takes a GPU where there is one.
+
+    Raises:
+        SettingsError: When the device is unknown or not there.
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise SettingsError(f'device "{name}" cannot be used: {error}. Expected auto, cpu, cuda or cuda:0') from error
+    return device
+
+
+def positions(network: Any) -> int | None:
+    """How many pieces a network has positions for; None when it says nothing."""
+    count = getattr(network.config, "max_position_embeddings", None)
+    if count is None or count < 1:
+        return None
+    for name, module in network.named_modules():
+        if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
+            return int(count - module.padding_idx - 1)  # RoBERTa and its kin count from behind the padding id
+    return int(count)
+
+
+def has_fast_bf16(device: torch.device) -> bool:
+    """Whether the processor computes in bf16 natively, so that it is faster than fp32."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
+
+
+def autocast(device: torch.device, precision: Precision) -> torch.autocast:
+    """A context for one forward pass, or for many while the weights do not change.
+
+    Autocast keeps the weights it has cast until the context ends, so a context around several training steps
+    would train on stale weights. In inference mode it keeps none and casts all of them at every pass; that is why
+    nothing here uses ``torch.inference_mode``.
+    """
+    wanted = precision == "bf16" or (precision == "auto" and has_fast_bf16(device))
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=wanted)
+
+
+def refuse_nan(values: torch.Tensor, source: ModelSource) -> None:
+    """Refuse what a model computes when it has weights that are no numbers.
+
+    Raises:
+        SettingsError: Naming the model.
+    """
+    if not torch.isfinite(values).all():
+        raise SettingsError(
+            f'the model "{source.name}" computes values that are no numbers. If it was fine-tuned, use a lower '
+            'learning_rate; else, or if that does not help, precision = "fp32"'
+        )
+
+
+@cache
+def warn(message: str) -> None:
+    """Tell the user something that is not an error, once."""
+    if not NO_NOTES.get():
+        print(f"note: {message}", file=sys.stderr)

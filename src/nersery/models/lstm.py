@@ -1,0 +1,216 @@
+"""A small recurrent language model over whole words, trained from nothing on a few texts, and sampled."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from nersery.core.errors import SettingsError
+from nersery.core.progress import Progress
+from nersery.models.loading import pick_device
+from nersery.models.masked.masked_inputs import OWN
+from nersery.models.masked.masked_lm import fine_tuning_plan
+from nersery.models.seq2seq.seq2seq_inputs import UNKNOWN
+from nersery.models.training.trainer import (
+    History,
+    TrainingPlan,
+    seeded,
+    train,
+)
+
+Text = Sequence[str]
+Row = tuple[int, ...]
+"""The ids of a text's words, with those of its beginning and its end around them."""
+
+PAD, BEGIN, END, RARE = range(4)
+"""Ids that stand for no word; the last for every word that is not in the vocabulary."""
+FIRST_WORD = RARE + 1
+ROWS = 32
+"""Texts in one step of sampling. It always has so many, so that a text gets the same numbers to the last bit whatever
+stands beside it."""
+CLIP = 5.0
+LARGEST_WEIGHT = 0.1
+"""Weights begin as random numbers up to here."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """The size of a model.
+
+    Args:
+        embedding: Numbers for a word.
+        hidden: Numbers in the state of the LSTM.
+        dropout: Share of the embedding's and of the output's numbers that training leaves out, in [0, 1).
+
+    Raises:
+        SettingsError: When a number is out of range.
+    """
+
+    embedding: int = 300
+    hidden: int = 512
+    dropout: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.embedding < 1 or self.hidden < 1:
+            raise SettingsError(f"embedding is {self.embedding} and hidden {self.hidden}, expected 1 or more")
+        if not 0 <= self.dropout < 1:
+            raise SettingsError(f"dropout is {self.dropout}, expected a number in [0, 1)")
+
+
+class LSTMLanguageModel:
+    """A one-layer LSTM that foretells each word of a text from those before it.
+
+    Args:
+        words: Those that it knows; all others are one to it, `nersery.models.seq2seq.seq2seq_inputs.UNKNOWN`.
+        seed: Of the weights that it begins with.
+    """
+
+    def __init__(self, words: Sequence[str], shape: Shape, *, seed: int = 0, device: str = "auto") -> None:
+        self.words = tuple(words)
+        self._ids = {word: number for number, word in enumerate(self.words, start=FIRST_WORD)}
+        with seeded(seed):
+            self.network = _Network(FIRST_WORD + len(self.words), shape).to(pick_device(device)).eval()
+
+    def fit(
+        self, texts: Sequence[Text], plan: TrainingPlan, *, dev: Sequence[Text] = (), seed: int = 0, **keeping: Any
+    ) -> History:
+        """Learn to foretell the words of texts, and where they end; the loss of a step is the sum over its words.
+
+        Args:
+            dev: Texts to choose the best weights by; empty keeps the last ones.
+            keeping: ``progress``, ``folder`` and ``fingerprint`` of `nersery.models.training.trainer.train`.
+        """
+        rows, dev_rows = ([self._row(text) for text in part] for part in (texts, dev))
+        progress: Progress | None = keeping.get("progress")
+        if progress is not None:
+            progress.total = (progress.total or 0) + plan.total_steps(len(rows))
+        with seeded(seed):
+            return train(
+                self.network,
+                rows,
+                lambda batch: self._losses(batch).sum(),
+                plan,
+                seed=seed,
+                device=self.network.device,
+                evaluate=(lambda: -self._mean_loss(dev_rows, plan.batch_size)) if dev_rows else None,
+                **keeping,
+            )
+
+    def _row(self, text: Text) -> Row:
+        return (BEGIN, *(self._ids.get(word, RARE) for word in text), END)
+
+    def _losses(self, rows: Sequence[Row]) -> Tensor:
+        """The loss of each word and end of some texts. Shape: (words of all texts)."""
+        tensors = [torch.tensor(row, device=self.network.device) for row in rows]
+        padded = nn.utils.rnn.pad_sequence(tensors, batch_first=True, padding_value=PAD)
+        logits, _ = self.network(padded[:, :-1])
+        targets = padded[:, 1:]
+        return nn.functional.cross_entropy(logits[targets != PAD], targets[targets != PAD], reduction="none")
+
+    @torch.no_grad()
+    def _mean_loss(self, rows: Sequence[Row], batch_size: int) -> float:
+        """The loss over all words of some texts."""
+        parts = [rows[start : start + batch_size] for start in range(0, len(rows), batch_size)]
+        return float(torch.cat([self._losses(part) for part in parts]).mean())
+
+    def sample(
+        self,
+        rngs: Sequence[random.Random],
+        *,
+        most_words: int,
+        temperature: float = 1.0,
+        starts: Sequence[Text] = (),
+    ) -> list[tuple[str, ...] | None]:
+        """A new text for each generator, its words drawn from the whole distribution one after the other.
+
+        Args:
+            rngs: One for each text; the only chance there is.
+            most_words: A text that has not ended behind so many is None.
+            temperature: Above 0; the lower, the more probable is what is probable.
+            starts: How each text begins; empty lets all begin with any word.
+        """
+        texts: list[tuple[str, ...] | None] = []
+        ids = [self._row(text)[1:-1] for text in starts or [()] * len(rngs)]
+        for start in range(0, len(rngs), ROWS):
+            end = start + ROWS
+            rows = self._sampled(rngs[start:end], ids[start:end], most_words, temperature)
+            texts += [self._text(row) if row[-1] == END else None for row in rows]
+        return texts
+
+    @torch.no_grad()
+    def _sampled(
+        self, rngs: Sequence[random.Random], starts: Sequence[Row], most_words: int, temperature: float
+    ) -> list[list[int]]:
+        """The ids of each text, the last of which is that of its end where it has come to one."""
+        ids = torch.full((ROWS, 1), BEGIN, device=self.network.device)
+        state = None
+        rows: list[list[int]] = [[] for _ in rngs]
+        for step in range(most_words + 1):
+            scores, state = self.network(ids, state)
+            sums = self._sums(scores[:, -1] / temperature)
+            for row, rng, start, chances in zip(rows, rngs, starts, sums, strict=False):
+                if row[-1:] != [END]:
+                    row.append(start[step] if step < len(start) else _drawn(chances, rng))
+            if all(row[-1] == END for row in rows):
+                break
+            last = [row[-1] for row in rows] + [END] * (ROWS - len(rows))
+            ids = torch.tensor(last, device=ids.device)[:, None]
+        return rows
+
+    def _sums(self, scores: Tensor) -> Tensor:
+        """The probabilities that a word or one before it in the vocabulary comes next. Shape: (texts, vocabulary)."""
+        scores[:, [PAD, BEGIN]] = -torch.inf
+        return scores.double().softmax(-1).cumsum(-1).cpu()
+
+    def _text(self, row: Sequence[int]) -> tuple[str, ...]:
+        return tuple(UNKNOWN if number == RARE else self.words[number - FIRST_WORD] for number in row[:-1])
+
+
+def _drawn(sums: Tensor, rng: random.Random) -> int:
+    """A place in a distribution, given as running sums."""
+    place = torch.searchsorted(sums, rng.random() * float(sums[-1]), right=True)
+    return min(int(place), len(sums) - 1)
+
+
+class _Network(nn.Module):
+    def __init__(self, size: int, shape: Shape) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(size, shape.embedding)
+        self.lstm = nn.LSTM(shape.embedding, shape.hidden, batch_first=True)
+        self.dropout = nn.Dropout(shape.dropout)
+        self.output = nn.Linear(shape.hidden, size, bias=False)
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -LARGEST_WEIGHT, LARGEST_WEIGHT)
+
+    @property
+    def device(self) -> torch.device:
+        return self.output.weight.device
+
+    def forward(self, ids: Tensor, state: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Scores of the word behind each place, and the state behind the last. Shape: (texts, words, vocabulary)."""
+        states, state = self.lstm(self.dropout(self.embedding(ids)), state)
+        return self.output(self.dropout(states)), state
+
+
+def training_plan(epochs: int, batch_size: int, learning_rate: float, patience: int | None = None) -> TrainingPlan:
+    """Steps of gradient descent that are almost always equally long, for the sum of a step's losses is clipped.
+
+    They get shorter until the end, where DAGA's code halves them after each pass that does not help on dev.
+
+    Args:
+        patience: Stop after so many passes without a lower loss on dev.
+    """
+    plan = fine_tuning_plan(epochs, batch_size, learning_rate, "fp32", patience)
+    return replace(plan, optimizer="sgd", schedule="linear", clip=CLIP)
+
+
+def frequent(texts: Sequence[Text], least: int) -> list[str]:
+    """The words that stand so often in texts at least, and all that begin with `OWN`, sorted."""
+    counts = Counter(word for text in texts for word in text)
+    return sorted(word for word, count in counts.items() if count >= least or word.startswith(OWN))

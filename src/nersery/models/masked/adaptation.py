@@ -1,0 +1,97 @@
+"""Adapting a masked language model to raw text of the user's own, before it learns anything else."""
+
+from __future__ import annotations
+
+import os
+import random
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nersery import io
+from nersery.core.errors import DataError, MissingResourceError
+from nersery.core.files import content_hash
+from nersery.core.progress import Progress
+from nersery.models.masked.masked_inputs import Cloze
+
+if TYPE_CHECKING:
+    from nersery.models.masked.masked_lm import MaskedLM
+
+MASK_RATE = 0.15
+BATCH_SIZE = 32
+LEARNING_RATE, BUNDLED_LEARNING_RATE = 5e-5, 1e-4
+WARMUP = 0.06
+
+
+def check_text(path: str) -> None:
+    """Refuse a file that is not there; an empty path names none.
+
+    Raises:
+        MissingResourceError: Naming it.
+    """
+    if path and not os.path.isfile(path):
+        raise MissingResourceError(f'there is no file "{path}" to adapt to. Expected raw text, one sentence a line')
+
+
+def adapt(
+    model: MaskedLM,
+    path: str,
+    *,
+    epochs: int,
+    seed: int = 0,
+    progress: Progress | None = None,
+    folder: Path | None = None,
+) -> None:
+    """Train a model further on raw text, 15 % of whose pieces it has to guess, other ones in every epoch.
+
+    Args:
+        path: Text, one sentence a line, or any corpus that nersery reads; labels are not looked at.
+        folder: Where to keep the state; see `nersery.models.training.trainer.train`.
+
+    Raises:
+        MissingResourceError: When the file is not there.
+        DataError: When it cannot be read, or holds no sentence.
+        SettingsError: When the folder holds the state of another training.
+
+    Reference:
+        Gururangan et al. (2020). Don't Stop Pretraining: Adapt Language Models to Domains and Tasks. ACL.
+
+    Departures:
+        Every chosen piece is masked; none is shown as it is or as another, as in BERT's own training.
+    """
+    from nersery.models import bundled
+    from nersery.models.masked.masked_lm import fine_tuning_plan
+
+    check_text(path)
+    texts = _read(path)
+    rate = BUNDLED_LEARNING_RATE if model.source.name == bundled.NAME else LEARNING_RATE
+    plan = fine_tuning_plan(epochs, BATCH_SIZE, rate, model.precision)
+    model.fine_tune(
+        texts,
+        _all_words,
+        replace(plan, schedule="linear", warmup=WARMUP),
+        rate=MASK_RATE,
+        seed=seed,
+        progress=progress,
+        folder=folder,
+        fingerprint={
+            "model": asdict(model.source),
+            "files": model.source.files,
+            "text": content_hash(path),
+        },
+    )
+
+
+def _read(path: str) -> list[tuple[str, ...]]:
+    fix = "name a file of raw text in UTF-8, one sentence a line, that ends in .txt"
+    try:
+        texts = [sentence.words for sentence in io.open_corpus(path)]
+    except DataError as error:  # its own advice is about options of the command line, which are not this file's
+        raise DataError(error.problems, fix=fix) from error
+    if not texts:
+        raise DataError(f"{path} holds no sentence to adapt to", fix=fix)
+    return texts
+
+
+def _all_words(words: tuple[str, ...], rng: random.Random) -> Cloze:
+    return Cloze(words, tuple(range(len(words))))

@@ -1,0 +1,416 @@
+"""Masked language models: fine-tune one on gaps of our choosing, and fill gaps with whole words.
+
+Gaps are given in words. What becomes of them in pieces, windows, batches and precision is decided here alone.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
+
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.progress import Progress
+from nersery.core.random import item_rng
+from nersery.models import bundled
+from nersery.models.loading import (
+    ModelSource,
+    Precision,
+    autocast,
+    pick_device,
+    positions,
+    refuse_nan,
+    warn,
+)
+from nersery.models.masked.masked_inputs import Cloze, Drawing
+from nersery.models.masked.masked_subwords import GapEncoder, Place, Row
+from nersery.models.subwords.subword_vocabulary import (
+    BEHIND_BORDER,
+    OPENING,
+    PLACES,
+    WORD_OR_SIGN,
+    Vocabulary,
+    check_decoder,
+)
+from nersery.models.subwords.subwords import MOST_UNMARKED, PieceEncoder, collate
+from nersery.models.subwords.token_embeddings import add_rows, output_at
+from nersery.models.training.trainer import (
+    History,
+    TrainingPlan,
+    seeded,
+    train,
+)
+
+Example = TypeVar("Example")
+Guess = tuple[str, float]
+"""A word and its probability."""
+
+ROWS = 16
+"""Windows in one forward pass. Filling pads every pass to a shape that follows from each of its windows alone, in
+pieces and in masks, so that a sentence gets the same numbers to the last bit whatever stands beside it."""
+LENGTH_MULTIPLE = 8
+MOST_PIECES = 1 << 15
+"""In one pass of a training, padding included: 64 of the longest windows."""
+WITH_A_MASK = "bert-base-cased, xlm-roberta-base, distilbert-base-multilingual-cased or google/muril-base-cased"
+
+
+class MaskedLM:
+    """A masked language model, with what is needed to speak to it in words.
+
+    Args:
+        source: ``bundled``, or any masked language model by name or folder.
+
+    Raises:
+        MissingResourceError: When there is no such model, or it cannot fill gaps with words.
+    """
+
+    def __init__(self, source: ModelSource, device: str = "auto", precision: Precision = "auto") -> None:
+        self.source, self.precision = source, precision
+        tokenizer = tokenizer_with_mask(source)
+        self.mask = int(tokenizer.mask_token_id)
+        self.network: Any = source.masked_lm().to(pick_device(device)).eval()
+        self.encoder = PieceEncoder(tokenizer, positions(self.network))
+        self.gaps = GapEncoder(self.encoder, self.mask)
+        self.vocabulary = Vocabulary.of(self.encoder)
+
+    @cached_property
+    def folds_case(self) -> bool:
+        """Whether it knows no capitals."""
+        capitals, small = self.encoder.pieces(["Paris London", "paris london"])
+        return capitals == small and self.encoder.tokenizer.unk_token_id not in small
+
+    def warn_of_misfit(self, words: Sequence[str], languages: Iterable[str] = ()) -> None:
+        """Say when the model was made for other text than this.
+
+        Args:
+            languages: What the text says that it is in.
+        """
+        is_bundled = self.source.name == bundled.NAME
+        foreign = sorted({language for language in languages if not bundled.knows(language)}) if is_bundled else []
+        if misfit := self.encoder.misfit(words):
+            warn(
+                f'the model "{self.source.name}" was made for other languages than this text: {misfit}. Its words will '
+                "not fit. Name a masked language model of the language, e.g. xlm-roberta-base or "
+                "google/muril-base-cased"
+            )
+        elif foreign:
+            warn(
+                f"the bundled model knows English alone, and there is text in {', '.join(foreign)}: its words will not "
+                "fit there. Name a masked language model of the language, e.g. xlm-roberta-base"
+            )
+        elif (unmarked := self.encoder.unmarked(words)) > MOST_UNMARKED:
+            warn(
+                f'the model "{self.source.name}" leaves out accents and vowel signs, which {100 * unmarked:.0f} % of '
+                "the words have, so its own words lack theirs. Name a masked language model that keeps them, e.g. "
+                "bert-base-multilingual-cased or xlm-roberta-base"
+            )
+        elif is_bundled and any(word != word.lower() for word in words):
+            warn(
+                "the bundled model knows English in lower case only; its words take their capitals from those they "
+                "replace. For cased text name a cased model, e.g. bert-base-cased"
+            )
+
+    def check_condition(self, condition: Sequence[str]) -> None:
+        """Refuse what would leave no room for a sentence behind it.
+
+        Raises:
+            SettingsError: Naming it.
+        """
+        self.encoder.windows((), condition)
+
+    # --- tag tokens -------------------------------------------------------------------------------------------------
+
+    def add_tokens(self, descriptions: Mapping[str, str]) -> None:
+        """Add tokens of our own; the embedding of each starts as the mean of its description's pieces.
+
+        Args:
+            descriptions: Token, which begins with `nersery.models.masked.masked_inputs.OWN`, to description.
+
+        Raises:
+            SettingsError: When the model cannot grow.
+        """
+        instead = f'"{self.source.name}" cannot be given new tokens. Name another, e.g. {WITH_A_MASK}'
+        if add_rows(self.network, self.encoder, descriptions, instead=instead):
+            self.__dict__.pop("_allowed", None)
+
+    # --- fine-tuning ------------------------------------------------------------------------------------------------
+
+    def fine_tune(
+        self,
+        examples: Sequence[Example],
+        cloze: Callable[[Example, random.Random], Cloze],
+        plan: TrainingPlan,
+        *,
+        rate: float,
+        dev: Sequence[Example] = (),
+        seed: int = 0,
+        **keeping: Any,
+    ) -> History:
+        """Learn to tell the hidden pieces of gaps; the loss counts those alone.
+
+        Args:
+            cloze: Makes a text with gaps of an example, anew in every epoch.
+            rate: Probability with which a piece of a gap is hidden; at least one of each window is.
+            dev: Examples to choose the best epoch by, with gaps that stay the same; empty keeps the last.
+            keeping: ``progress``, ``folder`` and ``fingerprint`` of `nersery.models.training.trainer.train`.
+        """
+
+        def draw(example: Example, index: int, epoch: int, split: str = "train") -> list[Row]:
+            rng = item_rng(seed, split, index, epoch)
+            return self.gaps.hidden(cloze(example, rng), rate, rng)
+
+        dev_rows = [row for index, example in enumerate(dev) for row in draw(example, index, 0, "dev")]
+        progress: Progress | None = keeping.get("progress")
+        if progress is not None:
+            progress.total = (progress.total or 0) + plan.total_steps(len(examples))
+        with seeded(seed):
+            return train(
+                self.network,
+                examples,
+                lambda drawn: self._loss([row for rows in drawn for row in rows]),
+                plan,
+                seed=seed,
+                device=self.network.device,
+                evaluate=(lambda: -self._mean_loss(dev_rows)) if dev_rows else None,
+                draw=draw,
+                **keeping,
+            )
+
+    def _loss(self, rows: Sequence[Row]) -> Tensor:
+        if not rows:  # a batch of sentences without a gap
+            return sum((p.sum() * 0.0 for p in self.network.parameters()), torch.zeros((), device=self.network.device))
+        return masked_loss(self.network, self.encoder, rows)
+
+    @torch.no_grad()
+    def _mean_loss(self, rows: Sequence[Row]) -> float:
+        """The loss over all hidden pieces of the rows."""
+        losses = []
+        with autocast(self.network.device, self.precision):
+            for numbers, logits in self._passes(rows):
+                targets = torch.tensor([piece for n in numbers for piece in rows[n].targets]).to(logits.device)
+                losses.append(nn.functional.cross_entropy(logits.float(), targets, reduction="none"))
+        return float(torch.cat(losses).mean())
+
+    # --- forward ----------------------------------------------------------------------------------------------------
+
+    def _logits(self, texts: Sequence[Row], multiple: int = 1) -> Tensor:
+        return logits_at_masks(self.network, self.encoder, texts, multiple)
+
+    def _passes(self, rows: Sequence[Row]) -> Iterator[tuple[list[int], Tensor]]:
+        """Rows of like shape together through the model: their numbers, and the scores at their masks."""
+        by_shape: dict[tuple[int, int], list[int]] = defaultdict(list)
+        for number, row in enumerate(rows):
+            length = -(-len(row.window.pieces) // LENGTH_MULTIPLE)
+            by_shape[length, _power_of_two(len(row.positions))].append(number)
+        for (_, masks), numbers in by_shape.items():
+            for start in range(0, len(numbers), ROWS):
+                part = numbers[start : start + ROWS]
+                padded = [rows[n] for n in [*part, *[part[0]] * (ROWS - len(part))]]
+                wanted = [
+                    place * masks + mask for place, n in enumerate(part) for mask in range(len(rows[n].positions))
+                ]
+                yield part, self._logits([_with_masks(row, masks) for row in padded], LENGTH_MULTIPLE)[wanted]
+
+    # --- filling ----------------------------------------------------------------------------------------------------
+
+    def fill(self, clozes: Sequence[Cloze], rngs: Sequence[random.Random], drawing: Drawing) -> list[tuple[str, ...]]:
+        """A new word for each gap of each text, all gaps of a text at once.
+
+        Args:
+            rngs: One for each text; the only chance there is.
+
+        Returns:
+            For each text the words for its gaps, in order. A word is never empty, and has no subword mark, special
+            token or tag token.
+        """
+        words = []
+        for cloze, options, rng in zip(clozes, self._options(clozes, drawing), rngs, strict=True):
+            drawn: dict[int, list[int]] = defaultdict(list)
+            for (gap, _), (pieces, chances) in options.items():
+                drawn[gap].append(rng.choices(pieces, chances if drawing.weighted else None)[0])
+            words.append(tuple(self._word(cloze, gap, drawn[gap]) for gap in cloze.gaps))
+        return words
+
+    def guesses(self, clozes: Sequence[Cloze], top_k: int, *, signs: bool = False) -> list[list[list[Guess]]]:
+        """The most probable whole words for each gap of each text, the best first; all gaps are empty at once.
+
+        The probabilities are those among all whole words of one piece, and punctuation where ``signs`` lets it in.
+        """
+        options = self._options(clozes, Drawing(top_k, signs=signs))
+        return [
+            [
+                [(self._word(cloze, gap, [piece]), chance) for piece, chance in zip(*at[gap, 0], strict=True)]
+                for gap in cloze.gaps
+            ]
+            for cloze, at in zip(clozes, options, strict=True)
+        ]
+
+    @torch.no_grad()
+    def log_probabilities(self, clozes: Sequence[Cloze]) -> list[list[float]]:
+        """For each gap of each text the log probability of the word that stands there, with all gaps hidden at once.
+
+        A word of several pieces has the sum over its pieces, all of which are hidden.
+        """
+        rows = [(number, row) for number, cloze in enumerate(clozes) for row in self.gaps.rows(cloze)]
+        found = [dict.fromkeys(cloze.gaps, 0.0) for cloze in clozes]
+        with autocast(self.network.device, self.precision):
+            for numbers, logits in self._passes([row for _, row in rows]):
+                targets = torch.tensor([piece for n in numbers for piece in rows[n][1].targets]).to(logits.device)
+                values = logits.float().log_softmax(-1).gather(1, targets[:, None])[:, 0].tolist()
+                owners = [(rows[n][0], gap) for n in numbers for gap, _ in rows[n][1].places]
+                for (number, gap), value in zip(owners, values, strict=True):
+                    found[number][gap] += value
+        return [[at[gap] for gap in cloze.gaps] for cloze, at in zip(clozes, found, strict=True)]
+
+    @torch.no_grad()
+    def _options(self, clozes: Sequence[Cloze], drawing: Drawing) -> list[dict[Place, tuple[list[int], list[float]]]]:
+        """For each place of each text, in order, the best pieces and their probabilities."""
+        gaps = [{gap: self._template(cloze.words[gap], drawing) for gap in cloze.gaps} for cloze in clozes]
+        rows = [
+            (number, row, gaps[number])
+            for number, cloze in enumerate(clozes)
+            for row in self.gaps.with_masks(cloze, [template for template, _ in gaps[number].values()])
+        ]
+        found: list[dict[Place, tuple[list[int], list[float]]]] = [{} for _ in clozes]
+        with autocast(self.network.device, self.precision):
+            for numbers, logits in self._passes([row for _, row, _ in rows]):
+                part = [rows[n] for n in numbers]
+                where = torch.tensor([at[gap][1][number] for _, row, at in part for gap, number in row.places])
+                best = (logits.float() + self._allowed[where.to(logits.device)]).softmax(-1)
+                top = best.topk(min(drawing.top_k, best.shape[-1]))
+                refuse_nan(top.values, self.source)
+                values = iter(zip(top.indices.tolist(), top.values.tolist(), strict=True))
+                for number, row, _ in part:
+                    found[number].update((place, _possible(*next(values))) for place in row.places)
+        return [dict(sorted(at.items())) for at in found]
+
+    def _template(self, word: str, drawing: Drawing) -> tuple[tuple[int, ...], list[int]]:
+        """The pieces that stand in for a word, and for each mask among them where in the word it is.
+
+        Where a piece of its own marks the border of the word, it stays.
+        """
+        pieces = self.encoder.pieces([word])[0]
+        places = self.vocabulary.places(pieces)[: self.encoder.max_pieces // 4]
+        if not drawing.by_piece:
+            behind = places[0] == BEHIND_BORDER
+            places = [WORD_OR_SIGN if drawing.signs else BEHIND_BORDER if behind else OPENING]
+        border = pieces[: self.vocabulary.border(pieces)] if places[0] == BEHIND_BORDER else ()
+        return (*border, *[self.mask] * len(places)), places
+
+    @cached_property
+    def _allowed(self) -> Tensor:
+        """0 for pieces that may stand at a place, else minus infinity. Shape: (places, pieces)."""
+        table = torch.full((len(PLACES), self.network.get_input_embeddings().num_embeddings), -torch.inf)
+        for place in PLACES:
+            table[place, self.vocabulary.allowed(place)] = 0.0
+        return table.to(self.network.device)
+
+    def _word(self, cloze: Cloze, gap: int, pieces: Sequence[int]) -> str:
+        """What pieces write, with the capitals of the word that they replace where the model knows none."""
+        word, original = self.vocabulary.word(pieces), cloze.words[gap]
+        if not self.folds_case or original == original.lower():
+            return word
+        if len(original) > 1 and original == original.upper():
+            return word.upper()
+        return word[:1].upper() + word[1:] if original[:1] != original[:1].lower() else word
+
+
+def masked_loss(network: Any, encoder: PieceEncoder, rows: Sequence[Row]) -> Tensor:
+    """The mean loss over the hidden pieces of some rows; a whole book in one line goes through the model in parts."""
+    most = max(1, MOST_PIECES // max(len(row.window.pieces) for row in rows))
+    if len(rows) <= most:
+        return _loss_of(network, encoder, rows)
+    parts = [rows[start : start + most] for start in range(0, len(rows), most)]  # each is computed anew for gradients
+    losses = [checkpoint(_loss_of, network, encoder, part, use_reentrant=False) for part in parts]
+    weights = torch.tensor([float(sum(len(row.targets) for row in part)) for part in parts]).to(network.device)
+    return (torch.stack(losses) * weights).sum() / weights.sum()
+
+
+def _loss_of(network: Any, encoder: PieceEncoder, rows: Sequence[Row]) -> Tensor:
+    targets = torch.tensor([piece for row in rows for piece in row.targets]).to(network.device)
+    return nn.functional.cross_entropy(logits_at_masks(network, encoder, rows).float(), targets)
+
+
+def logits_at_masks(network: Any, encoder: PieceEncoder, texts: Sequence[Row], multiple: int = 1) -> Tensor:
+    """Scores of all pieces at the masks of all texts, in order. Shape: (masks, pieces).
+
+    Args:
+        multiple: As for `nersery.models.subwords.subwords.collate`.
+    """
+    windows = [row.window for row in texts]
+    batch = collate(windows, encoder.pad, multiple=multiple, longest=encoder.max_pieces).to(network.device)
+    rows = torch.tensor([number for number, row in enumerate(texts) for _ in row.positions], device=network.device)
+    places = torch.tensor([position for row in texts for position in row.positions], device=network.device)
+    with output_at(network, rows, places):
+        logits: Tensor = network(input_ids=batch.input_ids, attention_mask=batch.attention_mask).logits
+    return logits if logits.ndim == 2 else logits[rows, places]
+
+
+def tokenizer_with_mask(source: ModelSource) -> Any:
+    """The tokenizer of a masked language model.
+
+    Raises:
+        MissingResourceError: When there is no such model, or it has no mask token or cannot write words.
+    """
+    tokenizer = source.tokenizer()
+    if tokenizer.mask_token_id is None:
+        raise MissingResourceError(
+            f'the model "{source.name}" has no mask token, so it cannot fill gaps. Masked language models have one, '
+            f"e.g. {WITH_A_MASK}"
+        )
+    check_decoder(tokenizer)
+    return tokenizer
+
+
+def fine_tuning_plan(
+    epochs: int, batch_size: int, learning_rate: float, precision: Precision, patience: int | None = None
+) -> TrainingPlan:
+    """Adam at one rate over whole epochs, as in the papers.
+
+    Args:
+        patience: Stop after so many epochs without a lower loss on dev.
+
+    Raises:
+        SettingsError: When a number is out of range.
+    """
+    wrong = {"epochs": epochs < 1, "batch_size": batch_size < 1, "learning_rate": not learning_rate > 0}
+    if any(wrong.values()):
+        raise SettingsError(f"{' and '.join(name for name, holds in wrong.items() if holds)} must be above 0")
+    return TrainingPlan(
+        steps=None,
+        epochs=epochs,
+        evaluate_every=None,
+        patience=patience,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        head_learning_rate=None,
+        warmup=0.0,
+        weight_decay=0.0,
+        clip=1.0,
+        optimizer="adam",
+        schedule="constant",
+        precision=precision,
+    )
+
+
+def _power_of_two(count: int) -> int:
+    """The smallest that is not below a count."""
+    return 1 << (count - 1).bit_length()
+
+
+def _with_masks(row: Row, count: int) -> Row:
+    """The row with its first mask so often that it has a number of them."""
+    return replace(row, positions=row.positions + row.positions[:1] * (count - len(row.positions)))
+
+
+def _possible(pieces: list[int], chances: list[float]) -> tuple[list[int], list[float]]:
+    """The pieces that are possible at all; a small vocabulary may have fewer than were asked for."""
+    count = max(1, sum(chance > 0 for chance in chances))
+    return pieces[:count], chances[:count]

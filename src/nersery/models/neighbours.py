@@ -1,0 +1,57 @@
+"""The nearest neighbours of many vectors, by products of large blocks."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import pad
+
+from nersery.models.text_encoder import Embeddings
+
+BLOCK = 512
+"""Queries in one product; always so many, so that a query gets the same answer whatever stands beside it."""
+GROUP = 64
+"""Of so many keys in a row only the largest cosine is looked at first, which is many times faster than to sort all."""
+SPARE = 8
+"""Groups looked into beyond the number of neighbours, for the sake of equals."""
+
+
+def nearest(
+    queries: Embeddings, keys: Embeddings, count: int, own: NDArray[np.int64] | None = None
+) -> NDArray[np.int64]:
+    """For each query the numbers of the keys with the largest cosine, the best first and the first of equals first.
+
+    Where there are fewer keys than asked for, all rows are shorter. Memory: 2 KB for each key.
+
+    Args:
+        queries: Vectors of length 1. Shape: (queries, dimension).
+        keys: Vectors of length 1. Shape: (keys, dimension).
+        own: For each query the number of the key that is itself and comes last, or -1. Shape: (queries,).
+
+    Returns:
+        Shape: (queries, count).
+    """
+    known = pad(torch.from_numpy(keys), (0, 0, 0, -len(keys) % GROUP))
+    excluded = torch.full((len(queries),), -1) if own is None else torch.from_numpy(own)
+    found = [np.empty((0, min(count, len(keys))), dtype=np.int64)]
+    for start in range(0, len(queries), BLOCK):
+        block = torch.from_numpy(queries[start : start + BLOCK])
+        best = _nearest(block, known, len(keys), min(count, len(keys)), excluded[start : start + BLOCK])
+        found.append(best.numpy())
+    return np.concatenate(found)
+
+
+@torch.no_grad()
+def _nearest(queries: Tensor, keys: Tensor, real: int, count: int, own: Tensor) -> Tensor:
+    """The neighbours of one block; of the keys so many are real, and the others fill up the last group."""
+    cosines = (pad(queries, (0, 0, 0, BLOCK - len(queries))) @ keys.T)[: len(queries)]
+    cosines[:, real:] = -torch.inf
+    rows = (own >= 0).nonzero()[:, 0]
+    cosines[rows, own[rows]] = -2.0  # below all cosines
+    groups = cosines.view(len(queries), -1, GROUP).amax(2)
+    best = groups.topk(min(count + SPARE, groups.shape[1])).indices.sort().values
+    near = (best.unsqueeze(2) * GROUP + torch.arange(GROUP)).flatten(1)
+    order = cosines.gather(1, near).sort(dim=1, descending=True, stable=True).indices
+    return near.gather(1, order[:, :count])

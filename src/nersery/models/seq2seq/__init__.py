@@ -1,0 +1,1 @@
+"""models/seq2seq."""

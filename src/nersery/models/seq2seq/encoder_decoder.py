@@ -1,0 +1,302 @@
+"""Sequence-to-sequence models: fine-tune one on pairs of texts, and draw texts from it."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from nersery.core.errors import DataError, MissingResourceError
+from nersery.core.progress import Progress
+from nersery.core.random import item_rng
+from nersery.core.sentence import Sentence
+from nersery.models.loading import (
+    ModelSource,
+    Precision,
+    autocast,
+    pick_device,
+    positions,
+    warn,
+)
+from nersery.models.masked.masked_inputs import OWN
+from nersery.models.seq2seq.generation import Request, Sampler
+from nersery.models.seq2seq.seq2seq_inputs import Generated, Pair, Sampling
+from nersery.models.seq2seq.seq2seq_tokenization import WITH_GAPS, Dialect
+from nersery.models.subwords.token_embeddings import add_rows, output_at
+from nersery.models.training.trainer import (
+    History,
+    TrainingPlan,
+    seeded,
+    train,
+)
+
+Example = TypeVar("Example")
+DEV_ROWS = 16
+"""Pairs in one pass that measures the loss on dev."""
+JOINED = "encoder-decoder"
+"""What transformers calls an EncoderDecoderModel, as of two BERTs."""
+MOST_APART = 0.05
+"""The share of words written as several from which on it is told."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A pair in pieces.
+
+    Args:
+        source: With special tokens.
+        lead: What the decoder is given before the target.
+        target: Its pieces, and the end.
+    """
+
+    source: tuple[int, ...]
+    lead: tuple[int, ...]
+    target: tuple[int, ...]
+
+    @property
+    def shown(self) -> tuple[int, ...]:
+        """What the decoder sees: at each piece of the target what stands before it."""
+        return (*self.lead, *self.target[:-1])
+
+
+class Seq2Seq:
+    """An encoder-decoder, with what is needed to speak to it in words.
+
+    Args:
+        source: Any encoder-decoder with a mask token or sentinels, by name or folder.
+        language: Of texts that do not say theirs, for models with language codes.
+
+    Raises:
+        MissingResourceError: When there is no such model, or it cannot fill gaps.
+        SettingsError: When it does not know the language.
+    """
+
+    def __init__(
+        self, source: ModelSource, device: str = "auto", precision: Precision = "auto", language: str = ""
+    ) -> None:
+        self.source, self.precision, self.language = source, precision, language
+        self.dialect = check(source, [language] if language else [])
+        self.network: Any = source.model("AutoModelForSeq2SeqLM", whole=True).to(pick_device(device)).eval()
+        read, learnt = positions(self.network), self.dialect.pieces.tokenizer.model_max_length
+        self.longest = int(min(read or learnt, learnt))
+
+    # --- words ------------------------------------------------------------------------------------------------------
+
+    def add_tokens(self, descriptions: Mapping[str, str]) -> None:
+        """Add tokens of our own; the embedding of each starts as the mean of its description's pieces.
+
+        Args:
+            descriptions: Token, which begins with `nersery.models.masked.masked_inputs.OWN`, to description.
+
+        Raises:
+            SettingsError: When the model cannot grow.
+        """
+        instead = f'"{self.source.name}" cannot be given new tokens. Name another, e.g. {WITH_GAPS}'
+        self.dialect.learn(add_rows(self.network, self.dialect.pieces, descriptions, instead=instead))
+
+    def fits(self, pair: Pair) -> bool:
+        """Whether the model can read and write both texts whole."""
+        return not self.misfit(pair)
+
+    def written(self, words: Sequence[str]) -> tuple[str, ...]:
+        """What words look like when the model writes them; not every vocabulary can write all words as they are."""
+        return self.dialect.words(self.dialect.target(words))
+
+    def parts(self, word: str) -> tuple[str, ...]:
+        """The words that the model writes for one; see `nersery.models.seq2seq.seq2seq_tokenization.Dialect.parts`."""
+        return self.dialect.parts(word)
+
+    def misfit(self, pair: Pair) -> str:
+        """Why the model cannot read and write both texts whole; empty when it can."""
+        if not self.dialect.has_marks_for(pair.source):
+            return "the source has more gaps than the model has sentinels"
+        frame = self.dialect.frame(pair.language or self.language)
+        source = len(self.dialect.source(pair.source, frame))
+        target = len(frame.lead) + len(self.dialect.target(pair.target))
+        if max(source, target) <= self.longest:
+            return ""
+        name, length = ("source", source) if source > self.longest else ("target", target)
+        return f"the {name} has {length} pieces, and the model reads {self.longest}"
+
+    def _require_fit(self, pair: Pair) -> None:
+        if misfit := self.misfit(pair):
+            raise DataError(
+                f'a text does not fit the model "{self.source.name}": {misfit}. It begins '
+                f'"{" ".join(pair.source or pair.target).replace(OWN, ""):.60}"',
+                fix="leave such sentences out, or name a model that reads longer texts",
+            )
+
+    # --- fine-tuning ------------------------------------------------------------------------------------------------
+
+    def fine_tune(
+        self,
+        items: Sequence[Example],
+        pair: Callable[[Example, random.Random], Pair],
+        plan: TrainingPlan,
+        *,
+        dev: Sequence[Example] = (),
+        seed: int = 0,
+        **keeping: Any,
+    ) -> History:
+        """Learn to turn sources into targets; the loss is the mean over the pieces of the targets.
+
+        Args:
+            pair: Makes a pair of an item, anew in every epoch.
+            dev: Items to choose the best epoch by, with pairs that stay the same; empty keeps the last.
+            keeping: ``progress``, ``folder`` and ``fingerprint`` of `nersery.models.training.trainer.train`.
+
+        Raises:
+            DataError: When a pair does not fit; see `fits`.
+        """
+
+        def draw(item: Example, index: int, epoch: int, split: str = "train") -> Row:
+            return self._row(pair(item, item_rng(seed, split, index, epoch)))
+
+        dev_rows = [draw(item, index, 0, "dev") for index, item in enumerate(dev)]
+        progress: Progress | None = keeping.get("progress")
+        if progress is not None:
+            progress.total = (progress.total or 0) + plan.total_steps(len(items))
+        with seeded(seed):
+            return train(
+                self.network,
+                items,
+                lambda rows: self._losses(rows).mean(),
+                plan,
+                seed=seed,
+                device=self.network.device,
+                evaluate=(lambda: -self._mean_loss(dev_rows)) if dev_rows else None,
+                draw=draw,
+                **keeping,
+            )
+
+    def _row(self, pair: Pair) -> Row:
+        self._require_fit(pair)
+        frame = self.dialect.frame(pair.language or self.language)
+        target = (*self.dialect.target(pair.target), frame.end)
+        return Row(self.dialect.source(pair.source, frame), frame.lead, target)
+
+    def _losses(self, rows: Sequence[Row]) -> Tensor:
+        """The loss of each piece of the targets. Shape: (pieces of all targets)."""
+        device, pad = self.network.device, self.dialect.pieces.pad
+        sources = _padded([row.source for row in rows], pad, device)
+        mask = _padded([(1,) * len(row.source) for row in rows], 0, device)
+        shown = _padded([row.shown for row in rows], pad, device)
+        places = [(number, len(row.lead) - 1 + i) for number, row in enumerate(rows) for i in range(len(row.target))]
+        where, at = torch.tensor(places, device=device).T
+        with output_at(self.network, where, at):
+            output = self.network(input_ids=sources, attention_mask=mask, decoder_input_ids=shown, use_cache=False)
+        logits = output.logits if output.logits.ndim == 2 else output.logits[where, at]
+        targets = torch.tensor([piece for row in rows for piece in row.target], device=device)
+        return nn.functional.cross_entropy(logits.float(), targets, reduction="none")
+
+    @torch.no_grad()  # in inference mode autocast would cast all weights anew in every pass
+    def _mean_loss(self, rows: Sequence[Row]) -> float:
+        """The loss over all pieces of the targets."""
+        ordered = sorted(rows, key=lambda row: len(row.source))
+        with autocast(self.network.device, self.precision):
+            parts = [self._losses(ordered[start : start + DEV_ROWS]) for start in range(0, len(ordered), DEV_ROWS)]
+        return float(torch.cat(parts).mean())
+
+    # --- generation -------------------------------------------------------------------------------------------------
+
+    def generate(
+        self,
+        sources: Sequence[tuple[str, ...]],
+        rngs: Sequence[random.Random],
+        sampling: Sampling,
+        languages: Sequence[str] = (),
+    ) -> list[Generated]:
+        """A text for each source, the same whatever other sources there are.
+
+        Args:
+            rngs: One for each source; the only chance there is.
+            languages: One for each source; empty takes the model's own for all.
+
+        Raises:
+            DataError: When a source does not fit; see `fits`.
+        """
+        pairs = [
+            Pair(*both) for both in zip(sources, ((),) * len(sources), languages or ("",) * len(sources), strict=True)
+        ]
+        barred = self.dialect.nameless(self.network.get_output_embeddings().weight.shape[0])
+        sampler = Sampler(
+            self.network, self.source, sampling, pad=self.dialect.pieces.pad, barred=barred, longest=self.longest
+        )
+        requests = [self._request(pair, rng) for pair, rng in zip(pairs, rngs, strict=True)]
+        with autocast(self.network.device, self.precision):
+            drafts = sampler.draw(requests)
+        return [Generated(self.dialect.words(draft.pieces), draft.mean, draft.finished) for draft in drafts]
+
+    def _request(self, pair: Pair, rng: random.Random) -> Request:
+        self._require_fit(pair)
+        frame = self.dialect.frame(pair.language or self.language)
+        return Request(self.dialect.source(pair.source, frame), frame.lead, frame.end, rng)
+
+
+def check(source: ModelSource, languages: Iterable[str] = ()) -> Dialect:
+    """How a model is spoken to, found out without loading its weights.
+
+    Raises:
+        MissingResourceError: When there is no such model, or it cannot fill gaps or learn tag tokens.
+        SettingsError: When it does not know a language.
+    """
+    config = source.config()
+    if not config.is_encoder_decoder:
+        kind = " or ".join(config.architectures or ()) or f"of the type {config.model_type}"
+        raise MissingResourceError(
+            f'the model "{source.name}" is {kind}, which is no encoder-decoder, so it cannot turn one text into '
+            f"another. Name an encoder-decoder, e.g. {WITH_GAPS}"
+        )
+    if config.model_type == JOINED:
+        raise MissingResourceError(
+            f'the model "{source.name}" is an encoder and a decoder put together (EncoderDecoderModel), whose '
+            f"vocabulary cannot grow by our tag tokens. Name an encoder-decoder of one piece, e.g. {WITH_GAPS}"
+        )
+    dialect = Dialect(source.name, source.tokenizer(), config)
+    for language in languages:
+        dialect.frame(language)
+    return dialect
+
+
+def that_fit(model: Seq2Seq, gold: Sequence[Sentence], misfit: Callable[[Sentence], str]) -> list[Sentence]:
+    """The sentences that the model can learn from; says how many it cannot, and why.
+
+    Args:
+        misfit: Why it cannot learn from a sentence, in whatever way that is shown; empty when it can.
+
+    Raises:
+        DataError: When it can learn from none.
+    """
+    faults = [misfit(sentence) for sentence in gold]
+    fit = [sentence for sentence, fault in zip(gold, faults, strict=True) if not fault]
+    if len(fit) == len(gold):
+        return fit
+    of, name = "all" if not fit else f"{len(gold) - len(fit)} of", model.source.name
+    sentence, fault = next(both for both in zip(gold, faults, strict=True) if both[1])
+    message = f'{of} {len(gold)} sentences do not fit the model "{name}", e.g. {sentence.id}: {fault}'
+    if not fit:
+        raise DataError(message, fix="cut the text into sentences, or name another model")
+    warn(f"{message}. It does not learn from them")
+    return fit
+
+
+def warn_of_words_apart(model: Seq2Seq, gold: Iterable[Sentence]) -> None:
+    """Say when the model writes many words as several, since its new words will be cut like that."""
+    words = [word for sentence in gold for word in sentence.words]
+    apart = [word for word in words if len(model.parts(word)) > 1]
+    if len(apart) > MOST_APART * len(words):
+        warn(
+            f'the model "{model.source.name}" writes {100 * len(apart) / len(words):.0f} % of the words as several, '
+            f'e.g. "{apart[0]}" as "{" ".join(model.parts(apart[0]))}", and its new words will be cut like that. Name '
+            f"an encoder-decoder that keeps words whole, e.g. {WITH_GAPS}"
+        )
+
+
+def _padded(rows: Sequence[tuple[int, ...]], pad: int, device: torch.device) -> Tensor:
+    """Rows filled up at the end. Shape: (rows, longest)."""
+    longest = max(map(len, rows))
+    return torch.tensor([row + (pad,) * (longest - len(row)) for row in rows], device=device)

@@ -1,0 +1,209 @@
+"""How a sequence-to-sequence model is spoken to: words into its pieces, and what it writes back into words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count, groupby, takewhile
+from typing import Any
+from unicodedata import category
+
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.models.masked.masked_inputs import GAP, OWN
+from nersery.models.seq2seq.seq2seq_inputs import BROKEN, UNKNOWN
+from nersery.models.subwords.subword_vocabulary import PLACEHOLDER, WORD_BORDER, check_decoder
+from nersery.models.subwords.subwords import CACHED_WORDS, PieceEncoder, frame
+
+WITH_GAPS = "facebook/bart-base, facebook/mbart-large-50 or google/mt5-base"
+SENTINEL = f"{WORD_BORDER}?<extra_id_([0-9]+)>"
+"""T5 knows as many gaps as its vocabulary has of these."""
+LANGUAGE_CODE = "[a-z]{2,3}_[A-Z][A-Za-z]+"
+"""``hi_IN`` in mBART, ``hin_Deva`` in NLLB."""
+HALF_A_CHARACTER = "\ufffd"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """What stands around texts of a language.
+
+    Args:
+        prefix: In front of a source.
+        suffix: Behind a source.
+        lead: What the decoder is given before it writes.
+        end: What it writes when it is done.
+    """
+
+    prefix: tuple[int, ...]
+    suffix: tuple[int, ...]
+    lead: tuple[int, ...]
+    end: int
+
+
+class Dialect:
+    """Turns words into pieces and back. What a model expects is read off its tokenizer and configuration.
+
+    Args:
+        name: Of the model, for messages.
+        tokenizer: Of transformers.
+        config: The model's.
+
+    Raises:
+        MissingResourceError: When the model has no token for a gap, or cannot write words.
+    """
+
+    def __init__(self, name: str, tokenizer: Any, config: Any) -> None:
+        check_decoder(tokenizer)
+        self.name, self._config, self._tokenizer = name, config, _plain(tokenizer)
+        self.pieces = PieceEncoder(tokenizer)
+        vocabulary: dict[str, int] = tokenizer.get_vocab()
+        self._size = 1 + max(vocabulary.values())
+        self._mask = tokenizer.mask_token_id
+        self._sentinels = _sentinels(vocabulary) if self._mask is None else []
+        if self._mask is None and not self._sentinels:
+            raise MissingResourceError(
+                f'the model "{name}" has neither a mask token nor sentinels (<extra_id_0>), so it cannot fill gaps. '
+                f"Name an encoder-decoder that has, e.g. {WITH_GAPS}"
+            )
+        self._names = dict(_names(tokenizer, vocabulary))
+        self._names |= dict.fromkeys([self._mask] if self._mask is not None else self._sentinels, GAP)
+        has_codes = hasattr(tokenizer, "src_lang")
+        self.codes = sorted(filter(re.compile(LANGUAGE_CODE).fullmatch, vocabulary)) if has_codes else []
+        self._frames: dict[str, Frame] = {}
+        self._parts: dict[str, tuple[str, ...]] = {}
+
+    def learn(self, tokens: Mapping[str, int]) -> None:
+        """Take note of tokens of our own that were added to the model."""
+        self._names |= {number: token for token, number in tokens.items()}
+
+    def nameless(self, rows: int) -> list[int]:
+        """The ids below a number that stand for nothing; embeddings are often larger than vocabularies."""
+        return [number for number in range(self._size, rows) if number not in self._names]
+
+    def frame(self, language: str = "") -> Frame:
+        """What stands around texts of a language.
+
+        Raises:
+            SettingsError: When the model wants to know the language and is not told, or does not know it.
+        """
+        code = self._code(language) if self.codes else ""
+        if code not in self._frames:
+            self._frames[code] = self._frame(code)
+        return self._frames[code]
+
+    def source(self, words: Sequence[str], frame: Frame) -> tuple[int, ...]:
+        """The pieces of a source, with the special tokens around it. Gaps side by side are one."""
+        return (*frame.prefix, *self._ids(words), *frame.suffix)
+
+    def target(self, words: Sequence[str]) -> tuple[int, ...]:
+        """The pieces of a target alone."""
+        return tuple(self._ids(words))
+
+    def has_marks_for(self, words: Sequence[str]) -> bool:
+        """Whether there is a token for each gap of a text; a model with sentinels has one of each."""
+        gaps = sum(is_gap for is_gap, _ in groupby(word == GAP for word in words))
+        return self._mask is not None or gaps <= len(self._sentinels)
+
+    def words(self, pieces: Sequence[int]) -> tuple[str, ...]:
+        """What pieces write; see `nersery.models.seq2seq.seq2seq_inputs.Generated`."""
+        words: list[str] = []
+        for name, run in groupby(pieces, self._names.get):
+            if name is not None:
+                words += [name for _ in run]
+                continue
+            text = self._tokenizer.decode(list(run), skip_special_tokens=False, clean_up_tokenization_spaces=False)
+            words += [BROKEN if HALF_A_CHARACTER in word or _is_unseen(word) else word for word in text.split()]
+        return tuple(words)
+
+    def parts(self, word: str) -> tuple[str, ...]:
+        """A word as the words that the model writes for it: one, unless its text is cut where the word goes on.
+
+        That is so at a space within the word, at characters before which a normalizer sets one, and in vocabularies for
+        which each Chinese character or sign is a word. What is no text to the model stays as it is.
+        """
+        if len(self._parts) > CACHED_WORDS:
+            self._parts.clear()
+        if word not in self._parts:
+            found = [part for piece in word.split() for part in self._written(piece)]
+            self._parts[word] = tuple(found) or (word,)
+        return self._parts[word]
+
+    def _written(self, word: str) -> tuple[str, ...]:
+        written = self.words(self.target((word,)))
+        return (word,) if len(written) < 2 or any(part.startswith(OWN) for part in written) else written
+
+    def _ids(self, words: Sequence[str]) -> Iterator[int]:
+        marks = iter(self._sentinels)
+        for is_gap, run in groupby(words, lambda word: word == GAP):
+            if is_gap:
+                yield self._mask if self._mask is not None else next(marks)
+            else:
+                for ids in self.pieces.pieces(list(run)):
+                    yield from ids
+
+    def _code(self, language: str) -> str:
+        """The model's code for a language, e.g. ``hi_IN`` for ``hi``."""
+        wanted = language.replace("-", "_")
+        for known in (wanted, wanted.split("_")[0]):
+            for code in self.codes:
+                if known and known.lower() in (code.lower(), code.split("_")[0].lower()):
+                    return code
+        what = f'has no code for the language "{language}"' if language else "has to be told the language of a text"
+        how = "Name one of these, or a model" if language else "Give the sentences a language, or name a model"
+        raise SettingsError(
+            f'the model "{self.name}" {what}; it knows {", ".join(self.codes)}. {how} without language codes, e.g. '
+            "facebook/bart-base or google/mt5-base"
+        )
+
+    def _frame(self, code: str) -> Frame:
+        tokenizer = self._tokenizer
+        if code:
+            tokenizer.src_lang = tokenizer.tgt_lang = code
+        prefix, suffix = frame(tokenizer)
+        before, behind = frame(lambda text, **settings: tokenizer(text_target=text, **settings))
+        start = _first(self._config, tokenizer, "decoder_start_token_id", "bos_token_id")
+        end = _first(tokenizer, self._config, "eos_token_id")
+        if code and tokenizer.convert_tokens_to_ids(code) in behind:  # mBART before mBART-50 begins with it
+            start = tokenizer.convert_tokens_to_ids(code)
+        if start is None or end is None:
+            lacking = "decoder_start_token_id" if start is None else "eos_token_id"
+            raise MissingResourceError(
+                f'the configuration of the model "{self.name}" says nothing of {lacking}, so it cannot write texts. '
+                "Set it in config.json"
+            )
+        return Frame(prefix, suffix, (start, *before), end)
+
+
+def _plain(tokenizer: Any) -> Any:
+    """The tokenizer, told not to tidy up the spaces of what it decodes: between them are words."""
+    decoder: Any = getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", None)
+    if getattr(decoder, "cleanup", False):
+        decoder.cleanup = False
+    return tokenizer
+
+
+def _names(tokenizer: Any, vocabulary: Mapping[str, int]) -> Iterator[tuple[int, str]]:
+    """What stands for pieces that are no text."""
+    special = {*tokenizer.all_special_ids, *(n for n, token in tokenizer.added_tokens_decoder.items() if token.special)}
+    for token, number in vocabulary.items():
+        if number == tokenizer.unk_token_id:
+            yield number, UNKNOWN
+        elif number in special or PLACEHOLDER.fullmatch(token.lstrip(WORD_BORDER)):
+            yield number, OWN + token.strip()
+
+
+def _sentinels(vocabulary: Mapping[str, int]) -> list[int]:
+    """The ids of ``<extra_id_0>``, ``<extra_id_1>`` and so on, as far as they go."""
+    found = {int(match[1]): number for token, number in vocabulary.items() if (match := re.fullmatch(SENTINEL, token))}
+    return [found[number] for number in takewhile(found.__contains__, count())]
+
+
+def _first(one: Any, other: Any, *names: str) -> Any:
+    """The first of some attributes that is set, in one object or else the other."""
+    values = (getattr(owner, name, None) for name in names for owner in (one, other))
+    return next((value for value in values if isinstance(value, int)), None)
+
+
+def _is_unseen(word: str) -> bool:
+    """Whether a word has no character that is seen by itself, as a joiner alone."""
+    return all(category(character)[0] in "CZM" for character in word)

@@ -1,0 +1,212 @@
+"""Two texts side by side, a question and a sentence, as models of pairs read them.
+
+The pieces of a question are computed once, those of a sentence once, and then only put together.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.models.subwords.subwords import PieceEncoder, window_spans
+
+Ids = NDArray[np.int64]
+
+
+class Template(NamedTuple):
+    """What a tokenizer puts around a question and a sentence: ``[CLS] … [SEP] … [SEP]`` or ``<s> … </s></s> … </s>``.
+
+    Args:
+        front: The special tokens in front of the question.
+        middle: Those between question and sentence.
+        back: Those behind the sentence.
+        types: The token types of front, question, middle, sentence and back.
+        summary: The position of the class token, from the end if negative; where there is none, of the first.
+    """
+
+    front: tuple[int, ...]
+    middle: tuple[int, ...]
+    back: tuple[int, ...]
+    types: tuple[int, ...]
+    summary: int
+
+    @classmethod
+    def of(cls, tokenizer: Any) -> Self:
+        """The template of a tokenizer of transformers.
+
+        Raises:
+            MissingResourceError: When it does not show two texts side by side.
+        """
+        encoded = tokenizer("a", "a", return_token_type_ids=True)
+        ids, inner = tuple(encoded["input_ids"]), tuple(tokenizer("a", add_special_tokens=False)["input_ids"])
+        width = len(inner)
+        found = [start for start in range(len(ids) - width + 1) if ids[start : start + width] == inner]
+        if len(found) != 2:
+            raise MissingResourceError(
+                f'the tokenizer of "{tokenizer.name_or_path}" cannot put a question and a sentence side by side. '
+                "Expected one of an encoder like BERT, RoBERTa or XLM-R"
+            )
+        question, sentence = found
+        front, middle, back = ids[:question], ids[question + width : sentence], ids[sentence + width :]
+        places = (0, question, question + width, sentence, len(ids) - 1)
+        at = ids.index(tokenizer.cls_token_id) if tokenizer.cls_token_id in front + back else 0
+        summary = at if at < sentence else at - len(ids)
+        return cls(front, middle, back, tuple(encoded["token_type_ids"][place] for place in places), summary)
+
+    @property
+    def length(self) -> int:
+        """How many special tokens there are."""
+        return len(self.front) + len(self.middle) + len(self.back)
+
+
+class Reading(NamedTuple):
+    """A question over a part of a sentence, as much of it as the model reads at once.
+
+    Args:
+        pair: The number of the question and its sentence.
+        question: Its pieces.
+        start: The sentence's word that the part begins with.
+        pieces: Those of the part.
+        owners: For each of the pieces the word of the part that it belongs to, from 0.
+    """
+
+    pair: int
+    question: Ids
+    start: int
+    pieces: Ids
+    owners: Ids
+
+
+class PairBatch(NamedTuple):
+    """Readings as tensors.
+
+    Args:
+        inputs: What the model is called with. Shape of each: (readings, pieces).
+        owners: For each piece of the sentence its word, for all others the number of pieces in a row.
+            Shape: (readings, pieces).
+        summaries: The position of the class token. Shape: (readings,).
+    """
+
+    inputs: dict[str, Tensor]
+    owners: Tensor
+    summaries: Tensor
+
+    def to(self, device: torch.device) -> PairBatch:
+        """The same on a device."""
+        inputs = {name: ids.to(device) for name, ids in self.inputs.items()}
+        return PairBatch(inputs, self.owners.to(device), self.summaries.to(device))
+
+
+class PairEncoder:
+    """Turns questions and sentences into what a model reads.
+
+    Args:
+        encoder: Cuts the words of sentences into pieces, and knows the longest window.
+        token_types: How many token types the model tells apart.
+    """
+
+    def __init__(self, encoder: PieceEncoder, token_types: int = 0) -> None:
+        self.encoder = encoder
+        self.template = Template.of(encoder.tokenizer)
+        self._has_types = token_types > max(self.template.types)
+
+    def readings(
+        self, questions: Sequence[str], sentences: Sequence[Sequence[str]], pairs: Iterable[int] | None = None
+    ) -> list[Reading]:
+        """The windows over each sentence, behind the question of the same place; of an empty sentence there are none.
+
+        Args:
+            pairs: The places that are read; None reads all.
+
+        Raises:
+            SettingsError: When a question is empty, or takes more than half of a window.
+        """
+        pairs = range(len(questions)) if pairs is None else tuple(pairs)
+        asked = {question: self._question(question) for question in dict.fromkeys(questions[pair] for pair in pairs)}
+        texts = self._texts(sentences[pair] for pair in pairs)
+        return [
+            reading
+            for pair in pairs
+            for reading in self._windows(pair, asked[questions[pair]], *texts[tuple(sentences[pair])])
+        ]
+
+    def _question(self, question: str) -> Ids:
+        if not question.strip():
+            raise SettingsError("a question is empty: expected a few words")
+        tokenizer = self.encoder.tokenizer
+        ids = tokenizer(question, add_special_tokens=False, split_special_tokens=True, verbose=False)["input_ids"]
+        most = (self.encoder.max_pieces - self.template.length) // 2
+        if len(ids) > most:
+            raise SettingsError(
+                f'the question "{question:.60}" has {len(ids)} pieces, and only {most} fit in front of a sentence. '
+                "Shorten it"
+            )
+        return np.array(ids, np.int64)
+
+    def _texts(self, sentences: Iterable[Sequence[str]]) -> dict[tuple[str, ...], tuple[Ids, Ids]]:
+        """For each distinct sentence its pieces, and the word that each belongs to."""
+        texts = {}
+        for words in dict.fromkeys(map(tuple, sentences)):
+            pieces = self.encoder.pieces(words)
+            ids = np.array([piece for word in pieces for piece in word], np.int64)
+            texts[words] = ids, np.repeat(np.arange(len(words)), [len(word) for word in pieces])
+        return texts
+
+    def _windows(self, pair: int, question: Ids, pieces: Ids, owners: Ids) -> Iterator[Reading]:
+        """A single word longer than a window is shown by its beginning."""
+        room = self.encoder.max_pieces - self.template.length - len(question)
+        if 0 < len(pieces) <= room:
+            yield Reading(pair, question, 0, pieces, owners)
+        elif len(pieces):
+            shown = np.arange(len(owners)) - np.searchsorted(owners, owners) < room
+            pieces, owners = pieces[shown], owners[shown]
+            for start, end in window_spans(np.bincount(owners).tolist(), room, overlap=room // 4):
+                part = slice(*np.searchsorted(owners, [start, end]))
+                yield Reading(pair, question, start, pieces[part], owners[part] - start)
+
+    def batches(self, readings: Iterable[Reading], rows: int, multiple: int) -> Iterator[list[Reading]]:
+        """At most so many readings whose length, rounded up, is the same; the longest come first."""
+        by_length: dict[int, list[Reading]] = defaultdict(list)
+        for reading in readings:
+            by_length[-(-self._length(reading) // multiple)].append(reading)
+        for length in sorted(by_length, reverse=True):
+            group = by_length[length]
+            for start in range(0, len(group), rows):
+                yield group[start : start + rows]
+
+    def _length(self, reading: Reading) -> int:
+        return self.template.length + len(reading.question) + len(reading.pieces)
+
+    def collate(self, readings: Sequence[Reading], *, rows: int = 0, multiple: int = 1) -> PairBatch:
+        """Readings side by side, padded at the end.
+
+        Args:
+            rows: Fill up with copies of the first reading to at least this many rows.
+            multiple: Make the number of pieces a multiple of this, where the model can read so many.
+        """
+        readings = [*readings, *[readings[0]] * (rows - len(readings))]
+        length = max(map(self._length, readings))
+        length = max(length, min(self.encoder.max_pieces, length + -length % multiple))
+        front, middle, back, types, summary = self.template
+        ids = np.full((len(readings), length), self.encoder.pad)
+        mask, kinds = np.zeros_like(ids), np.zeros_like(ids)
+        owners = np.full_like(ids, length)
+        for row, reading in enumerate(readings):
+            parts = (front, reading.question, middle, reading.pieces, back)
+            lengths = [len(part) for part in parts]
+            end, sentence = sum(lengths), sum(lengths[:3])
+            ids[row, :end] = np.concatenate(parts)
+            mask[row, :end] = 1
+            kinds[row, :end] = np.repeat(types, lengths)
+            owners[row, sentence : sentence + len(reading.owners)] = reading.owners
+        summaries = np.where(summary < 0, mask.sum(1) + summary, summary)
+        inputs = {"input_ids": ids, "attention_mask": mask} | ({"token_type_ids": kinds} if self._has_types else {})
+        tensors = {name: torch.from_numpy(array) for name, array in inputs.items()}
+        return PairBatch(tensors, torch.from_numpy(owners), torch.from_numpy(summaries))

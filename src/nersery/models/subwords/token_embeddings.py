@@ -1,0 +1,65 @@
+"""The first and the last layer of a language model: rows for tokens of our own, and scores where they are wanted."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from nersery.core.errors import SettingsError
+from nersery.models.subwords.subwords import PieceEncoder
+from nersery.models.training.trainer import seeded
+
+
+def add_rows(network: Any, encoder: PieceEncoder, descriptions: Mapping[str, str], *, instead: str) -> dict[str, int]:
+    """Add tokens of our own; the embedding of each starts as the mean of its description's pieces.
+
+    Args:
+        encoder: Is told the new tokens.
+        descriptions: Token, which begins with `nersery.models.masked.masked_inputs.OWN`, to description.
+        instead: What to say when the model cannot grow: its name, and which others can.
+
+    Returns:
+        The ids of those that were not there yet.
+
+    Raises:
+        SettingsError: When the model cannot grow.
+    """
+    first = network.get_input_embeddings().num_embeddings
+    new = {token: number for number, token in enumerate((t for t in descriptions if t not in encoder.own), first)}
+    if not new:
+        return new
+    output = network.get_output_embeddings()
+    if output is None or len(output.weight) != first:
+        raise SettingsError(f"the model {instead}")
+    with seeded(0):  # new rows are drawn from the global chance, and then written over
+        network.resize_token_embeddings(first + len(new), mean_resizing=False)
+    vectors = [layer.weight for layer in (network.get_input_embeddings(), network.get_output_embeddings())]
+    with torch.no_grad():
+        for token, number in new.items():
+            encoder.own[token] = (number,)
+            described = encoder.pieces(descriptions[token].split() or ["type"])
+            pieces = [piece for word in described for piece in word]
+            for weight in vectors:
+                weight[number] = weight[pieces].mean(0)
+    return new
+
+
+@contextlib.contextmanager
+def output_at(network: Any, rows: Tensor, places: Tensor) -> Iterator[None]:
+    """Within it the output layer sees the wanted positions only: it is the most costly layer of small models."""
+
+    def choose(module: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        states, *others = inputs
+        return (states[rows, places], *others) if states.ndim == 3 else inputs
+
+    output = network.get_output_embeddings()
+    handle = output.register_forward_pre_hook(choose) if output is not None else None
+    try:
+        yield
+    finally:
+        if handle is not None:
+            handle.remove()

@@ -1,0 +1,150 @@
+"""Embeddings of sentences and words by any encoder: what a model's last layer says of their pieces, on average."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from nersery.core.errors import SettingsError
+from nersery.core.progress import Progress
+from nersery.models.loading import (
+    ModelSource,
+    Precision,
+    autocast,
+    pick_device,
+    positions,
+)
+from nersery.models.subwords.subwords import (
+    PieceEncoder,
+    Window,
+    by_length,
+    collate,
+)
+
+Embeddings = NDArray[np.float32]
+Text = Sequence[str]
+"""Its words."""
+
+ROWS = 16
+LENGTH_MULTIPLE = 4
+"""Every forward pass has so many windows and a multiple of so many pieces, so that a text gets the same numbers to the
+last bit whatever stands beside it."""
+CHUNK = 8192
+"""Texts that are sorted by length together."""
+
+
+class TextEncoder:
+    """A pretrained encoder that turns texts into vectors of length 1, so that a product of two is their cosine.
+
+    A text longer than the model is read in overlapping windows, and every word counts once.
+
+    Args:
+        source: ``bundled`` or any Hugging Face encoder; of an encoder-decoder the encoder.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
+        precision: ``auto`` computes in bf16 where the processor has it.
+        max_pieces: The longest window; None takes what the model allows.
+    """
+
+    def __init__(
+        self,
+        source: ModelSource,
+        *,
+        device: str = "auto",
+        precision: Precision = "auto",
+        max_pieces: int | None = None,
+    ) -> None:
+        self.name = source.name
+        self.precision: Precision = precision
+        self.device = pick_device(device)
+        network = source.model("AutoModel")
+        if network.config.is_encoder_decoder:
+            network = network.get_encoder()
+        self._network = network.to(self.device).eval()
+        limits = [limit for limit in (max_pieces, positions(network)) if limit]
+        self.pieces = PieceEncoder(source.tokenizer(), min(limits) if limits else None)
+
+    @property
+    def dimension(self) -> int:
+        """Numbers in each vector."""
+        return int(self._network.config.hidden_size)
+
+    def sentences(self, texts: Sequence[Text], progress: Progress | None = None) -> Embeddings:
+        """A vector for each text: the mean over its pieces and the model's special tokens, as sentence encoders do.
+
+        Shape: (texts, dimension).
+
+        Raises:
+            SettingsError: When the model answers with what is no number.
+        """
+        sums = np.zeros((len(texts), self.dimension))
+        counts = np.zeros(len(texts))
+        for numbers, windows in self._batches(texts):
+            mask = torch.zeros(ROWS, max(len(window.pieces) for window in windows))
+            for row, window in enumerate(windows):
+                mask[row, self._counted(window)] = 1
+            hidden = self._hidden(windows)
+            mask = torch.nn.functional.pad(mask, (0, hidden.shape[1] - mask.shape[1])).to(self.device)
+            pooled = (hidden * mask.unsqueeze(2)).sum(1).cpu().numpy()
+            np.add.at(sums, numbers, pooled[: len(windows)])
+            np.add.at(counts, numbers, mask.sum(1).cpu().numpy()[: len(windows)])
+            if progress is not None:
+                progress.advance(len(windows))
+        return self._unit(sums / np.maximum(counts, 1)[:, None])
+
+    def words(self, texts: Sequence[Text], progress: Progress | None = None) -> list[Embeddings]:
+        """For each text the vectors of its words, each the mean over the word's pieces. Shape: (words, dimension).
+
+        Raises:
+            SettingsError: When the model answers with what is no number.
+        """
+        embeddings = [np.zeros((len(text), self.dimension), np.float32) for text in texts]
+        for numbers, windows in self._batches(texts):
+            rows = self._hidden(windows).cpu().numpy()
+            for number, window, row in zip(numbers, windows, rows, strict=False):
+                spans = self.pieces.word_spans(window)
+                for word in range(*window.core):
+                    start, end = spans[word - window.start]
+                    embeddings[number][word] = row[start:end].mean(0)
+            if progress is not None:
+                progress.advance(len(windows))
+        return [self._unit(rows) for rows in embeddings]
+
+    def _batches(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[Window]]]:
+        """Windows of one padded length, and the numbers of the texts they belong to; the longest come first."""
+        for start in range(0, len(texts), CHUNK):
+            chunk = enumerate(texts[start : start + CHUNK], start)
+            owned = [(number, window) for number, text in chunk for window in self.pieces.windows(text)]
+            for part in by_length([window for _, window in owned], lambda _: ROWS, LENGTH_MULTIPLE):
+                yield [owned[index][0] for index in part], [owned[index][1] for index in part]
+
+    def _counted(self, window: Window) -> list[int]:
+        """The positions of a window's special tokens and of the pieces of the words that are its own."""
+        spans = self.pieces.word_spans(window)
+        core = spans[window.core[0] - window.start : window.core[1] - window.start]
+        length = len(window.pieces)
+        front, back = len(self.pieces.prefix), length - len(self.pieces.suffix)
+        return [*range(front), *range(core[0][0] if core else 0, core[-1][1] if core else 0), *range(back, length)]
+
+    @torch.no_grad()
+    def _hidden(self, windows: Sequence[Window]) -> Tensor:
+        """The last layer. Shape: (ROWS, pieces, dimension)."""
+        batch = collate(
+            windows, self.pieces.pad, rows=ROWS, multiple=LENGTH_MULTIPLE, longest=self.pieces.max_pieces
+        ).to(self.device)
+        with autocast(self.device, self.precision):
+            output = self._network(input_ids=batch.input_ids, attention_mask=batch.attention_mask)
+        hidden: Tensor = output.last_hidden_state.float()
+        return hidden
+
+    def _unit(self, rows: NDArray[np.floating]) -> Embeddings:
+        """The rows at length 1."""
+        norms = np.linalg.norm(rows, axis=1, keepdims=True)
+        if not np.isfinite(norms).all():
+            raise SettingsError(
+                f'the model "{self.name}" answers with what is no number. Use precision = "fp32", or another model'
+            )
+        return (rows / np.where(norms > 0, norms, 1)).astype(np.float32)

@@ -1,0 +1,242 @@
+"""The state of a training on disk: a killed training goes on from it, and ends as if nothing had happened.
+
+It lies in a folder of its own::
+
+    state.json              what the training depends on, how far it is, and which of the parts below count
+    step-120.safetensors    weights, the optimizer's moments and the state of chance after that step
+    best-100.safetensors    the weights of the best evaluation so far
+    final-300.safetensors   the weights of a finished training, which are then all there is
+
+A part is written under a new name, then ``state.json`` is replaced in one move. What it does not name does not count.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.files import (
+    differences,
+    locked,
+    os_errors,
+    write_atomic,
+)
+
+CHECKPOINT_SECONDS = 60.0
+"""How often the state is written, unless writing would take too much of the time."""
+LARGEST_SHARE = 0.05
+"""The share of the time that writing may take."""
+RECORD = "state.json"
+OWN_FILES = re.compile(r"state\.json(\.tmp)?|(step|best|final)-\d+\.safetensors|\.tmp\w+|lock")
+"""The files of a state, and what a kill leaves of them; safetensors writes into ``.tmp…`` first."""
+SHOWN_DIFFERENCES = 10
+
+Tensors = dict[str, Tensor]
+
+
+class OtherTrainingError(SettingsError):
+    """The state in a folder is that of another training."""
+
+
+class BrokenStateError(NerseryError):
+    """The state in a folder cannot be read."""
+
+
+def broken_state(folder: Path, error: Exception) -> BrokenStateError:
+    """What a user is told of a state that cannot be read."""
+    return BrokenStateError(
+        f"the state of the training in {folder} cannot be read ({error}), perhaps because of a loss of power. Delete "
+        f"the folder {folder} to start the training anew"
+    )
+
+
+def refuse_other(folder: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+    """Refuse the state of another training.
+
+    Args:
+        there: What the state on disk depends on.
+        wanted: What the training that is asked for depends on.
+
+    Raises:
+        OtherTrainingError: Saying how the two differ.
+    """
+    if there == wanted:
+        return
+    lines = differences(there, wanted).split("\n")
+    if len(lines) > SHOWN_DIFFERENCES:
+        lines[SHOWN_DIFFERENCES:] = [f"  … and {len(lines) - SHOWN_DIFFERENCES} more differences"]
+    raise OtherTrainingError(
+        f"{folder} holds an unfinished training with other settings:\n" + "\n".join(lines) + "\n"
+        f"Repeat it with those settings to go on, or delete the folder {folder} to start anew"
+    )
+
+
+def is_foreign(folder: Path) -> bool:
+    """Whether a folder holds somebody else's files, and not the states of trainings, in folders of their own or not."""
+    names = {path.name for path in folder.rglob("*") if not path.is_dir()}
+    return RECORD not in names and not all(map(OWN_FILES.fullmatch, names))
+
+
+@contextlib.contextmanager
+def opened(folder: Path | None, fingerprint: Mapping[str, Any]) -> Iterator[Checkpoint | None]:
+    """The state in a folder, kept from other processes; None where there is no folder.
+
+    A folder in which nothing came to be saved is removed.
+
+    Args:
+        folder: Made when it is not there.
+        fingerprint: All that the training depends on, as JSON values.
+
+    Raises:
+        SettingsError: When another process is at work there.
+    """
+    if folder is None:
+        yield None
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with locked(folder):
+            yield Checkpoint(folder, fingerprint)
+    finally:
+        with contextlib.suppress(OSError):  # there is something in it
+            folder.rmdir()
+
+
+class Checkpoint:
+    """The state in a folder; see `opened`."""
+
+    def __init__(self, folder: Path, fingerprint: Mapping[str, Any]) -> None:
+        self._folder, self._record = folder, folder / RECORD
+        self._fingerprint: dict[str, Any] = json.loads(json.dumps(fingerprint))
+        self._parts: list[str] = []
+        self._saved, self._cost = time.monotonic(), 0.0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is time to save, and saving takes little of it."""
+        return time.monotonic() - self._saved >= max(CHECKPOINT_SECONDS, self._cost / LARGEST_SHARE)
+
+    def load(self, adopt: Callable[[dict[str, Any], dict[str, Tensors]], None]) -> None:
+        """Hand over the facts and parts that were saved, if there are any.
+
+        Raises:
+            OtherTrainingError: When they are another training's.
+            BrokenStateError: When they cannot be read.
+        """
+        if self._record.exists():
+            try:
+                state = json.loads(self._record.read_text("utf-8"))
+                refuse_other(self._folder, state["fingerprint"], self._fingerprint)
+                adopt(state["facts"], {name: load_file(self._path(name)) for name in state["parts"]})
+                self._parts = state["parts"]
+            except torch.OutOfMemoryError:
+                raise
+            except (ValueError, LookupError, TypeError, RuntimeError, OSError, SafetensorError) as error:
+                raise broken_state(self._folder, error) from error
+        self._remove_others()
+
+    def save(self, facts: Mapping[str, Any], parts: Mapping[str, Tensors]) -> None:
+        """Replace what was saved; a part that is there under its name is not written again.
+
+        Raises:
+            OSError: When the disk is full. What was saved before stays.
+        """
+        started = time.monotonic()
+        for name, tensors in parts.items():
+            if name not in self._parts:
+                _write(self._path(name), tensors)
+        names = list(parts)
+        state = {"fingerprint": self._fingerprint, "facts": facts, "parts": names}
+        write_atomic(self._record, json.dumps(state, ensure_ascii=False, indent=1))
+        self._parts = names
+        self._remove_others()
+        self._saved = time.monotonic()
+        self._cost = self._saved - started
+
+    def _path(self, part: str) -> Path:
+        return self._folder / f"{part}.safetensors"
+
+    def _remove_others(self) -> None:
+        """Remove the parts that do not count, and what a kill has left of them."""
+        kept = {"lock", RECORD, *(self._path(name).name for name in self._parts)}
+        for path in self._folder.iterdir():
+            if path.name not in kept and OWN_FILES.fullmatch(path.name):
+                path.unlink()
+
+
+def _write(path: Path, tensors: Tensors) -> None:
+    """Write tensors to the disk itself, so that no record ever speaks of bytes that a loss of power takes away."""
+    with os_errors():
+        save_file(dict(_apart(tensors.items())), path)
+    with path.open("r+b") as stream:
+        os.fsync(stream.fileno())
+
+
+def _apart(tensors: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]]:
+    """The tensors on the CPU, none of them a part or another view of a larger one, which safetensors refuses."""
+    seen = set()
+    for name, tensor in tensors:
+        plain = tensor.detach().cpu().contiguous()
+        storage = plain.untyped_storage()
+        if storage.data_ptr() in seen or storage.nbytes() != plain.nbytes:
+            plain = plain.clone()
+        seen.add(storage.data_ptr())
+        yield name, plain
+
+
+# --- what a state consists of ----------------------------------------------------------------------------------------
+
+
+def weights_of(model: nn.Module) -> Tensors:
+    """The tensors of a model's state themselves, each under the first of its names where it has several."""
+    found: dict[Any, tuple[str, Tensor]] = {}
+    for name, tensor in model.state_dict().items():
+        if isinstance(tensor, Tensor):
+            place = (tensor.device, tensor.data_ptr(), tensor.shape, tensor.stride())
+            found.setdefault(place, (name, tensor))
+    return dict(found.values())
+
+
+@torch.no_grad()
+def put_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Give a model the weights that `weights_of` once told."""
+    for name, tensor in weights_of(model).items():
+        tensor.copy_(weights[name])
+
+
+def snapshot(model: nn.Module, optimizer: torch.optim.Optimizer | None, device: torch.device) -> Tensors:
+    """Weights, moments of the optimizer and the state of chance."""
+    tensors = {f"weights.{name}": tensor for name, tensor in weights_of(model).items()}
+    for name, parameter in model.named_parameters() if optimizer is not None else ():
+        moments = optimizer.state.get(parameter, {}) if optimizer is not None else {}
+        tensors |= {f"moments.{name}.{key}": value for key, value in moments.items() if isinstance(value, Tensor)}
+    tensors["chance.cpu"] = torch.get_rng_state()
+    if device.type == "cuda":
+        tensors["chance.cuda"] = torch.cuda.get_rng_state(device)
+    return tensors
+
+
+def restore(tensors: Tensors, model: nn.Module, optimizer: torch.optim.Optimizer, device: torch.device) -> None:
+    """Put back what `snapshot` took."""
+    start = len("weights.")
+    put_weights(model, {name[start:]: tensor for name, tensor in tensors.items() if name.startswith("weights.")})
+    parameters = dict(model.named_parameters())
+    for place, tensor in tensors.items():
+        if place.startswith("moments."):
+            name, _, key = place.removeprefix("moments.").rpartition(".")
+            optimizer.state[parameters[name]][key] = tensor.to(parameters[name].device, copy=True)
+    torch.set_rng_state(tensors["chance.cpu"])
+    if device.type == "cuda" and "chance.cuda" in tensors:
+        torch.cuda.set_rng_state(tensors["chance.cuda"], device)

@@ -1,0 +1,103 @@
+"""Dropout that is left on in prediction: how sure a network is of what it says (Monte Carlo dropout).
+
+Reference: Gal and Ghahramani 2016, "Dropout as a Bayesian Approximation".
+
+Departures:
+    - Each pass has one thinned network, by which it reads all rows and positions, rather than new masks for each: then
+      a sentence is read alike whatever stands beside it, and a network is what the paper's theory draws too.
+    - Probabilities of attention stay whole, for their number depends on the length of the batch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from nersery.core.errors import SettingsError
+from nersery.core.random import item_seed
+
+
+@contextlib.contextmanager
+def thinned(network: nn.Module, passes: int, seed: int) -> Iterator[None]:
+    """Within it a network in evaluation mode reads its rows as ``passes`` blocks, each with other features dropped.
+
+    The caller repeats its rows: block after block of the same ones. Which features a pass drops depends on the seed,
+    the number of the pass and the place of the layer in the network alone.
+
+    Args:
+        network: With `torch.nn.Dropout` before whose output has the shape (rows, positions, features).
+
+    Raises:
+        SettingsError: When the network has no dropout, or there is no pass.
+
+    >>> layer = nn.Sequential(nn.Dropout(0.5)).eval()
+    >>> with thinned(layer, passes=2, seed=0):
+    ...     first, second = layer(torch.ones(2, 3, 8))
+    >>> bool((first == first[0]).all()), bool((first == second).all()), sorted(set(first[0].tolist()))
+    (True, False, [0.0, 2.0])
+    """
+    if passes < 1:
+        raise SettingsError(f"passes is {passes}, expected 1 or more")
+    layers = [(name, layer) for name, layer in network.named_modules() if isinstance(layer, nn.Dropout) and layer.p]
+    if not layers:
+        raise SettingsError(
+            "certainty is measured by leaving dropout on, and this model has none. Train the tagger with a dropout "
+            "above 0, or take another model"
+        )
+    reading = _Reading(passes, seed)
+    handles = [layer.register_forward_hook(partial(reading.thin, name)) for name, layer in layers]
+    handles.append(network.register_forward_pre_hook(reading.begin, with_kwargs=True))
+    handles.append(network.register_forward_hook(reading.end))
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+class _Reading:
+    """What happens while a network reads: which features each pass has lost, and whether it loses any."""
+
+    def __init__(self, passes: int, seed: int) -> None:
+        self._passes, self._seed = passes, seed
+        self._masks: dict[tuple[str, int], Tensor] = {}
+        self._rows: int | None = None
+        self._thinned = 0
+
+    def begin(self, _: nn.Module, args: tuple[Any, ...], values: dict[str, Any]) -> None:
+        """Look at how many rows there are, where the network is called as a whole."""
+        given = (*args, *values.values())
+        self._rows = next((len(value) for value in given if isinstance(value, Tensor)), None)
+        self._thinned = 0
+
+    def end(self, *_: Any) -> None:
+        """Refuse a network that has read all passes alike."""
+        if not self._thinned:
+            raise SettingsError(
+                "certainty is measured by leaving dropout on, and this model has none but in its attention, or has "
+                "another shape than (rows, positions, features). Take another model"
+            )
+
+    def thin(self, name: str, layer: nn.Dropout, _: Any, output: Tensor) -> Tensor:
+        """The output of a layer, multiplied by the mask of each block's pass."""
+        if output.ndim != 3 or self._rows not in (None, len(output)):
+            return output
+        self._thinned += 1
+        features = output.shape[2]
+        if (name, features) not in self._masks:
+            drawn = [_mask(layer.p, features, self._seed, number, name) for number in range(self._passes)]
+            self._masks[name, features] = torch.stack(drawn).to(output)
+        blocks = output.reshape(self._passes, -1, features) * self._masks[name, features].unsqueeze(1)
+        return blocks.reshape(output.shape)
+
+
+def _mask(rate: float, features: int, *keys: object) -> Tensor:
+    """What each feature is multiplied by: 0, or what keeps their sum. Shape: (features,)."""
+    generator = torch.Generator().manual_seed(item_seed("dropout", *keys) >> 65)
+    kept: Tensor = torch.rand(features, generator=generator) >= rate
+    return kept / (1 - rate)

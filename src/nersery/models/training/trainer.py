@@ -1,0 +1,346 @@
+"""One training loop for every model that nersery fine-tunes: optimizer, schedule, precision, best weights.
+
+Written by hand rather than on transformers' Trainer: it costs 8 s to import, and autocast, batches and the order of
+chance must be ours for the same seed to give the same bytes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from itertools import count, islice
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from nersery.core.errors import DataError, SettingsError
+from nersery.core.progress import Progress
+from nersery.core.version import __version__
+from nersery.models.loading import Precision, autocast
+from nersery.models.training.checkpoint import (
+    Checkpoint,
+    Tensors,
+    opened,
+    put_weights,
+    restore,
+    snapshot,
+    weights_of,
+)
+from nersery.models.training.memory import give_back
+
+Example = TypeVar("Example")
+Optimizer = Literal["adamw", "adam", "sgd"]
+Schedule = Literal["linear", "constant"]
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """How long and how fast to train.
+
+    Args:
+        steps: Batches in all; None counts in epochs.
+        epochs: Passes over the data when ``steps`` is None.
+        evaluate_every: Steps between two evaluations on dev; None evaluates after each epoch, but at most ten
+            times when ``steps`` is given.
+        patience: Stop after so many evaluations without a better one; None never stops early.
+        batch_size: Examples a step.
+        learning_rate: The highest rate, after the warm-up.
+        head_learning_rate: The same for parameters that were not pretrained; None takes ``learning_rate``.
+        warmup: Share of the steps over which the rate rises, in [0, 1].
+        weight_decay: AdamW's; not applied to biases and norms.
+        clip: Largest norm of a step's gradient.
+    """
+
+    steps: int | None
+    epochs: int | None
+    evaluate_every: int | None
+    patience: int | None
+    batch_size: int
+    learning_rate: float
+    head_learning_rate: float | None
+    warmup: float
+    weight_decay: float
+    clip: float
+    optimizer: Optimizer
+    schedule: Schedule
+    precision: Precision
+
+    def total_steps(self, examples: int) -> int:
+        """Steps for that many examples."""
+        return self.steps or (self.epochs or 1) * self.epoch_steps(examples)
+
+    def epoch_steps(self, examples: int) -> int:
+        """Steps of one pass."""
+        return math.ceil(examples / self.batch_size)
+
+    def evaluation_steps(self, examples: int) -> int:
+        """Steps between two evaluations."""
+        if self.evaluate_every is not None:
+            return self.evaluate_every
+        epoch = self.epoch_steps(examples)
+        return epoch if self.steps is None else max(epoch, math.ceil(self.steps / 10))
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What was measured after a step."""
+
+    step: int
+    loss: float
+    score: float
+
+
+@dataclass(frozen=True)
+class History:
+    """The course of a training; ``best`` is the evaluation whose weights were kept."""
+
+    evaluations: tuple[Evaluation, ...]
+    best: Evaluation | None
+    steps: int
+
+
+def train(
+    model: nn.Module,
+    examples: Sequence[Example],
+    loss_of: Callable[[Sequence[Any]], Tensor],
+    plan: TrainingPlan,
+    *,
+    seed: int,
+    device: torch.device,
+    draw: Callable[[Example, int, int], Any] | None = None,
+    evaluate: Callable[[], float] | None = None,
+    is_new: Callable[[str], bool] = lambda name: False,
+    progress: Progress | None = None,
+    folder: Path | None = None,
+    fingerprint: Mapping[str, Any] | None = None,
+) -> History:
+    """Train a model in place, and leave it with the weights of its best evaluation.
+
+    Args:
+        examples: Each pass sees them in a new order, a function of the seed.
+        loss_of: The mean loss of a batch of examples, or of what ``draw`` made of them, run under autocast.
+        draw: Makes of an example, its index and the number of the pass, from 0, what this pass sees of it, e.g. with
+            other masks than the last; chance in it must come from these numbers.
+        evaluate: A score, higher is better; None keeps the last weights.
+        is_new: Whether a parameter of that name was not pretrained.
+        folder: Where to keep the state, in a folder of this training alone: after a kill the same call goes on, after
+            the end it loads the weights. The caller removes it. None keeps nothing.
+        fingerprint: What the result depends on beside plan and seed, as JSON values; a folder of another is refused.
+
+    Raises:
+        DataError: When there is no example.
+        SettingsError: When the loss is no longer a number, or the folder holds the state of another training.
+        NerseryError: When that state is broken.
+        OSError: When the disk is full.
+    """
+    if not examples:
+        raise DataError("there is no example to train on", fix="give at least one")
+    depends_on = {
+        **(fingerprint or {}),
+        "nersery": __version__,
+        "plan": asdict(plan),
+        "seed": seed,
+        "examples": len(examples),
+        "weights": {name: list(tensor.shape) for name, tensor in weights_of(model).items()},
+    }
+    training = _Training(model, _optimizer(model, plan, is_new), plan, len(examples), device)
+    with opened(folder, depends_on) as checkpoint:
+        if checkpoint is not None:
+            checkpoint.load(training.adopt)
+        if progress is not None and training.step:
+            progress.advance(training.step, resumed=True, note=training.note)
+        if not training.finished:
+            batches = islice(_batches(len(examples), plan.batch_size, seed), training.step, training.total)
+            training.run(_drawn(examples, batches, draw), loss_of, evaluate, progress, checkpoint)
+    model.eval()
+    history = History(tuple(training.evaluations), training.best, training.step)
+    del training
+    give_back()
+    return history
+
+
+@dataclass
+class _Training:
+    """A training under way; all that changes in it is kept on disk."""
+
+    model: nn.Module
+    optimizer: torch.optim.Optimizer
+    plan: TrainingPlan
+    examples: int
+    device: torch.device
+    step: int = 0
+    losses: list[Tensor] = field(default_factory=list)
+    """Those since the last evaluation."""
+    evaluations: list[Evaluation] = field(default_factory=list)
+    best: Evaluation | None = None
+    best_weights: Tensors = field(default_factory=dict)
+    finished: bool = False
+
+    @property
+    def note(self) -> str:
+        """What the progress shows."""
+        score = self.best.score if self.best else None
+        if score is None:
+            return ""
+        return f"dev {score:.3f}" if score >= 0 else f"dev loss {-score:.3f}"
+
+    @property
+    def total(self) -> int:
+        """Steps in all, unless patience ends."""
+        return self.plan.total_steps(self.examples)
+
+    def run(
+        self,
+        batches: Iterable[Sequence[Any]],
+        loss_of: Callable[[Sequence[Any]], Tensor],
+        evaluate: Callable[[], float] | None,
+        progress: Progress | None,
+        checkpoint: Checkpoint | None,
+    ) -> None:
+        """Take the remaining steps, and put the best weights back."""
+        every = self.plan.evaluation_steps(self.examples)
+        self.model.train()
+        for batch in batches:
+            self._take_step(loss_of, batch)
+            if progress is not None:
+                progress.advance(note=self.note)
+            if (self.step % every == 0 or self.step == self.total) and self._is_enough(evaluate):
+                break
+            if checkpoint is not None and checkpoint.is_due:
+                checkpoint.save(self._facts(), self._parts())
+        if self.best is not None and self.best is not self.evaluations[-1]:
+            put_weights(self.model, self.best_weights)
+        self.finished = True
+        if checkpoint is not None:
+            checkpoint.save(self._facts(), self._parts())
+
+    def _take_step(self, loss_of: Callable[[Sequence[Any]], Tensor], batch: Sequence[Any]) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = group["highest_rate"] * _rate(self.step, self.total, self.plan)
+        with autocast(self.device, self.plan.precision):  # entered anew each step: it keeps the weights it has cast
+            loss = loss_of(batch)
+        loss.backward()  # type: ignore[no-untyped-call]
+        nn.utils.clip_grad_norm_(self.model.parameters(), self.plan.clip)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.losses.append(loss.detach())
+        self.step += 1
+
+    def _is_enough(self, evaluate: Callable[[], float] | None) -> bool:
+        """Evaluate, keep the weights if they are the best so far, and say whether patience has run out."""
+        mean_loss = _mean_loss(self.losses, self.step)
+        self.losses.clear()
+        if evaluate is None:
+            return False
+        self.model.eval()
+        self.evaluations.append(Evaluation(self.step, round(mean_loss, 4), evaluate()))
+        self.model.train()
+        if self.best is None or self.evaluations[-1].score > self.best.score:
+            self.best = self.evaluations[-1]
+            self.best_weights = {name: tensor.clone() for name, tensor in weights_of(self.model).items()}
+            return False
+        without_gain = len(self.evaluations) - 1 - self.evaluations.index(self.best)
+        return self.plan.patience is not None and without_gain >= self.plan.patience
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "step": self.step,
+            "finished": self.finished,
+            "evaluations": [asdict(evaluation) for evaluation in self.evaluations],
+            "best": self.best.step if self.best else None,
+        }
+
+    def _parts(self) -> dict[str, Tensors]:
+        if self.finished:
+            return {f"final-{self.step}": snapshot(self.model, None, self.device)}
+        now = snapshot(self.model, self.optimizer, self.device)
+        if self.losses:
+            now["losses"] = torch.stack(self.losses)
+        best = {f"best-{self.best.step}": self.best_weights} if self.best else {}
+        return {f"step-{self.step}": now, **best}
+
+    def adopt(self, facts: Mapping[str, Any], parts: Mapping[str, Tensors]) -> None:
+        """Go on where an earlier call was."""
+        self.step, self.finished = facts["step"], facts["finished"]
+        self.evaluations = [Evaluation(**evaluation) for evaluation in facts["evaluations"]]
+        now = parts[f"{'final' if self.finished else 'step'}-{self.step}"]
+        restore(now, self.model, self.optimizer, self.device)
+        if "losses" in now:
+            self.losses = list(now["losses"].to(self.device, copy=True))
+        if facts["best"] is not None:
+            self.best = next(evaluation for evaluation in self.evaluations if evaluation.step == facts["best"])
+        if self.best is not None and not self.finished:
+            weights = parts[f"best-{self.best.step}"]
+            self.best_weights = {name: tensor.to(self.device, copy=True) for name, tensor in weights.items()}
+
+
+def _mean_loss(losses: Sequence[Tensor], step: int) -> float:
+    mean = float(torch.stack(tuple(losses)).float().mean())
+    if not math.isfinite(mean):
+        raise SettingsError(
+            f'the training loss is {mean} at step {step}. Use a lower learning_rate, or precision = "fp32"'
+        )
+    return mean
+
+
+def _batches(examples: int, batch_size: int, seed: int) -> Iterator[tuple[int, list[int]]]:
+    """Without end, the number of the pass and the indices of a batch's examples; a function of the seed."""
+    generator = torch.Generator().manual_seed(seed)
+    for number in count():
+        order = torch.randperm(examples, generator=generator).tolist()
+        for start in range(0, examples, batch_size):
+            yield number, order[start : start + batch_size]
+
+
+def _drawn(
+    examples: Sequence[Example],
+    batches: Iterable[tuple[int, list[int]]],
+    draw: Callable[[Example, int, int], Any] | None,
+) -> Iterator[list[Any]]:
+    for number, indices in batches:
+        yield [draw(examples[index], index, number) if draw else examples[index] for index in indices]
+
+
+def _rate(step: int, total: int, plan: TrainingPlan) -> float:
+    """The factor on the learning rate at a step."""
+    warmup = plan.warmup * total
+    if step < warmup:
+        return (step + 1) / (warmup + 1)
+    if plan.schedule == "constant":
+        return 1.0
+    return (total - step) / max(1.0, total - warmup)
+
+
+def _optimizer(model: nn.Module, plan: TrainingPlan, is_new: Callable[[str], bool]) -> torch.optim.Optimizer:
+    groups: dict[tuple[bool, bool], list[nn.Parameter]] = {}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad:
+            groups.setdefault((is_new(name), parameter.ndim > 1), []).append(parameter)
+    parameters: list[dict[str, Any]] = [
+        {
+            "params": members,
+            "highest_rate": (plan.head_learning_rate if new else None) or plan.learning_rate,
+            "weight_decay": plan.weight_decay if decays and plan.optimizer == "adamw" else 0.0,
+        }
+        for (new, decays), members in groups.items()
+    ]
+    match plan.optimizer:
+        case "adamw":
+            return torch.optim.AdamW(parameters, fused=True)
+        case "adam":
+            return torch.optim.Adam(parameters, fused=True)
+        case "sgd":
+            return torch.optim.SGD(parameters, fused=True)
+
+
+@contextlib.contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Torch's global chance (dropout, new heads) from a seed, and as it was before afterwards."""
+    devices = range(torch.cuda.device_count())
+    with torch.random.fork_rng(devices):
+        torch.manual_seed(seed)
+        yield

@@ -1,0 +1,336 @@
+"""Word vectors in the text format of fastText and MUSE: one pass over the file, past all that nobody asked for.
+
+Such files have some gigabytes. Only the lines of wanted words are parsed; of the others the word alone is looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import BinaryIO
+from unicodedata import normalize
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nersery.core.errors import DataError, Problem
+
+Vector = NDArray[np.float32]
+
+LONGEST_LINE = 1 << 22
+"""In bytes. No vector is as long; a file of other kind, or one that a download has left full of zeros, may be."""
+BUFFER = 1 << 20
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+FORMAT = "expected a text file whose lines are a word and its numbers, with single spaces between"
+FIX = (
+    "unpack a compressed file, take fastText's .vec and not its .bin, and download again what a download has broken; "
+    "a single broken line can be deleted"
+)
+
+
+def composed(word: str) -> str:
+    """A word as it is looked up, for the same letters can be written as other characters (in NFC).
+
+    >>> composed("Cafe\N{COMBINING ACUTE ACCENT}") == "Caf\N{LATIN SMALL LETTER E WITH ACUTE}"
+    True
+    """
+    return word if word.isascii() else normalize("NFC", word)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What a file says at its top.
+
+    Args:
+        dimension: Numbers in each vector.
+        words: How many words the first line promises; None when it is no header but a vector already.
+        start: Where the first vector begins, in bytes.
+    """
+
+    dimension: int
+    words: int | None
+    start: int
+
+    @property
+    def first_line(self) -> int:
+        """The number of the first vector's line."""
+        return 1 if self.words is None else 2
+
+
+@dataclass(frozen=True)
+class WordVectors:
+    """The vectors of the words that were asked for, as far as the file has them.
+
+    Args:
+        dimension: Numbers in each vector.
+        rows: By word, `composed`. A row's shape: (dimension,).
+        flaws: What else is odd about the file, in words for a user.
+    """
+
+    dimension: int
+    rows: Mapping[str, Vector]
+    flaws: tuple[str, ...] = ()
+
+    def get(self, word: str) -> Vector | None:
+        """The vector of a word as it is written, or else of its lower case."""
+        row = self.rows.get(composed(word))
+        return self.rows.get(composed(word.lower())) if row is None else row
+
+    def mean(self, words: Iterable[str]) -> Vector:
+        """The mean of the words' vectors, of length 1; zeros when no word is known. Shape: (dimension,)."""
+        known = [row for row in map(self.get, words) if row is not None]
+        if not known:
+            return np.zeros(self.dimension, np.float32)
+        mean = np.stack(known).mean(axis=0, dtype=np.float64)
+        unit: Vector = (mean / (np.linalg.norm(mean) or 1.0)).astype(np.float32)
+        return unit
+
+
+def read_head(path: str | Path) -> Head:
+    """Look at the beginning of a file: quick, however large it is.
+
+    Raises:
+        DataError: When it does not begin with a vector, or with ``count dimension`` and a vector.
+    """
+    with Path(path).open("rb") as stream:
+        line = stream.readline(LONGEST_LINE)
+        mark = len(BYTE_ORDER_MARK) if line.startswith(BYTE_ORDER_MARK) else 0
+        fields = line[mark:].strip(b" \r\n").split(b" ")
+        words, dimension, start = None, len(fields) - 1, mark
+        if len(fields) == 2 and fields[0].isdigit() and fields[1].isdigit():
+            words, dimension, start = int(fields[0]), int(fields[1]), len(line)
+            line = stream.readline(LONGEST_LINE)
+    head = Head(dimension, words, start)
+    if not line.strip(b" \r\n"):
+        raise DataError(Problem(f"the file holds no vector; {FORMAT}", str(path), head.first_line), fix=FIX)
+    if b"\t" in line.strip():
+        message = f"there is a tab in the first vector; {FORMAT}"
+        raise DataError(Problem(message, str(path), head.first_line), fix=r"part them by spaces: tr '\t' ' '")
+    try:
+        if not dimension:
+            raise ValueError("has no values")
+        _parsed(line, dimension)
+    except ValueError as fault:
+        raise DataError(Problem(f"the first vector {fault}; {FORMAT}", str(path), head.first_line), fix=FIX) from None
+    return head
+
+
+def read_vectors(path: str | Path, words: Iterable[str]) -> WordVectors:
+    """Read the vectors of some words and of their lower-case forms; of a word that comes twice the first counts.
+
+    Args:
+        words: Those of interest; they alone cost memory.
+
+    Raises:
+        DataError: With every broken line of a wanted word, or when this is no file of vectors.
+    """
+    head = read_head(path)
+    wanted = _keys(words)
+    left = len(set(wanted.values()))
+    rows: dict[str, Vector] = {}
+    problems: dict[str, Problem] = {}
+    undecodable, number = 0, head.first_line - 1
+    with Path(path).open("rb", buffering=BUFFER) as stream:
+        stream.seek(head.start)
+        for number, line in enumerate(_lines(stream), start=head.first_line):
+            key = line.partition(b" ")[0]
+            if key in wanted:
+                word = wanted[key]
+                if word in rows or word in problems:
+                    continue
+                try:
+                    rows[word] = _parsed(line, head.dimension)
+                except ValueError as fault:
+                    problems[word] = Problem(f"the vector of {word!r} {fault}", str(path), number)
+                left -= 1
+                if not left:
+                    break
+            elif not key.isascii():
+                undecodable += not _is_utf8(key)
+            elif len(line) == LONGEST_LINE:
+                raise DataError([*problems.values(), _too_long(path, number)], fix=FIX)
+    if problems:
+        raise DataError(problems.values(), fix=FIX)
+    if not left:  # the rest of the file was not looked at
+        return WordVectors(head.dimension, rows)
+    missing = (head.words or 0) - (number + 1 - head.first_line)
+    return WordVectors(head.dimension, rows, tuple(_flaws(head, missing, undecodable)))
+
+
+class VectorIndex:
+    """Where in a file the vector of each word stands, so that words are found without reading the file again.
+
+    To make it takes one pass over the file, to keep it 20 bytes for each of its words.
+
+    Raises:
+        DataError: When this is no file of vectors.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._path, self._head = path, read_head(path)
+        checks, starts, undecodable = array("L"), array("Q", [self._head.start]), 0
+        with Path(path).open("rb", buffering=BUFFER) as stream:
+            stream.seek(self._head.start)
+            for line in _lines(stream):
+                key = line.partition(b" ")[0].rstrip(b"\r\n")
+                if len(line) == LONGEST_LINE:
+                    raise DataError(_too_long(path, self._head.first_line + len(checks)), fix=FIX)
+                undecodable += not key.isascii() and not _is_utf8(key)
+                checks.append(crc32(key))
+                starts.append(starts[-1] + len(line))
+        self._starts = np.array(starts, np.int64)
+        self._order = np.argsort(np.array(checks, np.uint32), kind="stable")
+        self._checks = np.array(checks, np.uint32)[self._order]
+        self._flaws = tuple(_flaws(self._head, (self._head.words or 0) - len(checks), undecodable))
+
+    def read(self, words: Iterable[str]) -> WordVectors:
+        """The vectors of some words; see `read_vectors`.
+
+        Raises:
+            DataError: With every broken line of a wanted word.
+        """
+        sought = [(place, form, word) for form, word in _forms(words).items() for place in self._places(form)]
+        rows: dict[str, Vector] = {}
+        problems: dict[str, Problem] = {}
+        with Path(self._path).open("rb") as stream:
+            for place, form, word in sorted(sought):
+                stream.seek(self._starts[place])
+                line = stream.readline(LONGEST_LINE)
+                if word in rows or word in problems or line.partition(b" ")[0].rstrip(b"\r\n") != form:
+                    continue
+                try:
+                    rows[word] = _parsed(line, self._head.dimension)
+                except ValueError as fault:
+                    number = self._head.first_line + place
+                    problems[word] = Problem(f"the vector of {word!r} {fault}", str(self._path), number)
+        if problems:
+            raise DataError(problems.values(), fix=FIX)
+        return WordVectors(self._head.dimension, rows, self._flaws)
+
+    def _places(self, form: bytes) -> list[int]:
+        """The lines that may begin with a word, counted from the first vector."""
+        check = np.uint32(crc32(form))
+        start, end = np.searchsorted(self._checks, check), np.searchsorted(self._checks, check, "right")
+        return [int(place) for place in self._order[start:end]]
+
+
+def read_first(path: str | Path, most: int, words: Iterable[str] = ()) -> WordVectors:
+    """Read the vectors at the beginning of a file, which are those of frequent words, and of some words anywhere.
+
+    Of a word that comes twice the first counts. Every line is looked at, also those that are not kept. GloVe's largest
+    file has a few words with spaces in them; they are passed over, for no word of a sentence is like that.
+
+    Args:
+        most: How many to keep from the beginning.
+        words: What else to keep, as it is written and in lower case.
+
+    Raises:
+        DataError: When a line has another dimension than the first, or is broken, or this is no file of vectors.
+    """
+    head = read_head(path)
+    wanted = _forms(words)
+    rows: dict[str, Vector] = {}
+    undecodable, again, number = 0, 0, head.first_line - 1
+    with Path(path).open("rb", buffering=BUFFER) as stream:
+        stream.seek(head.start)
+        for number, line in enumerate(_lines(stream), start=head.first_line):
+            key, _, values = line.rstrip(b" \r\n").partition(b" ")
+            if values.count(b" ") + 1 != head.dimension and (not key or _follow_on(values, head.dimension)):
+                continue
+            if len(rows) >= most and key not in wanted and values.count(b" ") + 1 == head.dimension:
+                continue
+            try:
+                row, word = _parsed(line, head.dimension), composed(key.decode())
+                again += word in rows
+                rows.setdefault(word, row)
+            except UnicodeDecodeError:
+                undecodable += 1
+            except ValueError as fault:
+                raise DataError(Problem(f"the vector of {_shown(key)} {fault}", str(path), number), fix=FIX) from None
+    missing = (head.words or 0) - (number + 1 - head.first_line)
+    return WordVectors(head.dimension, rows, tuple(_flaws(head, missing, undecodable, again)))
+
+
+def _follow_on(values: bytes, dimension: int) -> bool:
+    """Whether what stands behind the first space is the rest of the word, and then as many values as expected."""
+    fields = values.split(b" ")
+    return len(fields) > dimension and not _is_finite(fields[-dimension - 1])
+
+
+def _lines(stream: BinaryIO) -> Iterator[bytes]:
+    return iter(partial(stream.readline, LONGEST_LINE), b"")
+
+
+def _keys(words: Iterable[str]) -> dict[bytes, str]:
+    """What stands before the first space of a wanted line, also of one that has no space, and the word meant."""
+    return {form + end: word for form, word in _forms(words).items() for end in (b"", b"\n", b"\r\n")}
+
+
+def _forms(words: Iterable[str]) -> dict[bytes, str]:
+    """How words may stand in a file, also in lower case and in other characters, each with what it is looked up by."""
+    cased = {form for word in words for form in (word, word.lower())}
+    others = {normalize(form, word) for word in cased if not word.isascii() for form in ("NFC", "NFD")}
+    return {word.encode(): composed(word) for word in cased | others}
+
+
+def _too_long(path: str | Path, number: int) -> Problem:
+    return Problem(f"the line is longer than {LONGEST_LINE} bytes; {FORMAT}", str(path), number)
+
+
+def _parsed(line: bytes, dimension: int) -> Vector:
+    """The numbers of a line.
+
+    Raises:
+        ValueError: With what is wrong, to stand behind the vector's name.
+    """
+    _, space, values = line.rstrip(b" \r\n").partition(b" ")
+    fields = values.split(b" ") if space else []
+    if len(fields) != dimension:
+        raise ValueError(f"has {len(fields)} values, expected {dimension}")
+    try:
+        numbers = list(map(float, fields)) if b"_" not in values else [math.nan]  # Python takes 1_000 for a number
+    except ValueError:
+        numbers = [math.nan]
+    with np.errstate(over="ignore"):
+        row = np.array(numbers, dtype=np.float32)
+    if np.isfinite(row).all():
+        return row
+    place = next(place for place, field in enumerate(fields) if not _is_finite(field))
+    raise ValueError(f"has {_shown(fields[place])} as value {place + 1}, expected a finite number")
+
+
+def _is_finite(field: bytes) -> bool:
+    try:
+        with np.errstate(over="ignore"):
+            return b"_" not in field and bool(np.isfinite(np.float32(float(field))))
+    except ValueError:
+        return False
+
+
+def _shown(field: bytes) -> str:
+    text = field[:40].decode("utf-8", "backslashreplace")
+    return repr(text + "…" * (len(field) > 40))
+
+
+def _is_utf8(word: bytes) -> bool:
+    try:
+        word.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _flaws(head: Head, missing: int, undecodable: int, again: int = 0) -> Sequence[str]:
+    flaws = []
+    if missing > 0:
+        flaws.append(f"its first line promises {head.words} words, {missing} of them are not there: is it cut off?")
+    if again:
+        flaws.append(f"{again} of its words come again, with other vectors perhaps: the first of each counts")
+    if undecodable:
+        flaws.append(f"{undecodable} of its words are not UTF-8, so they are never found")
+    return flaws

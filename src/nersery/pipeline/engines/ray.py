@@ -1,0 +1,136 @@
+"""Workers as Ray actors, on this machine or on a cluster.
+
+Ray is started here, unless the environment variable ``RAY_ADDRESS`` names a cluster. On a cluster nersery must be
+installed on every node, and the files that the stage names must lie under the same paths.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.pipeline.engines.worker import Desk
+from nersery.pipeline.stage import Message, WorkerDiedError
+
+LOCAL = "local"
+SETTINGS = {
+    "RAY_USAGE_STATS_ENABLED": "0",  # nothing is sent anywhere
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # workers without GPUs of their own share what is there, as local ones
+    "RAY_max_direct_call_object_size": "4000000",  # batches and answers travel with their calls, at a third of the cost
+    "RAY_task_rpc_inlined_bytes_limit": "8000000",
+}
+"""For a Ray that is started here, unless the user has others."""
+
+
+class RayEngine:
+    """Starts actors; a Ray that runs already in this process is used, and left running.
+
+    Args:
+        workers: How many there will be at a time.
+        gpus: GPUs of each worker, perhaps a part of one.
+        quiet: Whether what the workers print is dropped.
+
+    Raises:
+        MissingResourceError: When Ray is not installed.
+        SettingsError: When this machine has not so many GPUs.
+    """
+
+    def __init__(self, workers: int, gpus: float = 0.0, *, quiet: bool = False) -> None:
+        self._ray = _ray()
+        self._is_ours = not self._ray.is_initialized()
+        if self._is_ours:
+            _start(self._ray, workers, quiet=quiet)
+        self._check_gpus(workers * gpus)
+        self._actor = self._ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0)(_Actor)
+
+    def _check_gpus(self, wanted: float) -> None:
+        there = self._ray.cluster_resources().get("GPU", 0.0)
+        if wanted > there and _address() == LOCAL:
+            self.close()
+            raise SettingsError(
+                f"the workers want {wanted:g} GPUs together, Ray sees {there:g} here. Ask for fewer (--workers, --gpus)"
+            )
+
+    def start(self, orders: bytes) -> RayWorker:
+        """A new actor; see `nersery.pipeline.stage.Engine`."""
+        return RayWorker(self._ray, self._actor.remote(orders))
+
+    def wait(self, workers: Sequence[RayWorker], seconds: float | None) -> list[RayWorker]:
+        """Those who have said something or died."""
+        by_reference = {worker.references[0]: worker for worker in workers}
+        spoken, _ = self._ray.wait([*by_reference], num_returns=1, timeout=seconds)
+        return [by_reference[reference] for reference in spoken]
+
+    def close(self) -> None:
+        """Leave the cluster, or end the one that was started here."""
+        if self._is_ours:
+            self._ray.shutdown()
+
+
+def _ray() -> Any:
+    try:
+        import ray
+    except ImportError:
+        raise MissingResourceError('Ray is not installed. Install it with: pip install "ray>=2.40,<3"') from None
+    return ray
+
+
+def _address() -> str:
+    return os.environ.get("RAY_ADDRESS") or LOCAL
+
+
+def _start(ray: Any, workers: int, *, quiet: bool) -> None:
+    """Join the cluster that the user names, or start one with room for all workers."""
+    for name, value in SETTINGS.items():
+        os.environ.setdefault(name, value)
+    room = {"num_cpus": max(workers, os.cpu_count() or 1)} if _address() == LOCAL else {}
+    ray.init(address=_address(), include_dashboard=False, logging_level="error", log_to_driver=not quiet, **room)
+
+
+class _Actor:
+    """The process of a worker."""
+
+    def __init__(self, orders: bytes) -> None:
+        self._desk = Desk(orders)
+
+    def prepare(self) -> Message:
+        return self._desk.prepare()
+
+    def answer(self, rows: bytes) -> Message:
+        return self._desk.answer(rows)
+
+
+class RayWorker:
+    """An actor and what it was asked, the oldest question first."""
+
+    def __init__(self, ray: Any, actor: Any) -> None:
+        self._ray, self._actor = ray, actor
+        self.references: deque[Any] = deque([actor.prepare.remote()])
+
+    def send(self, rows: bytes) -> None:
+        """Hand over a batch."""
+        self.references.append(self._actor.answer.remote(rows))
+
+    def receive(self) -> Message:
+        """The next message.
+
+        Raises:
+            WorkerDiedError: With what Ray knows of it.
+        """
+        try:
+            message: Message = self._ray.get(self.references.popleft())
+        except self._ray.exceptions.RayError as error:
+            raise WorkerDiedError(_ending(error)) from None
+        return message
+
+    def stop(self) -> None:
+        """Kill the actor."""
+        self._ray.kill(self._actor)
+
+
+def _ending(error: Exception) -> str:
+    """What Ray says of a death, the same for all deaths of a kind: without names of actors and machines."""
+    return f"Ray reports {type(error).__name__}"

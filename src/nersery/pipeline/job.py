@@ -1,0 +1,313 @@
+"""The loop: the one place for batches, rejects, progress, journal and resume.
+
+A stage hands it items and a step that turns a batch of items into outcomes, one for each item and in the same
+order. So ``read = written + rejected`` holds by construction, and nothing is lost quietly.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.files import (
+    differences,
+    locked,
+    naming_the_full_disk,
+    write_atomic,
+)
+from nersery.core.outcome import Outcome, Reject, Step, Tally
+from nersery.core.progress import Progress
+from nersery.core.sentence import Sentence
+
+Item = TypeVar("Item")
+
+BATCH_SIZE = 1024
+FEW_COLLECTIONS = 100_000
+"""New objects between two looks for cycles while rows are at work; Python's own measure is some hundreds."""
+CHECKPOINT_SECONDS = 1.0
+"""At most so much finished work, plus a batch, is done again after a kill."""
+
+BEGINNINGS = ("lock", "journal.json.tmp")
+"""What a job that was killed at once leaves in its folder."""
+PARTS = ("output", "rejects", "journal.json", *BEGINNINGS)
+"""The files of a job in its folder."""
+
+
+def run(
+    items: Iterable[Item | Reject],
+    step: Step[Item],
+    *,
+    batch_size: int = BATCH_SIZE,
+    progress: Progress | None = None,
+) -> Iterator[Outcome]:
+    """Apply a step to items batch by batch, and yield one outcome for each item in order.
+
+    Args:
+        items: One that is a `Reject` already, since the reader left it out, passes through untouched.
+        batch_size: Items handed to the step at once; it changes speed, never results.
+
+    Raises:
+        NerseryError: When a step answers with more or fewer outcomes than it was given items.
+    """
+    if batch_size < 1:
+        raise SettingsError(f"batch_size is {batch_size}, expected 1 or more")
+    iterator = iter(items)
+    while batch := list(islice(iterator, batch_size)):
+        tasks = [item for item in batch if not isinstance(item, Reject)]
+        outcomes = step(tasks) if tasks else []
+        if len(outcomes) != len(tasks):
+            raise NerseryError(f"a step was given {len(tasks)} items and answered with {len(outcomes)} outcomes")
+        done = iter(outcomes)
+        for item in batch:
+            yield item if isinstance(item, Reject) else next(done)
+        if progress is not None:
+            progress.advance(len(batch))
+
+
+@contextlib.contextmanager
+def few_collections() -> Iterator[None]:
+    """Look for cycles seldom: rows are many small objects without any, and the looking takes a fifth of the time."""
+    before = gc.get_threshold()
+    gc.set_threshold(FEW_COLLECTIONS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+def refuse_one_way(items: Iterable[Any]) -> None:
+    """Refuse what is empty the second time it is read.
+
+    Raises:
+        SettingsError: When it is an iterator.
+    """
+    if iter(items) is items:
+        raise SettingsError(f"a {type(items).__name__} can be read once: give a Corpus or a list, it is read twice")
+
+
+@dataclass(frozen=True)
+class FileJob:
+    """A loop from items into a file that survives ``kill -9``.
+
+    While it runs, everything lies in the folder ``TARGET.part``: the output so far, the rejects and a journal
+    that says how many items are done and how many bytes belong to them. The same call goes on from there. At
+    the end the files move to ``TARGET`` and ``TARGET.rejects.jsonl`` (only if there are rejects). Against a loss
+    of power nothing is done: a journal or output that the system had not yet written to the disk is then refused.
+
+    Args:
+        target: The file to write.
+        encode: A sentence as text of the target's format, with its line breaks.
+        encode_reject: A reject as one line of text.
+        fingerprint: Whatever the result depends on (inputs, settings, seed, versions), as JSON values.
+        header: Text in front of the first sentence.
+        blank: Text in the place of a reject, for an output that goes line by line with other files.
+    """
+
+    target: Path
+    encode: Callable[[Sentence], str]
+    encode_reject: Callable[[Reject], str]
+    fingerprint: Mapping[str, Any]
+    header: str = ""
+    blank: str = ""
+
+    @property
+    def part(self) -> Path:
+        """The folder of the unfinished job."""
+        return self.target.with_name(self.target.name + ".part")
+
+    @property
+    def rejects(self) -> Path:
+        """The file of the rejects."""
+        return rejects_of(self.target)
+
+    def check_target(self, *, overwrite: bool = False) -> None:
+        """Refuse a target that may not be written, before any work is done for it.
+
+        Raises:
+            SettingsError: When it is a folder, or exists and may not be overwritten, or so do its rejects; or when
+                somebody else's files lie in the folder of the unfinished job.
+        """
+        if self.target.is_dir():
+            raise SettingsError(f"{self.target} is a folder, expected the name of a file to write")
+        begun = (self.part / "journal.json").exists()
+        if not begun and self.part.is_dir() and not {path.name for path in self.part.iterdir()} <= {*BEGINNINGS}:
+            raise SettingsError(
+                f"{self.part} holds files of no unfinished job, and they are not overwritten even by --force. "
+                "Move them, or choose another output"
+            )
+        self._check_existing(overwrite, moved=begun)
+
+    def _check_existing(self, overwrite: bool, *, moved: bool) -> None:
+        """Refuse files that may not be overwritten, but for those that a killed call may have ``moved`` there."""
+        for file, made in ((self.target, self.part / "output"), (self.rejects, self.part / "rejects")):
+            if file.exists() and not overwrite and not (moved and not made.exists()):
+                raise SettingsError(f"{file} exists already. Choose another name, or allow to overwrite it (--force)")
+
+    def run(
+        self,
+        items: Iterable[Item | Reject],
+        step: Step[Item],
+        *,
+        batch_size: int = BATCH_SIZE,
+        progress: Progress | None = None,
+        overwrite: bool = False,
+    ) -> Tally:
+        """Process all items, or those that an earlier call left over.
+
+        Raises:
+            SettingsError: When the target exists and may not be overwritten, or an unfinished job with
+                another fingerprint lies in its place, or another process is at work there.
+            NerseryError: When the journal of an unfinished job is broken, or its files are shorter than that says.
+        """
+        self.check_target(overwrite=overwrite)
+        self.part.mkdir(parents=True, exist_ok=True)
+        with locked(self.part), few_collections():
+            journal = self._open_journal(overwrite)
+            if not journal.finished:
+                self._fill(journal, items, step, batch_size, progress)
+            self.check_target(overwrite=overwrite)  # somebody may have written there in the meantime
+            self._publish(journal.tally)
+        return journal.tally
+
+    def _open_journal(self, overwrite: bool) -> _Journal:
+        journal = _Journal(self.part / "journal.json", dict(self.fingerprint))
+        try:
+            difference = journal.load() if journal.path.exists() else ""
+        except NerseryError:
+            if not overwrite:
+                raise
+            difference = ""
+        if difference and not overwrite:
+            raise SettingsError(
+                f"{self.part} holds an unfinished job with other settings:\n{difference}\n"
+                "Repeat the command with those settings to go on, choose another output, or start anew "
+                "(--force)"
+            )
+        self._check_existing(overwrite, moved=journal.finished)
+        journal.write()  # before the output is cut, so that no journal ever speaks of another job's bytes
+        return journal
+
+    def _fill(
+        self,
+        journal: _Journal,
+        items: Iterable[Item | Reject],
+        step: Step[Item],
+        batch_size: int,
+        progress: Progress | None,
+    ) -> None:
+        remaining = islice(iter(items), journal.tally.read, None)
+        if progress is not None and journal.tally.read:
+            progress.advance(journal.tally.read, resumed=True)
+        with (
+            naming_the_full_disk(self.target),
+            _cut_to(self.part / "output", journal.bytes[0]) as output,
+            _cut_to(self.part / "rejects", journal.bytes[1]) as rejects,
+        ):
+            if not journal.tally.read:
+                output.write(self.header.encode())
+            saved = time.monotonic()
+            outcomes = run(remaining, step, batch_size=batch_size, progress=progress)
+            for number, outcome in enumerate(outcomes, start=1):
+                journal.tally.add(outcome)
+                if isinstance(outcome, Reject):
+                    rejects.write(self.encode_reject(outcome).encode())
+                    output.write(self.blank.encode())
+                else:
+                    output.write(self.encode(outcome).encode())
+                if number % batch_size == 0 and time.monotonic() - saved >= CHECKPOINT_SECONDS:
+                    journal.save(output, rejects)
+                    saved = time.monotonic()
+            journal.finished = True
+            journal.save(output, rejects)
+
+    def _publish(self, tally: Tally) -> None:
+        """Move the finished files; what a killed call has moved already is no longer there."""
+        rejects, output = self.part / "rejects", self.part / "output"
+        if not tally.rejected:
+            self.rejects.unlink(missing_ok=True)
+        elif rejects.exists():
+            os.replace(rejects, self.rejects)
+        if output.exists():
+            os.replace(output, self.target)
+        for name in PARTS:
+            (self.part / name).unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # somebody else's files in it stay
+            self.part.rmdir()
+
+
+@dataclass(slots=True)
+class _Journal:
+    """What of an unfinished job is done; replaced whole, so it is never half written."""
+
+    path: Path
+    fingerprint: dict[str, Any]
+    tally: Tally = field(default_factory=Tally)
+    bytes: tuple[int, int] = (0, 0)
+    finished: bool = False
+
+    def load(self) -> str:
+        """Take over the state on disk if it is of the same job; otherwise say how the two differ.
+
+        A state in which nothing is done yet stands in nobody's way.
+
+        Raises:
+            NerseryError: When it cannot be read.
+        """
+        wanted = json.loads(json.dumps(self.fingerprint))
+        try:
+            state = json.loads(self.path.read_text("utf-8"))
+            there, tally = state["fingerprint"], Tally(state["read"], state["written"], Counter(state["reasons"]))
+            (output, rejects), finished = state["bytes"], state["finished"]
+        except (ValueError, LookupError, TypeError):
+            raise NerseryError(
+                f"{self.path} is broken, perhaps by a loss of power. Delete the folder {self.path.parent} to start "
+                "the job anew, or use --force"
+            ) from None
+        if there != wanted:
+            return differences(there, wanted) if finished or tally.read else ""
+        self.tally, self.bytes, self.finished = tally, (output, rejects), finished
+        return ""
+
+    def save(self, output: BinaryIO, rejects: BinaryIO) -> None:
+        """Write the state after everything it speaks of."""
+        output.flush()
+        rejects.flush()
+        self.bytes = (output.tell(), rejects.tell())
+        self.write()
+
+    def write(self) -> None:
+        """Write the state as it is."""
+        state = {
+            "fingerprint": self.fingerprint,
+            **self.tally.as_dict(),
+            "bytes": self.bytes,
+            "finished": self.finished,
+        }
+        write_atomic(self.path, json.dumps(state, indent=1))
+
+
+def rejects_of(target: Path) -> Path:
+    """Where the rejects of an output file lie."""
+    target = target if target.name else target.resolve()  # of this folder; the root has no name even so
+    return target.parent / f"{target.name}.rejects.jsonl"
+
+
+def _cut_to(path: Path, size: int) -> BinaryIO:
+    """Open a file for writing after its first ``size`` bytes; the rest belongs to no finished item."""
+    path.touch()
+    if path.stat().st_size < size:
+        raise NerseryError(f"{path} has lost finished work. Delete the folder {path.parent} to start the job anew")
+    stream = path.open("r+b")
+    stream.truncate(size)
+    stream.seek(size)
+    return stream

@@ -1,0 +1,287 @@
+"""A job from rows into a folder of shards, each written whole; the same call goes on after the last finished one."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice, takewhile
+from pathlib import Path
+from typing import Any, TypeVar
+
+from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.files import (
+    content_hash,
+    differences,
+    locked,
+    naming_the_full_disk,
+    real_folder,
+    replace_folder,
+    unfinished_path,
+    write_atomic,
+)
+from nersery.core.outcome import Reject, Tally
+from nersery.core.progress import Progress
+from nersery.io.folder import MANIFEST, TOTAL
+from nersery.io.parquet import check_installed, write_lines
+from nersery.pipeline.job import BATCH_SIZE, few_collections
+from nersery.pipeline.stage import Answer
+
+Row = TypeVar("Row")
+Answers = Callable[[Iterable[Sequence[Row | Reject]]], Iterator[Answer]]
+"""What gives one answer for each batch, in order, as `nersery.pipeline.engines.pool.Pool.answers`."""
+
+BEGINNINGS = ("lock", f"{MANIFEST}.tmp")
+"""What a job that was killed at once leaves in its folder."""
+MOST_SHARDS = 100_000
+"""With more of them their names would no longer be in order."""
+_OWN = re.compile(r"(part|rejects)-\d{5}\.\w+(\.tmp)?")
+
+
+@dataclass(frozen=True)
+class ShardJob:
+    """A job from rows into a folder of shards that survives ``kill -9``.
+
+    While it runs, everything lies in the folder ``TARGET.part``::
+
+        manifest.jsonl          what the result depends on; then a line for each finished shard, with its tally
+        part-00000.jsonl        what became of the first rows; then those of the next ones
+        rejects-00000.jsonl     the rejects among them, if there are any
+
+    A shard and its rejects are written under other names and moved, then the manifest names them: what it does not name
+    does not count. At the end the folder moves to ``TARGET``, and the last line of the manifest is the tally of all.
+
+    Args:
+        target: The folder to write.
+        rows: Rows of the input in a shard; the last one may have fewer.
+        fingerprint: Whatever the result depends on (inputs, settings, seed, versions), as JSON values.
+        format: The extension of the shards; ``parquet`` takes JSONL and writes it as Parquet. Rejects are JSONL.
+    """
+
+    target: Path
+    rows: int
+    fingerprint: Mapping[str, Any]
+    format: str = "jsonl"
+
+    def __post_init__(self) -> None:
+        if self.rows < 1:
+            raise SettingsError(f"a shard has {self.rows} rows, expected 1 or more")
+
+    @property
+    def part(self) -> Path:
+        """The folder of the unfinished job."""
+        return unfinished_path(real_folder(self.target))
+
+    def check_target(self, *, overwrite: bool = False) -> None:
+        """Refuse a target that may not be written, before any work is done for it.
+
+        Raises:
+            SettingsError: When it is a file, or exists and may not be overwritten, or when somebody else's files lie in
+                it or in the folder of the unfinished job.
+            MissingResourceError: When what writes the format is not installed.
+        """
+        if self.format == "parquet":
+            check_installed()
+        if self.target.exists() and not self.target.is_dir():
+            raise SettingsError(f"{self.target} is a file, expected the name of a folder for the shards")
+        for folder in (self.target, self.part):
+            if strange := _foreign(folder):
+                raise SettingsError(
+                    f"{folder} holds files of no such job, e.g. {strange}, and they are not overwritten even by "
+                    "--force. Move them, or choose another output"
+                )
+        if not overwrite and self.target.exists() and any(self.target.iterdir()):
+            raise SettingsError(
+                f"{self.target} exists already. Choose another name, or allow to overwrite it (--force)"
+            )
+
+    def run(
+        self,
+        rows: Iterable[Row | Reject],
+        answers: Answers[Row],
+        *,
+        batch_size: int = BATCH_SIZE,
+        progress: Progress | None = None,
+        overwrite: bool = False,
+    ) -> Tally:
+        """Process all rows, or those of the shards that an earlier call left over.
+
+        Args:
+            answers: Is given batches, of which none reaches over the end of a shard.
+
+        Raises:
+            SettingsError: When the target exists and may not be overwritten, or an unfinished job with other settings
+                lies in its place, or another process is at work there.
+            NerseryError: When the manifest of an unfinished job is broken, or there are too many shards.
+        """
+        self.check_target(overwrite=overwrite)
+        self.part.mkdir(parents=True, exist_ok=True)
+        with locked(self.part), few_collections():
+            manifest = self._open_manifest(overwrite)
+            if not manifest.finished:
+                done = len(manifest.shards) * self.rows
+                if progress is not None and done:
+                    progress.advance(done, resumed=True)
+                rest = batches(islice(iter(rows), done, None), self.rows, batch_size)
+                self._fill(manifest, answers(rest), progress)
+            self.check_target(overwrite=overwrite)  # somebody may have written there in the meantime
+            (self.part / "lock").unlink(missing_ok=True)
+            replace_folder(self.part, self.target)
+        return manifest.tally
+
+    def _open_manifest(self, overwrite: bool) -> _Manifest:
+        shards = {"rows": self.rows, "format": self.format}
+        manifest = _Manifest(self.part / MANIFEST, {**self.fingerprint, "shards": shards})
+        try:
+            difference = manifest.load() if manifest.path.exists() else ""
+        except NerseryError:
+            if not overwrite:
+                raise
+            difference = ""
+        if difference and not overwrite:
+            raise SettingsError(
+                f"{self.part} holds an unfinished job with other settings:\n{difference}\n"
+                "Repeat the command with those settings to go on, choose another output, or start anew (--force)"
+            )
+        manifest.write()  # before any file is touched, so that no manifest ever speaks of another job's
+        manifest.remove_others()
+        return manifest
+
+    def _fill(self, manifest: _Manifest, answers: Iterator[Answer], progress: Progress | None) -> None:
+        for answer in answers:
+            manifest.append(self._write_shard(len(manifest.shards), chain([answer], answers), progress))
+        if not manifest.shards:  # a reader of the folder shall find a file
+            manifest.append(self._write_shard(0, iter(()), progress))
+        manifest.finish()
+
+    def _write_shard(self, number: int, answers: Iterator[Answer], progress: Progress | None) -> dict[str, Any]:
+        """Write the next shard whole, and say of it what the manifest shall."""
+        if number >= MOST_SHARDS:
+            raise NerseryError(f"there are more than {MOST_SHARDS:,} shards. Start anew with larger ones (--shards)")
+        output, rejects = (self.part / f"{kind}-{number:05}.lines.tmp" for kind in ("part", "rejects"))
+        rows, tally = 0, Tally()
+        with naming_the_full_disk(self.target), output.open("wb") as lines, rejects.open("wb") as refused:
+            for answer in answers:
+                lines.write(answer.output)
+                refused.write(answer.rejects)
+                tally.include(answer.tally)
+                rows += answer.rows
+                if progress is not None:
+                    progress.advance(answer.rows)
+                if rows == self.rows:
+                    break
+        files = [self._commit(rejects, "jsonl")] if tally.rejected else []
+        rejects.unlink(missing_ok=True)
+        return {"rows": rows, **tally.as_dict(), "files": [self._commit(output, self.format), *files]}
+
+    def _commit(self, written: Path, format: str) -> dict[str, Any]:
+        """Move a file that is whole to its name."""
+        path = written.with_suffix("").with_suffix(f".{format}")
+        if format == "parquet":
+            columns = path.with_name(f"{path.name}.tmp")
+            write_lines(written, columns)
+            written.unlink()
+            written = columns
+        file = {"name": path.name, "bytes": written.stat().st_size, "sha256": content_hash(written)}
+        os.replace(written, path)
+        return file
+
+
+@dataclass(slots=True)
+class _Manifest:
+    """What of an unfinished job is done: a line for the job, then one for each finished shard, in order."""
+
+    path: Path
+    fingerprint: dict[str, Any]
+    shards: list[dict[str, Any]] = field(default_factory=list)
+    finished: bool = False
+
+    @property
+    def tally(self) -> Tally:
+        """What became of the items of all finished shards."""
+        tally = Tally()
+        for shard in self.shards:
+            tally.include(Tally(shard["read"], shard["written"], Counter(shard["reasons"])))
+        return tally
+
+    def load(self) -> str:
+        """Take over the state on disk if it is of the same job; otherwise say how the two differ.
+
+        A shard whose files are not as they were is done again, and with it those behind it.
+
+        Raises:
+            NerseryError: When it cannot be read.
+        """
+        wanted = json.loads(json.dumps(self.fingerprint))
+        try:
+            *lines, _ = self.path.read_text("utf-8").split("\n")  # the last one is empty, or was cut off by a kill
+            there, *entries = map(json.loads, lines)
+            if there["job"] != wanted:
+                return differences(there["job"], wanted) if entries else ""
+            shards = [entry for entry in entries if TOTAL not in entry]
+            self.shards = list(takewhile(self._is_whole, shards))
+        except (ValueError, LookupError, TypeError):
+            raise NerseryError(
+                f"{self.path} is broken, perhaps by a loss of power. Delete the folder {self.path.parent} to start "
+                "the job anew, or use --force"
+            ) from None
+        self.finished = len(self.shards) == len(shards) < len(entries)
+        return ""
+
+    def _is_whole(self, shard: Mapping[str, Any]) -> bool:
+        files = {self.path.with_name(file["name"]): file["bytes"] for file in shard["files"]}
+        return all(path.exists() and path.stat().st_size == size for path, size in files.items())
+
+    def write(self) -> None:
+        """Write it anew, as far as it is right."""
+        total = [{TOTAL: self.tally.as_dict()}] if self.finished else []
+        write_atomic(self.path, "".join(map(_line, [{"job": self.fingerprint}, *self.shards, *total])))
+
+    def append(self, shard: dict[str, Any]) -> None:
+        """Name a shard whose files are there."""
+        self._add(shard)
+        self.shards.append(shard)
+
+    def finish(self) -> None:
+        """Say that there are no more shards."""
+        self._add({TOTAL: self.tally.as_dict()})
+        self.finished = True
+
+    def _add(self, entry: Mapping[str, Any]) -> None:
+        with self.path.open("a", encoding="utf-8") as stream:
+            stream.write(_line(entry))
+
+    def remove_others(self) -> None:
+        """Remove the files of shards that it does not name."""
+        named = {file["name"] for shard in self.shards for file in shard["files"]}
+        for path in self.path.parent.iterdir():
+            if _OWN.fullmatch(path.name) and path.name not in named:
+                path.unlink()
+
+
+def _line(entry: Mapping[str, Any]) -> str:
+    return json.dumps(entry) + "\n"
+
+
+def _foreign(folder: Path) -> str:
+    """The first file in a folder that no such job has written; empty where there is none."""
+    names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    strange = names - {MANIFEST, *BEGINNINGS}
+    if MANIFEST in names:
+        strange = {name for name in strange if not _OWN.fullmatch(name)}
+    return min(strange, default="")
+
+
+def batches(rows: Iterable[Row], shard: int, batch_size: int) -> Iterator[list[Row]]:
+    """The rows in batches, of which none reaches over the end of a shard.
+
+    >>> list(batches("abcdefgh", 5, 3))
+    [['a', 'b', 'c'], ['d', 'e'], ['f', 'g', 'h']]
+    """
+    iterator, left = iter(rows), shard
+    while batch := list(islice(iterator, min(batch_size, left))):
+        yield batch
+        left = left - len(batch) or shard

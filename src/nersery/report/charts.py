@@ -1,0 +1,259 @@
+"""The report's charts, as inline SVG without scripts; colours come from the page's style sheet.
+
+Text from a report goes in through `Markup.format`, which escapes it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
+from unicodedata import east_asian_width
+
+from markupsafe import Markup
+
+from nersery.report.number_format import interval, percent, spread
+from nersery.report.verdict import Arm, label, mean_f1
+
+ROW = 54
+"""Height of an arm's row in the chart of F1, in pixels."""
+NAME_LENGTH = 30
+PANEL_WIDTH, PANEL_HEIGHT = 240, 150
+LEFT, RIGHT, TOP, BOTTOM = 30, 8, 8, 20
+"""Margins of a panel of learning curves, in pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Maps values from ``[low, high]`` to ``[0, 1]``."""
+
+    low: float
+    high: float
+
+    def __call__(self, value: float) -> float:
+        """The place of a value; outside [0, 1] when the value lies outside."""
+        return (value - self.low) / (self.high - self.low)
+
+    def at(self, value: float) -> str:
+        """The place of a value as an SVG length."""
+        return f"{100 * self(value):.2f}%"
+
+    def ticks(self, count: int = 5) -> list[float]:
+        """About ``count`` round values within the scale.
+
+        >>> Scale(42.3, 51.8).ticks()
+        [44.0, 46.0, 48.0, 50.0]
+        """
+        rough = (self.high - self.low) / count
+        power = 10.0 ** math.floor(math.log10(rough))
+        step = next(multiple * power for multiple in (1, 2, 5, 10) if multiple * power >= rough * (1 - 1e-9))
+        return [number * step for number in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
+
+
+def padded(values: Iterable[float], least: float = 2.0) -> Scale:
+    """A scale for percent points with room at both ends, at least ``least`` points wide."""
+    values = list(values) or [0.0]
+    low, high = min(values), max(values)
+    room = max(0.08 * (high - low), (least - (high - low)) / 2)
+    return Scale(low - room, high + room)
+
+
+def f1_scale(arms: Sequence[Arm]) -> Scale:
+    """A scale for the seeds' F1 and their spread, in percent points, within [0, 100]."""
+    scale = padded(100 * value for arm in arms if mean_f1(arm) is not None for value in _extent(arm["f1"]))
+    return Scale(max(0.0, scale.low), min(100.0, scale.high))
+
+
+def f1_chart(arms: Sequence[Arm], reference: Arm | None, seeds: Sequence[int] = ()) -> Markup:
+    """F1 by arm: a dot for each seed, a line at the mean, a band of one standard deviation to either side.
+
+    Lengths across are shares of the width, so text keeps its size on a narrow screen.
+    """
+    arms = [arm for arm in arms if mean_f1(arm) is not None]
+    scale = f1_scale(arms)
+    bottom = ROW * len(arms) + 6
+    parts = [_tick(scale, value, bottom) for value in scale.ticks()]
+    if reference is not None and (mean := mean_f1(reference)) is not None:
+        parts.append(_upright("reference", scale.at(100 * mean), 0, bottom))
+    parts += [_row(arm, scale, ROW * place, arm is reference, seeds) for place, arm in enumerate(arms)]
+    summary = "; ".join(f"{label(arm)} {spread(arm['f1'])}" for arm in arms)
+    return Markup(
+        '<svg class="chart f1" role="img" aria-labelledby="f1-title f1-desc" width="100%" height="{}">'
+        '<title id="f1-title">F1 by method, in percent points</title><desc id="f1-desc">{}</desc>{}</svg>'
+    ).format(bottom + 22, summary, Markup("").join(parts))
+
+
+def _extent(measure: Mapping[str, Any]) -> list[float]:
+    deviation = measure.get("std") or 0.0
+    return [*_values(measure), measure["mean"] - deviation, measure["mean"] + deviation]
+
+
+def _values(measure: Mapping[str, Any]) -> list[float]:
+    return [value for value in measure.get("values") or () if value is not None]
+
+
+def _tick(scale: Scale, value: float, bottom: float) -> Markup:
+    return Markup(
+        '<line class="grid" x1="{0}" x2="{0}" y1="0" y2="{1}"/><text class="tick" x="{0}" y="{2}">{3}</text>'
+    ).format(scale.at(value), bottom, bottom + 17, f"{value:g}")
+
+
+def _upright(kind: str, x: str, top: float, bottom: float) -> Markup:
+    line = Markup('<line class="{0}" x1="{1}" x2="{1}" y1="{2}" y2="{3}"/>')
+    return line.format(kind, x, top, bottom)
+
+
+def _row(arm: Arm, scale: Scale, top: int, is_reference: bool, seeds: Sequence[int]) -> Markup:
+    middle = top + 34
+    texts = Markup(
+        '<text class="name" x="0" y="{0}">{1}<title>{2}</title></text>'
+        '<text class="value" x="100%" y="{0}">{3}</text>'
+        '<line class="track" x1="0" x2="100%" y1="{4}" y2="{4}"/>'
+    ).format(top + 19, shortened(label(arm)), label(arm), spread(arm["f1"]), middle)
+    kind = "arm baseline" if is_reference else "arm"
+    return Markup('<g class="{}">{}{}</g>').format(kind, texts, _marks(arm["f1"], scale, middle, seeds))
+
+
+def _marks(measure: Mapping[str, Any], scale: Scale, middle: int, seeds: Sequence[int]) -> Markup:
+    mean, deviation = 100 * measure["mean"], measure.get("std")
+    parts = []
+    if deviation is not None:
+        low, high = max(scale.low, mean - 100 * deviation), min(scale.high, mean + 100 * deviation)
+        band = Markup('<rect class="spread" x="{}" width="{:.2f}%" y="{}" height="12" rx="2"/>')
+        parts.append(band.format(scale.at(low), 100 * (scale(high) - scale(low)), middle - 6))
+    parts.append(_upright("mean", scale.at(mean), middle - 9, middle + 9))
+    for number, value in enumerate(measure.get("values") or ()):
+        if value is not None:
+            seed = seeds[number] if number < len(seeds) else f"number {number + 1}"
+            dot = Markup('<circle class="seed" cx="{}" cy="{}" r="4"><title>seed {}: {}</title></circle>')
+            parts.append(dot.format(scale.at(100 * value), middle + _jitter(number), seed, percent(value)))
+    return Markup("").join(parts)
+
+
+def _jitter(number: int) -> int:
+    """Shift neighbouring dots up and down a little, so that equal values stay visible."""
+    return (0, -3, 3, -6, 6)[number % 5]
+
+
+def shortened(name: str, most: int = NAME_LENGTH) -> str:
+    """The name, cut where it would run into its value on a narrow screen; wide characters count twice."""
+    widths = accumulate(map(width_of, name))
+    fitting = sum(width <= most for width in widths)
+    return name if fitting == len(name) else name[: fitting - 1] + "…"
+
+
+def width_of(text: str) -> int:
+    """How many narrow characters a text is as wide as."""
+    return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
+
+
+def difference_scale(arms: Sequence[Arm]) -> Scale:
+    """One scale for the intervals of all arms, in percent points, zero included."""
+    tested = [arm["against_gold"] for arm in arms if arm.get("against_gold")]
+    values = [100 * one[key] for one in tested for key in ("low", "high") if one.get(key) is not None]
+    return padded([0.0, *values])
+
+
+def difference_bar(comparison: Mapping[str, Any], scale: Scale) -> Markup:
+    """The interval of a difference to gold only, beside a line at zero."""
+    low, high = (100 * comparison[key] for key in ("low", "high"))
+    estimate = 100 * comparison.get("difference", (low + high) / 200)
+    side = "above" if low > 0 else "below" if high < 0 else "unclear"
+    return Markup(
+        '<svg class="chart interval {}" role="img" width="100%" height="18"><title>{}</title>'
+        '<line class="zero" x1="{}" x2="{}" y1="0" y2="18"/>'
+        '<line class="range" x1="{}" x2="{}" y1="9" y2="9"/>'
+        '<circle class="estimate" cx="{}" cy="9" r="4"/></svg>'
+    ).format(
+        side,
+        interval(comparison),
+        *(scale.at(value) for value in (0.0, 0.0, low, high, estimate)),
+    )
+
+
+Point = tuple[float, float]
+
+
+def curves(arm: Arm) -> list[list[Point]]:
+    """For each seed the points (step, score in percent points) at which the tagger was tried on dev."""
+    return [
+        [
+            (one["step"], 100 * one["score"])
+            for one in training.get("evaluations") or ()
+            if one.get("score") is not None and one.get("step") is not None
+        ]
+        for training in arm.get("training") or ()
+    ]
+
+
+def curve_scales(arms: Sequence[Arm]) -> tuple[Scale, Scale] | None:
+    """The scales of steps and scores that all panels share; None when nothing was recorded."""
+    points = [point for arm in arms for curve in curves(arm) for point in curve]
+    if not points:
+        return None
+    scores = padded([score for _, score in points])
+    return Scale(0.0, max(1.0, *(step for step, _ in points))), Scale(max(0.0, scores.low), scores.high)
+
+
+def learning_curves(arm: Arm, reference: Arm | None, scales: tuple[Scale, Scale], number: int) -> Markup:
+    """One panel: the arm's score on dev by step, a line for each seed; the reference's lines in grey.
+
+    Args:
+        number: Distinct for each panel of a page; its ids are made of it.
+    """
+    parts = [_panel_axes(*scales)]
+    if reference is not None and reference is not arm:
+        parts += [_curve(curve, scales, "ghost") for curve in curves(reference)]
+    lines = []
+    for training, curve in zip(arm.get("training") or (), curves(arm), strict=True):
+        parts.append(_curve(curve, scales, "curve"))
+        best = training.get("best_step")
+        for step, score in curve:
+            if step == best:
+                x, y = _place((step, score), scales)
+                parts.append(Markup('<circle class="best" cx="{:.1f}" cy="{:.1f}" r="3.5"/>').format(x, y))
+                lines.append(f"seed {training.get('seed')}: best {score:.1f} at step {step:g}")
+    summary = "; ".join(lines) or "no best step is known"
+    return Markup(
+        '<svg class="chart panel" role="img" aria-labelledby="curve-title-{0} curve-desc-{0}"'
+        ' viewBox="0 0 {1} {2}">'
+        '<title id="curve-title-{0}">F1 on dev while training: {3}</title>'
+        '<desc id="curve-desc-{0}">{4}</desc>{5}</svg>'
+    ).format(
+        number,
+        PANEL_WIDTH,
+        PANEL_HEIGHT,
+        label(arm),
+        summary,
+        Markup("").join(parts),
+    )
+
+
+def _place(point: Point, scales: tuple[Scale, Scale]) -> Point:
+    across, up = scales
+    x = LEFT + across(point[0]) * (PANEL_WIDTH - LEFT - RIGHT)
+    y = PANEL_HEIGHT - BOTTOM - up(point[1]) * (PANEL_HEIGHT - TOP - BOTTOM)
+    return x, y
+
+
+def _curve(curve: Sequence[Point], scales: tuple[Scale, Scale], kind: str) -> Markup:
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (_place(point, scales) for point in curve))
+    return Markup('<polyline class="{}" points="{}"/>').format(kind, points) if points else Markup("")
+
+
+def _panel_axes(across: Scale, up: Scale) -> Markup:
+    parts = []
+    for value in up.ticks(4):
+        _, y = _place((0, value), (across, up))
+        parts.append(
+            Markup(
+                '<line class="grid" x1="{0}" x2="{1}" y1="{2:.1f}" y2="{2:.1f}"/>'
+                '<text class="tick side" x="{3}" y="{4:.1f}">{5}</text>'
+            ).format(LEFT, PANEL_WIDTH - RIGHT, y, LEFT - 5, y + 3.5, f"{value:g}")
+        )
+    for value in across.ticks(4):
+        x, _ = _place((value, 0), (across, up))
+        parts.append(Markup('<text class="tick" x="{:.1f}" y="{}">{}</text>').format(x, PANEL_HEIGHT - 5, f"{value:g}"))
+    return Markup("").join(parts)

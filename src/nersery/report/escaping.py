@@ -1,0 +1,117 @@
+"""How text gets into the report's templates: escaped for HTML or for Markdown, never as it is."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup, escape
+
+from nersery.core.errors import printable
+from nersery.evaluate.error_analysis import mistake_text
+from nersery.report import charts, number_format
+from nersery.report.highlight import Segment, compared
+from nersery.report.verdict import difference
+
+if TYPE_CHECKING:
+    from jinja2 import Environment, Template
+
+SHADE_FULL = 0.1
+"""A difference to gold only, as a fraction of F1, from which a cell is shaded fully."""
+FEW_MENTIONS = 30
+"""Fewer gold mentions of a type than this say little about a method."""
+
+
+def html_template(name: str) -> Template:
+    """A template whose every expression is escaped for HTML."""
+    return _html().get_template(name)
+
+
+def markdown_template(name: str) -> Template:
+    """A template whose every expression is escaped for Markdown."""
+    return _markdown().get_template(name)
+
+
+def markdown_text(value: Any) -> Any:
+    r"""Any text so that Markdown shows it literally, on one line; what is `Markup` stays.
+
+    >>> print(markdown_text("a|b *c* <i>"), markdown_text("# x"), markdown_text("1. x"), markdown_text("0.5"))
+    a\|b \*c\* &lt;i&gt; \# x 1\. x 0.5
+    >>> print(markdown_text("red \x1b[31m"))
+    red \\x1b\[31m
+    """
+    if value is None or isinstance(value, Markup):
+        return value or ""
+    text = printable(re.sub(r"[\t\r\n\x85\u2028\u2029]+", " ", str(value)).lstrip())
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    text = re.sub(r"[\\`*\[\]|~$]|(?<![^\W_])_|_(?![^\W_])", r"\\\g<0>", text)
+    return re.sub(r"^(\d*)(?=([#+=-]+|[.)])(\s|$))", r"\1\\", text)
+
+
+def markdown_sentence(segments: Sequence[Segment]) -> Markup:
+    """Entities as ``⟨words · TYPE⟩``, changed words bold."""
+    shown = []
+    for segment in segments:
+        runs = [(markdown_text(run.text), run.changed) for run in segment.runs]
+        text = " ".join(f"**{words}**" if changed else words for words, changed in runs)
+        shown.append(text if segment.type is None else f"⟨{text} · {markdown_text(segment.type)}⟩")
+    return Markup(" ".join(shown))
+
+
+def shade(gap: float | None) -> float:
+    """How strongly to shade a cell that lies so far from gold only, from 0 to 1.
+
+    >>> shade(-0.05), shade(0.3), shade(None)
+    (0.5, 1.0, 0.0)
+    """
+    return round(min(1.0, abs(gap or 0.0) / SHADE_FULL), 2)
+
+
+@cache
+def _html() -> Environment:
+    environment = _environment(autoescape=True)
+    environment.filters["breakable"] = lambda text: escape(text).replace("_", Markup("_<wbr>"))
+    return environment
+
+
+@cache
+def _markdown() -> Environment:
+    environment = _environment(autoescape=False, finalize=markdown_text)
+    environment.filters["runs"] = markdown_sentence
+    environment.filters["indented"] = _indented
+    return environment
+
+
+def _indented(text: str) -> Markup:
+    """Text as a block of code, which Markdown shows as it is."""
+    return Markup("\n".join(f"    {line}" for line in re.split(r"\r\n|\r|\n", text)))
+
+
+def _environment(**options: Any) -> Environment:
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("nersery.report"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        **options,
+    )
+    for function in (
+        number_format.percent, number_format.signed, number_format.spread, number_format.words,
+        number_format.interval, number_format.p_value,
+    ):  # fmt: skip
+        environment.filters[function.__name__] = function
+    environment.filters |= {
+        "number": number_format.count,
+        "numbers": number_format.counts,
+        "plural": number_format.plural,
+    }
+    environment.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False, indent=2)
+    environment.globals |= {"charts": charts, "compared": compared, "difference": difference, "shade": shade}
+    environment.globals["mistake_text"] = mistake_text
+    environment.globals |= {"FEW_MENTIONS": FEW_MENTIONS, "MISSING": number_format.MISSING}
+    return environment

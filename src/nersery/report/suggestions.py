@@ -1,0 +1,254 @@
+"""What methods would put in place of mentions: their most probable words side by side, judged by an oracle tagger."""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+from nersery.augment.base import Suggester
+from nersery.core.errors import (
+    DataError,
+    MissingResourceError,
+    Problem,
+    SettingsError,
+    did_you_mean,
+)
+from nersery.core.registry import create, get, names
+from nersery.core.sentence import Corpus, Entity, Sentence
+from nersery.models.masked.masked_inputs import is_replaceable
+from nersery.taggers.base import Tagger
+
+if TYPE_CHECKING:
+    from nersery.models.masked.masked_lm import Guess
+
+SHOWN_IDS = 8
+"""How many ids the message about an unknown one names."""
+
+
+@dataclass(frozen=True)
+class Blank:
+    """A mention whose words are hidden, all at once; a word without a letter or digit stays.
+
+    >>> blank = Blank(Sentence(("Rock", "&", "Roll", "lives"), (Entity(0, 3, "CW"),)), Entity(0, 3, "CW"))
+    >>> blank.places, blank.filled(("Drum", "Bass")).text
+    ((0, 2), 'Drum & Bass lives')
+    """
+
+    sentence: Sentence
+    entity: Entity
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """The positions of the hidden words; none where no word can be replaced."""
+        span = range(self.entity.start, self.entity.end)
+        return tuple(place for place in span if is_replaceable(self.sentence.words[place]))
+
+    def filled(self, words: Sequence[str]) -> Sentence:
+        """The sentence with other words for the hidden ones."""
+        return self.sentence.replace_spans([(p, p + 1, (word,)) for p, word in zip(self.places, words, strict=True)])
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A mention as a method would write it.
+
+    Args:
+        words: The whole mention, with the words that stayed.
+        probabilities: Of each hidden word, in [0, 1]; each is guessed by itself.
+    """
+
+    words: tuple[str, ...]
+    probabilities: tuple[float, ...]
+
+    @property
+    def probability(self) -> float:
+        """Of the whole mention, in [0, 1]."""
+        return math.prod(self.probabilities)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What several methods suggest for the same blanks.
+
+    Args:
+        blanks: The mentions.
+        columns: By method the suggestions for each blank, the best first; a blank without places has none.
+        verdicts: By sentence that came to be, the type that an oracle gives to the words of the mention; None where
+            it finds no entity with these borders. Empty without an oracle.
+    """
+
+    blanks: tuple[Blank, ...]
+    columns: Mapping[str, list[list[Suggestion]]]
+    verdicts: Mapping[tuple[tuple[str, ...], Entity], str | None]
+
+    def verdict(self, blank: Blank, mention: Sequence[str]) -> str | None:
+        """The type that the oracle gives to a mention in place of a blank's."""
+        return self.verdicts[_put_in(blank, mention).words, blank.entity]
+
+    def agreeing(self, method: str) -> tuple[int, int]:
+        """To how many of a method's suggestions the oracle gives the gold type, and how many there are."""
+        pairs = [(b, s) for b, column in zip(self.blanks, self.columns[method], strict=True) for s in column]
+        return sum(self.verdict(blank, s.words) == blank.entity.type for blank, s in pairs), len(pairs)
+
+    def by_sentence(self) -> list[tuple[Sentence, list[int]]]:
+        """Each sentence with the numbers of its blanks, in order."""
+        return [
+            (self.blanks[numbers[0]].sentence, numbers)
+            for _, group in groupby(range(len(self.blanks)), key=lambda number: self.blanks[number].sentence.id)
+            for numbers in [list(group)]
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "sentences": [
+                {
+                    "id": sentence.id,
+                    "words": list(sentence.words),
+                    "mentions": [self._described(number, self.blanks[number]) for number in numbers],
+                }
+                for sentence, numbers in self.by_sentence()
+            ]
+        }
+
+    def _described(self, number: int, blank: Blank) -> dict[str, Any]:
+        entity = blank.entity
+        return {
+            "start": entity.start,
+            "end": entity.end,
+            "type": entity.type,
+            "words": list(blank.sentence.mention(entity)),
+            "hidden": list(blank.places),
+            **self._judged(blank, blank.sentence.mention(entity)),
+            "suggestions": {
+                method: [
+                    {
+                        "words": list(s.words),
+                        "probability": s.probability,
+                        "probabilities": list(s.probabilities),
+                        **self._judged(blank, s.words),
+                    }
+                    for s in column[number]
+                ]
+                for method, column in self.columns.items()
+            },
+        }
+
+    def _judged(self, blank: Blank, mention: Sequence[str]) -> dict[str, Any]:
+        if not self.verdicts:
+            return {}
+        found = self.verdict(blank, mention)
+        return {"oracle": found, "agrees": found == blank.entity.type}
+
+
+def compare(
+    blanks: Sequence[Blank], columns: Mapping[str, list[list[Suggestion]]], oracle: Tagger | None = None
+) -> Comparison:
+    """Suggestions side by side, with what an oracle says of each and of the mentions as they were."""
+    mentions = [(blank, blank.sentence.mention(blank.entity)) for blank in blanks]
+    for column in columns.values():
+        mentions += [(blank, s.words) for blank, made in zip(blanks, column, strict=True) for s in made]
+    verdicts: dict[tuple[tuple[str, ...], Entity], str | None] = {}
+    if oracle is not None:
+        asked = {(made.words, blank.entity): made for blank, mention in mentions for made in [_put_in(blank, mention)]}
+        guesses = oracle.predict(list(asked.values()))
+        for (words, entity), guess in zip(asked, guesses, strict=True):
+            found = {(start, end): type_ for start, end, type_ in guess.labels}
+            verdicts[words, entity] = found.get((entity.start, entity.end))
+    return Comparison(tuple(blanks), columns, verdicts)
+
+
+def _put_in(blank: Blank, mention: Sequence[str]) -> Sentence:
+    return blank.sentence.replace_span(blank.entity.start, blank.entity.end, mention)
+
+
+def suggestions(method: Suggester, blanks: Sequence[Blank], top_k: int) -> list[list[Suggestion]]:
+    """For each blank what a fitted method would put there, the best first.
+
+    The first one has the most probable word in each place, the second one the second in each, and so on.
+    """
+    asked = [blank for blank in blanks if blank.places]
+    guessed = method.suggest([blank.sentence for blank in asked], [blank.places for blank in asked], top_k)
+    rest = iter(guessed)
+    return [_by_rank(blank, next(rest)) if blank.places else [] for blank in blanks]
+
+
+def _by_rank(blank: Blank, guesses: Sequence[Sequence[Guess]]) -> list[Suggestion]:
+    made = []
+    for ranked in zip(*guesses, strict=False):  # a small vocabulary may have fewer words for one place than another
+        words, probabilities = zip(*ranked, strict=True)
+        made.append(Suggestion(blank.filled(words).mention(blank.entity), probabilities))
+    return made
+
+
+def blanks_of(sentences: Iterable[Sentence]) -> list[Blank]:
+    """All mentions of some sentences, each to be hidden by itself."""
+    return [Blank(sentence, entity) for sentence in sentences for entity in sentence.entities]
+
+
+def choose(corpus: Corpus, ids: Sequence[str], count: int, file: str) -> list[Sentence]:
+    """The sentences of some ids, or without any the first ones that have an entity.
+
+    Args:
+        count: How many, where no id is given.
+        file: Where the corpus comes from, for messages.
+
+    Raises:
+        DataError: When no sentence has an entity.
+        SettingsError: With every id that is unknown or of a sentence without an entity.
+    """
+    labelled = [sentence for sentence in corpus if sentence.entities]
+    if not labelled:
+        raise DataError(
+            Problem(f"none of the {len(corpus)} sentences has an entity whose words could be guessed", file=file),
+            fix="check that the tag column is the right one (--tag-column)",
+        )
+    if not ids:
+        return labelled[:count]
+    problems = [problem for id_ in ids if (problem := _fault(id_, corpus, labelled))]
+    if problems:
+        raise SettingsError("\n".join(problems))
+    return [corpus.by_id[id_] for id_ in dict.fromkeys(ids)]
+
+
+def _fault(id_: str, corpus: Corpus, labelled: Sequence[Sentence]) -> str:
+    if id_ not in corpus.by_id:
+        known = [sentence.id for sentence in labelled]
+        near = difflib.get_close_matches(id_, known, n=SHOWN_IDS, cutoff=0.5) or known[:SHOWN_IDS]
+        more = " …" if len(known) > len(near) else ""
+        return f'no sentence has the id "{id_}"; {did_you_mean(id_, near)}{more}'
+    if not corpus.by_id[id_].entities:
+        return f'the sentence "{id_}" has no entity, so there is nothing to guess; e.g. "{labelled[0].id}" has one'
+    return ""
+
+
+def suggester(method: str, settings: Mapping[str, Any]) -> Any:
+    """An augmentation method that can suggest words, by its name.
+
+    Raises:
+        SettingsError: When it cannot, or its name or settings are wrong.
+    """
+    if not hasattr(get("augment", method), "suggest"):  # before its settings, which may be many
+        raise SettingsError(
+            f"{method} cannot suggest words: it never says how probable one is. Methods that do: "
+            f"{', '.join(suggesters())}"
+        )
+    return create("augment", method, settings)
+
+
+def suggesters() -> list[str]:
+    """The names of all methods that can suggest words."""
+    found = []
+    for name in names("augment"):
+        try:
+            method = get("augment", name)
+        except (SettingsError, MissingResourceError):  # of another package, and broken
+            continue
+        if hasattr(method, "suggest"):
+            found.append(name)
+    return found

@@ -1,0 +1,126 @@
+"""Sentences that are nearly the same, found without comparing all with all."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from unicodedata import normalize
+
+from nersery.core.sentence import Sentence, folded
+
+Text = tuple[str, ...]
+Found = tuple[float, int]
+"""How alike an earlier text is, and its number."""
+
+NOTHING: Found = (0.0, -1)
+ROUNDING = 1e-6
+"""By so much a number may miss a bound that it meets on paper. With less, rapidfuzz overlooks some."""
+
+LARGEST_CHUNK = 1024
+"""At most so many texts are compared with one at once."""
+
+
+def text_of(sentence: Sentence, *, ignore_case: bool = True) -> Text:
+    """The words, equal where Unicode calls them canonically equivalent."""
+    text = "\n".join(sentence.words)
+    joined = folded(text) if ignore_case else normalize("NFD", text)
+    return tuple(joined.split("\n"))
+
+
+class Near:
+    """Finds similar ones among the earlier texts, comparing only those that can be similar enough.
+
+    Texts of n and m words that are ``similarity`` s alike have s (n + m) / 2 words in common, so at least
+    k = n s / (2 - s) of each one's. Two such texts then share one of their n - k + 1 rarest words: an index
+    of those misses nothing.
+    """
+
+    def __init__(self, similarity: float) -> None:
+        self._similarity = similarity
+        self._least = similarity / (2 - similarity)
+        self._texts: list[Text] = []
+        self._frequency: Counter[str] = Counter()
+        self._index: dict[str, list[int]] = {}
+        self._found: dict[int, Found] = {}
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def add(self, text: Text) -> None:
+        """Take note of one more text."""
+        self._texts.append(text)
+        self._frequency.update(text)
+        self._index, self._found = {}, {}
+
+    def nearest(self, number: int) -> Found:
+        """The most similar of the texts before one; of several the first."""
+        if number not in self._found:
+            self._found[number] = self._search(number)
+        return self._found[number]
+
+    def near_among(self, number: int, others: Iterable[int]) -> Iterator[int]:
+        """Those of other texts that are similar enough; they are looked at as they are asked for."""
+        from rapidfuzz.distance import Indel
+        from rapidfuzz.process import extract
+
+        text, left, size = self._texts[number], iter(others), 1
+        while chunk := list(islice(left, size)):
+            numbers = self._of_like_length(text, chunk)
+            found = extract(
+                text,
+                [self._texts[other] for other in numbers],
+                scorer=Indel.normalized_similarity,
+                score_cutoff=self._similarity - ROUNDING,
+                limit=None,
+            )
+            yield from (numbers[place] for _, _, place in found)
+            size = min(4 * size, LARGEST_CHUNK)
+
+    def rare_words(self, number: int) -> set[str]:
+        """Words of a text of which every similar one has some among its own."""
+        return self._rarest(self._texts[number])
+
+    def _search(self, number: int) -> Found:
+        from rapidfuzz.distance import Indel
+        from rapidfuzz.process import extractOne
+
+        text = self._texts[number]
+        numbers = sorted(self._comparable(number))
+        best = extractOne(
+            text,
+            [self._texts[earlier] for earlier in numbers],
+            scorer=Indel.normalized_similarity,
+            score_cutoff=self._similarity - ROUNDING,
+        )
+        return NOTHING if best is None else (best[1], numbers[best[2]])
+
+    def _comparable(self, number: int) -> list[int]:
+        """The earlier texts that share a rare word and are not too short or long, each once."""
+        if not self._index:
+            self._build_index()
+        text = self._texts[number]
+        seen: set[int] = set()
+        for word in self._rarest(text):
+            numbers = self._index[word]
+            seen.update(numbers[: bisect_left(numbers, number)])
+        return self._of_like_length(text, seen)
+
+    def _of_like_length(self, text: Text, numbers: Iterable[int]) -> list[int]:
+        shortest, longest = self._least * len(text) - ROUNDING, (len(text) + ROUNDING) / self._least
+        return [number for number in numbers if shortest <= len(self._texts[number]) <= longest]
+
+    def _build_index(self) -> None:
+        index = defaultdict(list)
+        for number, text in enumerate(self._texts):
+            for word in self._rarest(text):
+                index[word].append(number)
+        self._index = index
+
+    def _rarest(self, text: Text) -> set[str]:
+        """The words of which a similar text must have one."""
+        common = math.ceil(self._least * len(text) - ROUNDING)
+        by_rarity = sorted(text, key=lambda word: (self._frequency[word], word))
+        return set(by_rarity[: len(text) - common + 1])

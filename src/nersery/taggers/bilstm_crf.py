@@ -1,0 +1,361 @@
+"""A BiLSTM over words and their characters with a CRF on top: trained from nothing, in seconds.
+
+The folder it saves holds safetensors and JSON.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.files import os_errors
+from nersery.core.progress import Progress
+from nersery.core.registry import FileName
+from nersery.core.sentence import Sentence
+from nersery.models.loading import (
+    Precision,
+    autocast,
+    pick_device,
+    warn,
+)
+from nersery.models.subwords.subwords import Window, collate
+from nersery.models.training.dropout import thinned
+from nersery.models.training.trainer import (
+    Optimizer,
+    Schedule,
+    seeded,
+    train,
+)
+from nersery.models.word_vectors import read_first, read_head
+from nersery.taggers.base import (
+    DESCRIPTION,
+    Tagger,
+    describe,
+    read_description,
+    require_labels,
+    strict_f1,
+    training_record,
+)
+from nersery.taggers.components.decoding import (
+    LENGTH_MULTIPLE,
+    Example,
+    emissions,
+    examples,
+    labelled,
+    loss,
+    shares,
+)
+from nersery.taggers.components.recurrent import RecurrentNetwork, Sizes
+from nersery.taggers.components.tag_set import OutputScheme, TagSet
+from nersery.taggers.components.training_settings import (
+    check_settings,
+    course,
+    from_settings,
+    plan_of,
+    settings_of,
+)
+from nersery.taggers.components.word_features import GivenVectors, Lexicon, WordTable
+
+LEAST_STEPS = 800
+LEAST_EPOCHS = 8
+"""Without ``steps`` and ``epochs``, training takes as long as both of these ask for."""
+SPELLED = 128
+"""Words that are spelled in one forward pass; always so many, for the same bits whatever stands beside a word."""
+WEIGHTS_FILE = "model.safetensors"
+VECTORS_FILE = "vectors.safetensors"
+LEXICON_FILE = "lexicon.json"
+
+
+@dataclass
+class BiLSTMCRF(Tagger):
+    """A BiLSTM over words and their characters with a CRF on top, trained from nothing: the quick tagger.
+
+    Args:
+        vectors: A file of word vectors in the text format of GloVe or fastText, from which the words start; without
+            it they start at random.
+        most_vectors: How many vectors of the file are kept, from its beginning, where the frequent words are; those of
+            training words are kept wherever they stand.
+        scheme: The tags inside the model, IOB2 or BIOES.
+        steps: Batches to train for; when neither steps nor epochs are given 800, or eight epochs if that is more.
+        epochs: Passes over the training data, instead of steps.
+        evaluate_every: Steps between two looks at dev; None looks after each epoch, but at most ten times when
+            ``steps`` is given.
+        patience: Stop after so many looks at dev without a better F1; None trains to the end.
+        batch_size: Sentences in a step.
+        learning_rate: The highest rate.
+        warmup: Share of the steps over which the rate rises, in [0, 1].
+        schedule: ``linear`` falls to zero, ``constant`` stays.
+        optimizer: ``adamw``, ``adam`` or ``sgd``.
+        weight_decay: AdamW's, of weights, not of biases.
+        clip: The longest gradient of a step.
+        dropout: Share of the features left out before and behind the BiLSTM, in [0, 1).
+        word_dropout: How often training shows a word as one that it does not know, in [0, 1).
+        word_size: Numbers that stand for a word; with ``vectors`` as many as those have.
+        character_size: Numbers that stand for a character.
+        spelling_size: Numbers that stand for a word by its characters, half of them from each end.
+        hidden_size: Numbers in each direction of the BiLSTM.
+        precision: ``auto`` computes in bf16 where the processor has it.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
+
+    Reference:
+        Lample et al. 2016, Neural Architectures for Named Entity Recognition; Ma and Hovy 2016, End-to-end Sequence
+        Labeling via Bi-directional LSTM-CNNs-CRF.
+
+    Departures:
+        - Both train by gradient descent with a constant or slowly falling rate for 50 to 100 epochs; AdamW with a
+          rate that rises and falls takes a few hundred steps.
+        - Lample et al. show words that occur once as unknown half of the time; any word is unknown with a probability
+          here. A user's vector stays visible then: so unseen words are met that have one.
+        - A user's vectors stay as they are, and what is learnt of a training word is added to its vector: both papers
+          change the vectors themselves. Words that only the vectors know are read in the same space.
+        - Words are known by their lower case, characters as they are; no digit is replaced.
+        - A sentence of more than 512 words is read in overlapping windows, a word of more than 64 characters is
+          spelled by both its ends.
+    """
+
+    vectors: FileName | None = None
+    most_vectors: int = 100_000
+    scheme: OutputScheme = "IOB2"
+    steps: int | None = None
+    epochs: int | None = None
+    evaluate_every: int | None = None
+    patience: int | None = None
+    batch_size: int = 16
+    learning_rate: float = 1e-2
+    warmup: float = 0.1
+    schedule: Schedule = "linear"
+    optimizer: Optimizer = "adamw"
+    weight_decay: float = 0.01
+    clip: float = 5.0
+    dropout: float = 0.3
+    word_dropout: float = 0.05
+    word_size: int = 100
+    character_size: int = 30
+    spelling_size: int = 100
+    hidden_size: int = 100
+    precision: Precision = "auto"
+    device: str = "auto"
+    _network: RecurrentNetwork | None = field(default=None, init=False, repr=False, compare=False)
+    _lexicon: Lexicon = field(default=Lexicon((), ()), init=False, repr=False, compare=False)
+    _given: GivenVectors | None = field(default=None, init=False, repr=False, compare=False)
+    _looked_up: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
+    _tags: TagSet = field(default=TagSet(("O",)), init=False, repr=False, compare=False)
+    history: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot work."""
+        super().__post_init__()
+        own = {
+            "vectors is a file's name": self.vectors != "",
+            "most_vectors is 0 or more": self.most_vectors >= 0,
+            "dropout lies in [0, 1)": 0 <= self.dropout < 1,
+            "word_dropout lies in [0, 1)": 0 <= self.word_dropout < 1,
+            "word_size is 1 or more": self.word_size >= 1,
+            "character_size is 1 or more": self.character_size >= 1,
+            "spelling_size is an even number, 2 or more": self.spelling_size >= 2 and self.spelling_size % 2 == 0,
+            "hidden_size is 1 or more": self.hidden_size >= 1,
+        }
+        check_settings(self, "BiLSTM-CRF", own)
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types that a trained tagger can predict."""
+        return self._tags.types
+
+    @property
+    def network(self) -> RecurrentNetwork:
+        """The network; an error before it is trained."""
+        if self._network is None:
+            raise SettingsError("this tagger is not trained yet; call fit, or load a saved one")
+        return self._network
+
+    def check(self) -> None:
+        """Look at the beginning of the vectors, and for the device; see `Tagger.check`."""
+        if self.vectors is not None:
+            read_head(_existing(self.vectors))
+        pick_device(self.device)
+
+    # --- training ---------------------------------------------------------------------------------------------------
+
+    def fit(
+        self,
+        gold: Sequence[Sentence],
+        dev: Sequence[Sentence] = (),
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+        folder: Path | None = None,
+        warm: bool = False,
+    ) -> dict[str, Any]:
+        """Train; see `Tagger.fit`. A warm start knows the words and characters of both trainings."""
+        require_labels(gold)
+        with seeded(seed):
+            self._build(gold, warm=warm)
+            table = WordTable((word for sentence in gold for word in sentence.words), self._lexicon, self._given)
+            learnt = [
+                example for s in gold for example in examples(table.windows(s.words), s.entities, len(s), self._tags)
+            ]
+            plan = plan_of(self, len(learnt), LEAST_STEPS, LEAST_EPOCHS, head_learning_rate=None)
+            if progress is not None:
+                progress.total = (progress.total or 0) + plan.total_steps(len(learnt))
+            history = train(
+                self.network,
+                learnt,
+                lambda batch: self._loss(table, batch),
+                plan,
+                seed=seed,
+                device=self.network.device,
+                evaluate=(lambda: strict_f1(dev, self.predict(dev))) if dev else None,
+                progress=progress,
+                folder=folder,
+                fingerprint={**training_record(self, gold, dev), "warm": warm},
+            )
+        self.history = course(history, seed, len(gold))
+        return self.history
+
+    def _build(self, gold: Sequence[Sentence], *, warm: bool) -> None:
+        """A new network, with what an earlier one has learnt where the start is warm and it knows all types."""
+        words = {word for sentence in gold for word in sentence.words}
+        types = {e.type for s in gold for e in s.entities}
+        before = self._network if warm and types <= {*self._tags.types} else None
+        tags = TagSet.of(types, self.scheme) if before is None else self._tags
+        known, lexicon = self._lexicon, Lexicon.of(words)
+        if before is not None:
+            lexicon = known.with_those_of(lexicon)
+        self._adopt(lexicon, tags, self._vectors_of(words, None if before is None else self._given))
+        if before is not None:
+            self.network.take_over(before)
+
+    def _vectors_of(self, words: set[str], known: GivenVectors | None) -> GivenVectors | None:
+        """The user's vectors, behind those that a warm start knows already."""
+        if self.vectors is None or (known is not None and words <= self._looked_up):
+            return known
+        found = read_first(_existing(self.vectors), self.most_vectors, words)
+        for flaw in found.flaws:
+            warn(f"{self.vectors}: {flaw}")
+        if not any(found.get(word) is not None for word in words):
+            warn(f"{self.vectors} has no vector of any training word: is it of another language?")
+        self._looked_up = words if known is None else self._looked_up | words
+        known = known or GivenVectors((), torch.empty(0, found.dimension))
+        return known.with_those_of({word: torch.from_numpy(row) for word, row in found.rows.items()})
+
+    def _adopt(self, lexicon: Lexicon, tags: TagSet, given: GivenVectors | None) -> None:
+        word_size = self.word_size if given is None else given.rows.shape[1]
+        sizes = Sizes(word_size, self.character_size, self.spelling_size, self.hidden_size)
+        network = RecurrentNetwork(lexicon, tags, sizes, self.dropout, self.word_dropout)
+        self._network = network.to(pick_device(self.device)).eval()
+        self._lexicon, self._tags, self._given = lexicon, tags, given
+
+    def _loss(self, table: WordTable, batch: Sequence[Example]) -> Tensor:
+        network, rows = self.network, collate([window for window, *_ in batch], 0)
+        distinct, places = torch.unique(rows.input_ids, return_inverse=True)
+        lengths = table.lengths[distinct]
+        spelled = self._spell(table.spellings[distinct, : int(lengths.max())], lengths)
+        scores = self._scores(table, rows.input_ids, spelled[places.to(network.device)], rows.attention_mask.sum(1))
+        return loss(scores, rows.word_mask.to(network.device), batch, network.crf)
+
+    # --- prediction -------------------------------------------------------------------------------------------------
+
+    @torch.no_grad()
+    def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
+        """Label sentences; see `Tagger.predict`. An entity's score is the mean probability of its words' tags."""
+        return labelled(sentences, self._emissions(sentences, 1, progress), self._tags, self.network.crf)
+
+    @torch.no_grad()
+    def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
+        """Judge labels; see `Tagger.certainty`."""
+        with thinned(self.network, passes, seed):
+            found = self._emissions(sentences, passes)
+        return shares(sentences, found, self._tags, self.network.crf)
+
+    def _emissions(self, sentences: Sequence[Sentence], passes: int, progress: Progress | None = None) -> list[Tensor]:
+        network = self.network.eval()
+        table = WordTable((word for sentence in sentences for word in sentence.words), self._lexicon, self._given)
+
+        def score(windows: Sequence[Window], rows: int) -> Tensor:
+            batch = collate(windows, 0, rows=rows, multiple=LENGTH_MULTIPLE)
+            places, lengths = batch.input_ids.repeat(passes, 1), batch.attention_mask.sum(1).repeat(passes)
+            scores = self._scores(table, places, spelled[places.to(network.device)], lengths)
+            return scores.view(passes, -1, *scores.shape[1:])
+
+        windows = [table.windows(sentence.words) for sentence in sentences]
+        with autocast(network.device, self.precision):
+            spelled = self._spelled(table)
+            return emissions(windows, score, passes=passes, progress=progress)
+
+    def _scores(self, table: WordTable, places: Tensor, spelled: Tensor, lengths: Tensor) -> Tensor:
+        """Of each tag at each word. Shape: (rows, words, tags)."""
+        device = spelled.device
+        ids, vectors = table.ids[places], table.vectors[places]
+        scores: Tensor = self.network(ids.to(device), vectors.to(device), spelled, lengths.to(device))
+        return scores
+
+    def _spelled(self, table: WordTable) -> Tensor:
+        """The words of a table by their characters, in passes of fixed shapes. Shape: (places, numbers of a word)."""
+        spelled = torch.empty(len(table.ids), self.network.spelling.size, device=self.network.device)
+        padded = table.lengths + -table.lengths % LENGTH_MULTIPLE
+        for length in sorted({*padded.tolist()}):
+            for places in torch.split(torch.nonzero(padded == length).flatten(), SPELLED):
+                rows = torch.cat([places, places[:1].expand(SPELLED - len(places))])
+                found = self._spell(table.spellings[rows, :length], table.lengths[rows])
+                spelled[places.to(spelled.device)] = found[: len(places)].float()
+        return spelled
+
+    def _spell(self, spellings: Tensor, lengths: Tensor) -> Tensor:
+        device = self.network.device
+        return self.network.spell(spellings.to(device), lengths.to(device))
+
+    # --- on disk ----------------------------------------------------------------------------------------------------
+
+    def save(self, folder: Path) -> None:
+        """Write the weights, the words and characters, the user's vectors if there are any, and our description."""
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / VECTORS_FILE).unlink(missing_ok=True)
+        lexicon = {"tags": self._tags.names, "words": self._lexicon.words, "characters": self._lexicon.characters}
+        with os_errors():
+            save_file(self.network.state_dict(), folder / WEIGHTS_FILE)
+            if self._given is not None:
+                save_file({"vectors": self._given.rows}, folder / VECTORS_FILE)
+                lexicon["vectors"] = self._given.words
+        (folder / LEXICON_FILE).write_text(json.dumps(lexicon) + "\n", "utf-8")
+        description = folder / DESCRIPTION
+        description.write_text(describe(self, settings_of(self), self.history), "utf-8")
+        for weights in folder.glob("*.safetensors"):  # safetensors lets nobody but the owner read them
+            weights.chmod(description.stat().st_mode & 0o777)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto") -> Self:
+        """Read a tagger that `save` wrote; it has no code to trust."""
+        folder = Path(folder)
+        try:
+            saved = read_description(folder)
+            tagger: Self = from_settings(cls, saved["settings"], device, folder / DESCRIPTION)
+            lexicon = json.loads((folder / LEXICON_FILE).read_text("utf-8"))
+            words, characters, tags = (tuple(lexicon[key]) for key in ("words", "characters", "tags"))
+            given = None
+            if "vectors" in lexicon:
+                given = GivenVectors(tuple(lexicon["vectors"]), load_file(folder / VECTORS_FILE)["vectors"])
+            with seeded(0):  # the weights that it begins with cost chance, which is the caller's
+                tagger._adopt(Lexicon(words, characters), TagSet(tags), given)
+            tagger.network.load_state_dict(load_file(folder / WEIGHTS_FILE))
+        except (OSError, SafetensorError, RuntimeError, ValueError, LookupError, TypeError) as error:
+            raise MissingResourceError(f"{folder} is damaged: {error}. Expected what `nersery train` wrote") from error
+        tagger.history = saved.get("history", {})
+        return tagger
+
+
+def _existing(path: str) -> str:
+    if not Path(path).is_file():
+        raise MissingResourceError(
+            f"there is no file of word vectors {path}: expected GloVe's or fastText's text format"
+        )
+    return path

@@ -1,0 +1,151 @@
+"""What taggers share between windows and labels: examples, forward passes of fixed shapes, decoding, certainty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from nersery.core.progress import Progress
+from nersery.core.sentence import Entity, Sentence
+from nersery.models.subwords.subwords import Window, by_length
+from nersery.taggers.components.crf import ConditionalRandomField
+from nersery.taggers.components.tag_set import TagSet
+
+Example = tuple[Window, tuple[int, ...], bool, bool]
+"""A window, the tag of each of its words, and whether it begins and ends where its sentence does."""
+
+Scorer = Callable[[Sequence[Window], int], Tensor]
+"""Scores of each tag at each word, for windows of about one length, in a forward pass of that many rows for each of
+the passes over them. Shape: (passes, rows, words, tags), with rows and words beyond those of the windows."""
+
+ROWS = 16
+"""Windows in one forward pass. Prediction pads every pass to the same shape, so that a sentence gets the same
+numbers to the last bit whatever stands beside it."""
+LENGTH_MULTIPLE = 4
+MOST_PIECES = ROWS * 512
+"""In one forward pass over the same windows several times; fewer rows are read at once where they are long."""
+DECODED = 128
+"""Sentences that are decoded at once; fewer where they are long or were read several times."""
+MOST_DECODED = 1 << 18
+"""Words in all passes over them, so that one long line beside short ones does not fill the memory with padding."""
+
+
+def examples(windows: Sequence[Window], entities: Sequence[Entity], length: int, tags: TagSet) -> list[Example]:
+    """What a tagger learns from a sentence of that length."""
+    indices = tags.indices(entities, length)
+    found = []
+    for window in windows:
+        end = window.start + len(window.firsts)
+        found.append((window, tuple(indices[window.start : end]), window.start == 0, end == length))
+    return found
+
+
+def loss(emissions: Tensor, mask: Tensor, batch: Sequence[Example], crf: ConditionalRandomField | None) -> Tensor:
+    """The mean loss over the words of a batch; without CRF each word's by itself.
+
+    Args:
+        emissions: Shape: (windows, words, tags).
+        mask: Whether there is a word. Shape: (windows, words).
+    """
+    _, paths, begins, ends = zip(*batch, strict=True)
+    width = mask.shape[1]
+    tags = torch.tensor([path + (0,) * (width - len(path)) for path in paths]).to(mask.device)
+    if crf is None:
+        return nn.functional.cross_entropy(emissions[mask], tags[mask])
+    borders = torch.tensor([begins, ends]).to(mask.device)
+    return crf.loss(emissions, tags, mask, borders[0], borders[1])
+
+
+def emissions(
+    windows: Sequence[Sequence[Window]], score: Scorer, *, passes: int = 1, progress: Progress | None = None
+) -> list[Tensor]:
+    """Scores of each tag at each word of sentences, each word's from the window that decides on it.
+
+    Args:
+        windows: Those of each sentence.
+        passes: Over each window.
+        progress: Advanced by the number of windows.
+
+    Returns:
+        Shape: (words, passes, tags), for each sentence.
+    """
+    flat = [(number, window) for number, several in enumerate(windows) for window in several]
+    parts: list[dict[int, Tensor]] = [{} for _ in windows]
+    rows = partial(_rows, passes=passes)
+    for part in by_length([window for _, window in flat], rows, LENGTH_MULTIPLE):
+        members = [flat[place] for place in part]
+        length = max(len(window.pieces) for _, window in members)
+        scores = score([window for _, window in members], rows(length + -length % LENGTH_MULTIPLE)).float().cpu()
+        for row, (number, window) in enumerate(members):
+            start, end = window.core
+            parts[number][start] = scores[:, row, start - window.start : end - window.start].transpose(0, 1)
+        if progress is not None:
+            progress.advance(len(members))
+    return [torch.cat([part[start] for start in sorted(part)]) for part in parts]
+
+
+def _rows(length: int, passes: int) -> int:
+    """How many windows are read at once, by their padded length alone, so that all passes over one have one shape."""
+    return max(1, min(ROWS, MOST_PIECES // (length * passes)))
+
+
+def labelled(
+    sentences: Sequence[Sentence], emissions: Sequence[Tensor], tags: TagSet, crf: ConditionalRandomField | None
+) -> list[Sentence]:
+    """Sentences under the labels of the best legal tags; an entity's score is the mean probability of its words' tags.
+
+    Args:
+        emissions: Of one pass.
+    """
+    decoder, entities = _decoder(tags, crf), dict[int, list[Entity]]()
+    for numbers, padded, mask in _padded(emissions):
+        paths = decoder.decode(padded[:, 0], mask)
+        scores = decoder.marginals(padded[:, 0], mask).gather(2, paths.unsqueeze(2)).squeeze(2)
+        for number, path, score in zip(numbers, paths.tolist(), scores.tolist(), strict=True):
+            length = len(sentences[number])
+            entities[number] = tags.entities(path[:length], score[:length])
+    return [sentence.with_entities(entities[number]) for number, sentence in enumerate(sentences)]
+
+
+def shares(
+    sentences: Sequence[Sentence], emissions: Sequence[Tensor], tags: TagSet, crf: ConditionalRandomField | None
+) -> list[tuple[float, ...]]:
+    """For each word the share of the passes whose best legal tags give it its label; see `Tagger.certainty`."""
+    decoder, found = _decoder(tags, crf), dict[int, tuple[float, ...]]()
+    for numbers, padded, mask in _padded(emissions):
+        passes, words = padded.shape[1], padded.shape[2]
+        paths = decoder.decode(padded.flatten(0, 1), mask.repeat_interleave(passes, 0))
+        borne = [tags.labels_of(sentences[number].entities, words) for number in numbers]
+        agrees = tags.labels(paths).view(-1, passes, words) == torch.tensor(borne).unsqueeze(1)
+        for number, counts in zip(numbers, agrees.sum(1).tolist(), strict=True):
+            found[number] = tuple(count / passes for count in counts[: len(sentences[number])])
+    return [found[number] for number in range(len(sentences))]
+
+
+def _decoder(tags: TagSet, crf: ConditionalRandomField | None) -> ConditionalRandomField:
+    """The CRF on the CPU, or else one that knows nothing but which tags are legal."""
+    decoder = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
+    if crf is not None:  # copied, for the one in training must stay on its device
+        decoder.load_state_dict({name: weights.cpu() for name, weights in crf.state_dict().items()})
+    return decoder
+
+
+def _padded(emissions: Sequence[Tensor]) -> Iterator[tuple[list[int], Tensor, Tensor]]:
+    """The numbers of sentences of about one length, their emissions side by side, and where there are words.
+
+    Shape: (sentences, passes, words, tags) and (sentences, words).
+    """
+    order = sorted(range(len(emissions)), key=lambda number: len(emissions[number]))
+    groups: list[list[int]] = [[]]
+    for number in order:
+        area = (len(groups[-1]) + 1) * emissions[number].shape[0] * emissions[number].shape[1]
+        if groups[-1] and (len(groups[-1]) == DECODED or area > MOST_DECODED):
+            groups.append([])
+        groups[-1].append(number)
+    for numbers in groups if order else ():
+        padded = nn.utils.rnn.pad_sequence([emissions[number] for number in numbers], batch_first=True)
+        lengths = torch.tensor([len(emissions[number]) for number in numbers])
+        yield numbers, padded.transpose(1, 2), torch.arange(padded.shape[1]) < lengths.unsqueeze(1)

@@ -1,0 +1,160 @@
+"""The output layer of a tagger: tags as indices, and which may follow which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from nersery.core.errors import MissingResourceError
+from nersery.core.sentence import Entity
+
+OutputScheme = Literal["IOB2", "BIOES"]
+OUTSIDE = "O"
+LETTERS: dict[str, str] = {"B": "B", "I": "I", "M": "I", "E": "E", "L": "E", "S": "S", "U": "S", "W": "S"}
+"""What each letter of the common schemes means: begin, inside, end, single."""
+
+
+@dataclass(frozen=True)
+class TagSet:
+    """Tags in the order of a model's outputs.
+
+    >>> tags = TagSet.of(["PER"])
+    >>> tags.names, tags.indices([Entity(1, 3, "PER")], 4)
+    (('O', 'B-PER', 'I-PER'), [0, 1, 2, 0])
+    >>> tags.entities([0, 1, 2, 0], [1.0, 0.5, 1.0, 1.0])
+    [Entity(start=1, end=3, type='PER', score=0.75)]
+    """
+
+    names: tuple[str, ...]
+    strict: bool = True
+    """Whether broken sequences are forbidden; a model that somebody else trained may begin entities with I."""
+
+    @classmethod
+    def of(cls, types: Iterable[str], scheme: OutputScheme = "IOB2") -> TagSet:
+        """The tags of some types under a scheme."""
+        letters = "BI" if scheme == "IOB2" else "BIES"
+        return cls((OUTSIDE, *(f"{letter}-{type_}" for type_ in sorted(types) for letter in letters)))
+
+    @cached_property
+    def parts(self) -> tuple[tuple[str, str], ...]:
+        """Each tag's meaning (B, I, E, S or O) and type."""
+        parts = []
+        for name in self.names:
+            letter, dash, type_ = name.partition("-")
+            if name == OUTSIDE:
+                parts.append((OUTSIDE, ""))
+            elif dash and letter in LETTERS and type_:
+                parts.append((LETTERS[letter], type_))
+            else:
+                raise MissingResourceError(
+                    f'the model predicts "{name}", which is no tag: expected O, B-PER, I-PER and the like. '
+                    "Is it a model for named entity recognition?"
+                )
+        return tuple(parts)
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types, sorted."""
+        return tuple(sorted({type_ for _, type_ in self.parts if type_}))
+
+    @cached_property
+    def _closed(self) -> bool:
+        """Whether the scheme marks the ends of entities."""
+        return self.strict and any(letter in "ES" for letter, _ in self.parts)
+
+    @cached_property
+    def _begun(self) -> bool:
+        """Whether the scheme marks the beginnings of entities; without, any inside may begin one."""
+        return self.strict and any(letter == "B" for letter, _ in self.parts)
+
+    def _may_follow(self, before: tuple[str, str], after: tuple[str, str]) -> bool:
+        if after[0] in "IE" and self._begun:
+            return before[0] in "BI" and before[1] == after[1]
+        return not (self._closed and before[0] in "BI" and after[0] not in "IE")
+
+    @property
+    def allowed(self) -> Tensor:
+        """Whether the column's tag may follow the row's. Shape: (tags, tags)."""
+        return torch.tensor([[self._may_follow(a, b) for b in self.parts] for a in self.parts])
+
+    @property
+    def allowed_start(self) -> Tensor:
+        """Whether a sentence may begin with the tag. Shape: (tags,)."""
+        return torch.tensor([self._may_follow((OUTSIDE, ""), tag) for tag in self.parts])
+
+    @property
+    def allowed_end(self) -> Tensor:
+        """Whether a sentence may end with the tag. Shape: (tags,)."""
+        return torch.tensor([self._may_follow(tag, (OUTSIDE, "")) for tag in self.parts])
+
+    @cached_property
+    def _index(self) -> dict[tuple[str, str], int]:
+        return {part: index for index, part in enumerate(self.parts)}
+
+    def indices(self, entities: Iterable[Entity], length: int) -> list[int]:
+        """Labels as tag indices, one a word.
+
+        Raises:
+            KeyError: For a type that the tag set lacks.
+        """
+        indices = [self._index[OUTSIDE, ""]] * length
+        for entity in entities:
+            for position in range(entity.start, entity.end):
+                indices[position] = self._index[self._letter(entity, position), entity.type]
+        return indices
+
+    def _letter(self, entity: Entity, position: int) -> str:
+        first, last = position == entity.start, position == entity.end - 1
+        if self._closed and last:
+            return "S" if first else "E"
+        return "B" if first and self._begun else "I"
+
+    def labels(self, paths: Tensor) -> Tensor:
+        """What the tags of legal paths say of each word, as one number whatever the scheme.
+
+        Which type it has, and whether an entity begins there; 0 outside of entities.
+
+        Args:
+            paths: Shape: (..., words).
+
+        >>> tags = TagSet.of(["LOC", "PER"], "BIOES")
+        >>> path = torch.tensor(tags.indices([Entity(1, 3, "PER"), Entity(3, 4, "LOC")], 4))
+        >>> tags.labels(path).tolist(), tags.labels_of([Entity(0, 2, "PER")], 2)
+        ([0, 4, 5, 2], [4, 5])
+        """
+        types = torch.tensor([2 * self.types.index(type_) + 2 if type_ else 0 for _, type_ in self.parts])[paths]
+        inside = torch.tensor([letter in "IE" for letter, _ in self.parts])[paths]
+        goes_on = inside[..., 1:] & (types[..., 1:] == types[..., :-1])
+        return types + nn.functional.pad(goes_on, (1, 0))
+
+    def labels_of(self, entities: Iterable[Entity], length: int) -> list[int]:
+        """The same for the labels of a sentence; a negative number where the tag set lacks the type."""
+        labels = [0] * length
+        for entity in entities:
+            begins = 2 * self.types.index(entity.type) + 2 if entity.type in self.types else -2
+            labels[entity.start : entity.end] = [begins] + [begins + 1] * (entity.end - entity.start - 1)
+        return labels
+
+    def entities(self, indices: Sequence[int], scores: Sequence[float]) -> list[Entity]:
+        """A legal path as labels.
+
+        Args:
+            indices: One tag a word.
+            scores: How sure each word's tag is, in [0, 1]; an entity's score is the mean over its words.
+        """
+        entities: list[Entity] = []
+        start, open_type = 0, ""
+        for position in range(len(indices) + 1):
+            letter, type_ = self.parts[indices[position]] if position < len(indices) else (OUTSIDE, "")
+            goes_on = letter in "IE" and type_ == open_type
+            if open_type and not goes_on:
+                score = sum(scores[start:position]) / (position - start)
+                entities.append(Entity(start, position, open_type, round(score, 4)))
+            if not goes_on:
+                start, open_type = position, type_
+        return entities

@@ -1,0 +1,161 @@
+"""How much the words of a sentence attend to each other in a tagger's encoder."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from nersery.core.errors import SettingsError
+from nersery.core.progress import Progress
+from nersery.core.registry import name_of
+from nersery.core.sentence import Sentence
+from nersery.models.loading import (
+    ModelSource,
+    autocast,
+    eager_attention,
+    refuse_nan,
+    warn,
+)
+from nersery.models.subwords.subwords import Window, collate
+from nersery.taggers.base import Tagger
+from nersery.taggers.components.decoding import LENGTH_MULTIPLE, ROWS
+from nersery.taggers.transformer import TransformerTagger
+
+MOST_PAIRS = ROWS * 256**2
+"""Pairs of pieces in one pass: every layer keeps a number for each of them and each head."""
+OTHER_WAYS = 'Use another tagger, or keywords = "random" or "none"'
+
+
+def word_attention(
+    tagger: Tagger, sentences: Sequence[Sentence], layers: int = 4, progress: Progress | None = None
+) -> list[NDArray[np.float32]]:
+    """For each sentence the attention from word (row) to word (column), summed over heads and layers.
+
+    Attention to a word is the sum over its pieces, attention from it the mean over its pieces (Clark et al. 2019);
+    special tokens are left out. A word of a sentence longer than the model is decided on in the same window as in
+    prediction; its attention to words that this window does not show is 0. As in prediction, a sentence gets the same
+    numbers whatever stands beside it.
+
+    Args:
+        layers: From how many layers, counted from the last; 0 takes all of them, and so do, with a note, more than
+            there are.
+        progress: Advanced by the number of sentences.
+
+    Returns:
+        Shape: (words, words) each.
+
+    Raises:
+        SettingsError: When ``layers`` is below 0, or the tagger has no attention to look at.
+
+    Reference:
+        Kevin Clark, Urvashi Khandelwal, Omer Levy and Christopher D. Manning (2019). What Does BERT Look At? An
+        Analysis of BERT's Attention. BlackboxNLP, section 4.1.
+    """
+    if layers < 0:
+        raise SettingsError(f"layers is {layers}, expected 0 (all of them) or more")
+    asked = with_attention(tagger)
+    network, encoder = asked.parts
+    found = [np.zeros((len(sentence), len(sentence)), np.float32) for sentence in sentences]
+    windows = [(number, w) for number, sentence in enumerate(sentences) for w in encoder.windows(sentence.words)]
+    network.eval()
+    with torch.no_grad(), eager_attention(network), autocast(network.device, asked.precision):
+        for part in _passes(windows):
+            attentions = _attentions(asked, [window for _, window in part], layers)
+            for (number, window), pieces in zip(part, attentions, strict=False):
+                _fill(found[number], window, pieces, len(encoder.suffix))
+            if progress is not None:
+                progress.advance(sum(window.start == 0 for _, window in part))
+    return found
+
+
+def with_attention(tagger: Tagger) -> TransformerTagger:
+    """A tagger whose words attend to each other.
+
+    Raises:
+        SettingsError: When it is another.
+    """
+    if not isinstance(tagger, TransformerTagger):
+        raise SettingsError(f"the tagger {name_of(tagger)} has no attention between words. {OTHER_WAYS}")
+    return tagger
+
+
+def between_words(pieces: NDArray[Any], firsts: Sequence[int], end: int) -> NDArray[Any]:
+    """Attention between words, out of that between pieces.
+
+    Args:
+        pieces: From piece to piece. Shape: (pieces, pieces).
+        firsts: The position of each word's first piece.
+        end: The position behind the last word.
+
+    Returns:
+        Shape: (words, words).
+
+    >>> between_words(np.array([[9.0, 9, 9, 9], [9, 1, 2, 3], [9, 3, 4, 5], [9, 0, 6, 7]]), [1, 3], 4).tolist()
+    [[5.0, 4.0], [6.0, 7.0]]
+    """
+    to_words = np.add.reduceat(pieces[:end, :end], firsts, axis=1)
+    sizes = np.diff([*firsts, end]).astype(pieces.dtype)
+    mean: NDArray[Any] = np.add.reduceat(to_words, firsts, axis=0) / sizes[:, None]
+    return mean
+
+
+def _fill(found: NDArray[np.float32], window: Window, pieces: NDArray[Any], suffix: int) -> None:
+    """Write down the attention from the words that a window decides on."""
+    between = between_words(pieces, window.firsts, len(window.pieces) - suffix)
+    (start, end), first = window.core, window.start
+    found[start:end, first : first + len(window.firsts)] = between[start - first : end - first]
+
+
+def _passes(windows: Sequence[tuple[int, Window]]) -> Iterator[list[tuple[int, Window]]]:
+    """Windows of about one length, so many that a pass does not take too much memory."""
+    by_length: dict[int, list[tuple[int, Window]]] = defaultdict(list)
+    for number, window in sorted(windows, key=lambda pair: len(pair[1].pieces)):
+        by_length[_padded(len(window.pieces))].append((number, window))
+    for length, group in by_length.items():
+        rows = _rows(length)
+        for start in range(0, len(group), rows):
+            yield group[start : start + rows]
+
+
+def _padded(length: int) -> int:
+    return length + -length % LENGTH_MULTIPLE
+
+
+def _rows(length: int) -> int:
+    """Windows in one pass, by their length alone, so that all passes over a window have the same shape."""
+    return max(1, min(ROWS, MOST_PAIRS // length**2))
+
+
+def _attentions(tagger: TransformerTagger, windows: Sequence[Window], layers: int) -> NDArray[np.float32]:
+    """Attention between pieces. Shape: (rows, pieces, pieces), with more rows than windows."""
+    network, encoder = tagger.parts
+    rows = _rows(_padded(max(len(window.pieces) for window in windows))) + 1
+    batch = collate(windows, encoder.pad, rows=rows, multiple=LENGTH_MULTIPLE, longest=encoder.max_pieces)
+    batch.attention_mask[-1, -1] = 0  # where nothing is masked transformers adds no mask, and bf16 rounds otherwise
+    batch = batch.to(network.device)
+    output = network(input_ids=batch.input_ids, attention_mask=batch.attention_mask, output_attentions=True)
+    attentions = getattr(output, "attentions", None) or ()
+    length = batch.input_ids.shape[1]
+    if not attentions or any(layer is None or layer.shape[2:] != (length, length) for layer in attentions):
+        raise SettingsError(
+            f'the model "{tagger.model}" does not say how much each piece attends to each other one. {OTHER_WAYS}'
+        )
+    if layers > len(attentions):
+        warn(f'attention is asked for of {layers} layers, and "{tagger.model}" has {len(attentions)}: all are summed')
+    total = _sum(attentions[-layers:])
+    refuse_nan(total, ModelSource(tagger.model))
+    return np.asarray(total.cpu())
+
+
+def _sum(attentions: Sequence[Tensor]) -> Tensor:
+    """Over layers and heads. Shape: (rows, pieces, pieces)."""
+    total = attentions[0].float().sum(1)
+    for layer in attentions[1:]:
+        total += layer.float().sum(1)
+    return total

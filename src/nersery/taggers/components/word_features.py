@@ -1,0 +1,136 @@
+"""Words as a recurrent tagger sees them: by an id of their own, by their characters, by a vector of the user's."""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import torch
+from torch import Tensor
+
+from nersery.models.subwords.subwords import Window, window_spans
+from nersery.models.word_vectors import composed
+
+PAD, UNKNOWN = range(2)
+"""Ids that stand for no word or character, and for all that training has not seen."""
+FIRST = UNKNOWN + 1
+LONGEST_WINDOW = 512
+"""In words; a longer sentence is read in overlapping windows, as there is no end to what can be on one line."""
+LONGEST_WORD = 64
+"""In characters; of a longer word the tagger sees this many, half of them from its end."""
+LEAST_WORDS = 2
+"""In so many different words a character must have been seen; others are unknown, so that the unknown is learnt too."""
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """What a tagger has learnt to know.
+
+    Args:
+        words: In lower case, `composed`.
+        characters: Of composed words, as they are.
+    """
+
+    words: tuple[str, ...]
+    characters: tuple[str, ...]
+
+    @classmethod
+    def of(cls, words: Iterable[str]) -> Lexicon:
+        """All of the words, and the characters of more than one of them.
+
+        >>> Lexicon.of(["Ada", "Adam", "ada"])
+        Lexicon(words=('ada', 'adam'), characters=('A', 'a', 'd'))
+        """
+        distinct = set(map(composed, words))
+        counts = Counter(character for word in distinct for character in set(word))
+        known = (character for character, count in counts.items() if count >= LEAST_WORDS)
+        return cls(tuple(sorted({composed(word.lower()) for word in distinct})), tuple(sorted(known)))
+
+    def with_those_of(self, other: Lexicon) -> Lexicon:
+        """What either knows; all that this one knows keeps its id."""
+        words, characters = (self.words, other.words), (self.characters, other.characters)
+        return Lexicon(*(tuple(dict.fromkeys((*mine, *theirs))) for mine, theirs in (words, characters)))
+
+    @cached_property
+    def word_ids(self) -> Mapping[str, int]:
+        """The id of each word."""
+        return {word: number for number, word in enumerate(self.words, start=FIRST)}
+
+    @cached_property
+    def character_ids(self) -> Mapping[str, int]:
+        """The id of each character."""
+        return {character: number for number, character in enumerate(self.characters, start=FIRST)}
+
+    def spelling(self, word: str) -> list[int]:
+        """The ids of a word's characters."""
+        word = composed(word)
+        if len(word) > LONGEST_WORD:
+            word = word[: LONGEST_WORD // 2] + word[-LONGEST_WORD // 2 :]
+        return [self.character_ids.get(character, UNKNOWN) for character in word]
+
+
+@dataclass(frozen=True)
+class GivenVectors:
+    """Vectors of words from elsewhere, which stay as they are.
+
+    Args:
+        words: As they were found, `composed`.
+        rows: Shape: (words, dimension).
+    """
+
+    words: tuple[str, ...]
+    rows: Tensor
+
+    def with_those_of(self, others: Mapping[str, Tensor]) -> GivenVectors:
+        """These vectors, and behind them those of words that have none here."""
+        new = {word: row for word, row in others.items() if word not in self._places}
+        if not new:
+            return self
+        return GivenVectors((*self.words, *new), torch.cat([self.rows, torch.stack([*new.values()])]))
+
+    @cached_property
+    def _places(self) -> Mapping[str, int]:
+        return {word: place for place, word in enumerate(self.words)}
+
+    def of(self, words: Sequence[str]) -> Tensor:
+        """The vector of each word as it is written, or else in lower case, or else zeros. Shape: (words, dimension)."""
+        if not self.words or not words:
+            return torch.zeros(len(words), self.rows.shape[1])
+        forms = [(composed(word), composed(word.lower())) for word in words]
+        places = torch.tensor([self._places.get(word, self._places.get(lower, -1)) for word, lower in forms])
+        return torch.where(places[:, None] >= 0, self.rows[places], 0.0)
+
+
+class WordTable:
+    """The distinct words of some sentences, each at a place of its own; at place 0 is none.
+
+    Attributes:
+        ids: Of the words. Shape: (places,).
+        spellings: The ids of their characters, `PAD` behind the last. Shape: (places, LONGEST_WORD).
+        lengths: In characters, at least 1. Shape: (places,).
+        vectors: Those of the user. Shape: (places, dimension), where dimension may be 0.
+    """
+
+    def __init__(self, words: Iterable[str], lexicon: Lexicon, given: GivenVectors | None = None) -> None:
+        distinct = list(dict.fromkeys(words))
+        self._places = {word: place for place, word in enumerate(distinct, start=1)}
+        self.ids = torch.tensor([PAD, *(lexicon.word_ids.get(composed(word.lower()), UNKNOWN) for word in distinct)])
+        spellings = [[PAD], *map(lexicon.spelling, distinct)]
+        self.lengths = torch.tensor([len(spelling) for spelling in spellings])
+        self.spellings = torch.tensor([spelling + [PAD] * (LONGEST_WORD - len(spelling)) for spelling in spellings])
+        self.vectors = torch.zeros(len(spellings), 0)
+        if given is not None:
+            self.vectors = torch.cat([torch.zeros(1, given.rows.shape[1]), given.of(distinct)])
+
+    def windows(self, words: Sequence[str]) -> list[Window]:
+        """The windows of a sentence, whose pieces are the places of its words."""
+        places = [self._places[word] for word in words]
+        spans = window_spans([1] * len(words), LONGEST_WINDOW, LONGEST_WINDOW // 4)
+        borders = [0, *((a[1] + b[0] + 1) // 2 for a, b in itertools.pairwise(spans)), len(words)]
+        return [
+            Window(tuple(places[start:end]), tuple(range(end - start)), start, (borders[number], borders[number + 1]))
+            for number, (start, end) in enumerate(spans)
+        ]

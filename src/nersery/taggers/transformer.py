@@ -1,0 +1,379 @@
+"""A transformer encoder with a linear layer on the first piece of each word, or with a CRF on top of that.
+
+The folder it saves is an ordinary Hugging Face token-classification model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.files import os_errors
+from nersery.core.progress import Progress
+from nersery.core.registry import ModelName
+from nersery.core.sentence import Sentence
+from nersery.models.loading import (
+    ModelSource,
+    Precision,
+    autocast,
+    pick_device,
+    positions,
+    quiet_transformers,
+    warn,
+)
+from nersery.models.subwords.subwords import PieceEncoder, Window, collate
+from nersery.models.training.dropout import thinned
+from nersery.models.training.trainer import (
+    Optimizer,
+    Schedule,
+    TrainingPlan,
+    seeded,
+    train,
+)
+from nersery.models.training.vocabulary_pruning import trimmed
+from nersery.taggers.base import (
+    DESCRIPTION,
+    Tagger,
+    describe,
+    read_description,
+    require_labels,
+    strict_f1,
+    training_record,
+)
+from nersery.taggers.components.crf import ConditionalRandomField
+from nersery.taggers.components.decoding import (
+    LENGTH_MULTIPLE,
+    Example,
+    emissions,
+    examples,
+    labelled,
+    loss,
+    shares,
+)
+from nersery.taggers.components.tag_set import OutputScheme, TagSet
+from nersery.taggers.components.training_settings import (
+    check_settings,
+    course,
+    from_settings,
+    plan_of,
+    settings_of,
+)
+
+Head = Literal["linear", "crf"]
+LEAST_STEPS = 300
+LEAST_EPOCHS = 3
+"""Without ``steps`` and ``epochs``, training takes as long as both of these ask for."""
+CRF_FILE = "crf.safetensors"
+
+
+@dataclass
+class TransformerTagger(Tagger):
+    """A pretrained encoder with a linear or CRF head on each word's first piece.
+
+    Args:
+        model: ``bundled``, any Hugging Face encoder by name or folder, or ``bundled-qa``: the bundled encoder as
+            question answering about names left it, a better start for English.
+        head: What scores tag sequences: ``linear`` scores each word by itself, ``crf`` also the step from tag to tag.
+            Either way only legal sequences are predicted.
+        scheme: The tags inside the model, IOB2 or BIOES.
+        steps: Batches to train for; when neither steps nor epochs are given 300, or three epochs if that is more.
+        epochs: Passes over the training data, instead of steps.
+        evaluate_every: Steps between two looks at dev; None looks after each epoch, but at most ten times when
+            ``steps`` is given.
+        patience: Stop after so many looks at dev without a better F1; None trains to the end.
+        batch_size: Sentences in a step.
+        learning_rate: The encoder's highest rate.
+        head_learning_rate: The highest rate of what was not pretrained; None takes ``learning_rate``, for which a
+            recipe gives the same number.
+        warmup: Share of the steps over which the rate rises, in [0, 1].
+        schedule: ``linear`` falls to zero, ``constant`` stays.
+        optimizer: ``adamw``, ``adam`` or ``sgd``.
+        weight_decay: AdamW's, of weights, not of biases and norms.
+        clip: The longest gradient of a step.
+        dropout: Before the head, in [0, 1); None keeps the model's own.
+        max_pieces: The longest window that the model reads at once; None is the model's limit, at most 512.
+        precision: ``auto`` computes in bf16 where the processor has it.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
+        revision: Branch, tag or commit of a model on the hub.
+        trust_remote_code: Run code that comes with the model.
+
+    Reference:
+        Devlin et al. 2019, BERT (first piece, linear layer); Lample et al. 2016, Neural Architectures for Named
+        Entity Recognition (CRF).
+
+    Departures:
+        - Linear heads are decoded by Viterbi over the legal sequences of the scheme rather than word by word, so
+          that no broken sequence is ever scored.
+        - A sentence longer than the model is read in overlapping windows.
+        - Of the table of pieces only the rows of pieces that training data or dev have are trained and decay.
+    """
+
+    model: ModelName = "bundled"
+    head: Head = "crf"
+    scheme: OutputScheme = "IOB2"
+    steps: int | None = None
+    epochs: int | None = None
+    evaluate_every: int | None = None
+    patience: int | None = None
+    batch_size: int = 16
+    learning_rate: float = 1e-4
+    head_learning_rate: float | None = 2e-3
+    warmup: float = 0.1
+    schedule: Schedule = "linear"
+    optimizer: Optimizer = "adamw"
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    dropout: float | None = None
+    max_pieces: int | None = None
+    precision: Precision = "auto"
+    device: str = "auto"
+    revision: str | None = None
+    trust_remote_code: bool = False
+    _network: Any = field(default=None, init=False, repr=False, compare=False)
+    _crf: ConditionalRandomField | None = field(default=None, init=False, repr=False, compare=False)
+    _encoder: PieceEncoder | None = field(default=None, init=False, repr=False, compare=False)
+    _tags: TagSet = field(default=TagSet(("O",)), init=False, repr=False, compare=False)
+    history: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot work."""
+        super().__post_init__()
+        own = {
+            "head_learning_rate is above 0": self.head_learning_rate is None or self.head_learning_rate > 0,
+            "dropout lies in [0, 1)": self.dropout is None or 0 <= self.dropout < 1,
+            "max_pieces is 8 or more": self.max_pieces is None or self.max_pieces >= 8,
+        }
+        check_settings(self, "transformer", own)
+
+    @property
+    def types(self) -> tuple[str, ...]:
+        """The types that a trained tagger can predict."""
+        return self._tags.types
+
+    @property
+    def _source(self) -> ModelSource:
+        return ModelSource(self.model, self.revision, self.trust_remote_code)
+
+    def check(self) -> None:
+        """Look for the pretrained model and the device; see `Tagger.check`."""
+        self._source.tokenizer()
+        pick_device(self.device)
+
+    def fit(
+        self,
+        gold: Sequence[Sentence],
+        dev: Sequence[Sentence] = (),
+        *,
+        seed: int = 0,
+        progress: Progress | None = None,
+        folder: Path | None = None,
+        warm: bool = False,
+    ) -> dict[str, Any]:
+        """Train; see `Tagger.fit`. A type that only dev has is learnt by nobody and counts as missed."""
+        require_labels(gold)
+        with seeded(seed):
+            types = {e.type for s in gold for e in s.entities}
+            goes_on = warm and self._network is not None and types <= {*self._tags.types}
+            network = self._network if goes_on else self._build(TagSet.of(types, self.scheme))
+            self._warn_of_misfit(gold)
+            learnt = [example for sentence in gold for example in self._examples(sentence)]
+            plan = self._plan(len(learnt))
+            if progress is not None:
+                progress.total = (progress.total or 0) + plan.total_steps(len(learnt))
+            with trimmed(network, self._pieces(learnt, dev)):
+                history = train(
+                    self._trained_parts(),
+                    learnt,
+                    self._loss,
+                    plan,
+                    seed=seed,
+                    device=network.device,
+                    evaluate=(lambda: strict_f1(dev, self.predict(dev))) if dev else None,
+                    is_new=lambda name: not name.startswith(f"network.{network.base_model_prefix}."),
+                    progress=progress,
+                    folder=folder,
+                    fingerprint={**training_record(self, gold, dev), "warm": warm},
+                )
+        self.history = course(history, seed, len(gold))
+        return self.history
+
+    def _warn_of_misfit(self, gold: Sequence[Sentence]) -> None:
+        _, encoder = self.parts
+        if misfit := encoder.misfit([word for sentence in gold for word in sentence.words]):
+            warn(
+                f'the model "{self.model}" was made for other languages than this text: {misfit}. Name a model of its '
+                "language by the setting model, e.g. xlm-roberta-base or google/muril-base-cased"
+            )
+
+    def _pieces(self, learnt: Sequence[Example], dev: Sequence[Sentence]) -> set[int]:
+        """All that the network reads in training."""
+        _, encoder = self.parts
+        windows = [
+            *(window for window, *_ in learnt),
+            *(w for sentence in dev for w in encoder.windows(sentence.words)),
+        ]
+        return {encoder.pad, *(piece for window in windows for piece in window.pieces)}
+
+    def _plan(self, examples: int) -> TrainingPlan:
+        return plan_of(self, examples, LEAST_STEPS, LEAST_EPOCHS)
+
+    def _trained_parts(self) -> nn.Module:
+        """Everything with weights; names that begin with ``crf`` are the CRF's."""
+        return nn.ModuleDict({"network": self._network} | ({"crf": self._crf} if self._crf is not None else {}))
+
+    def _build(self, tags: TagSet) -> Any:
+        """A pretrained network with a new head for the tags."""
+        source = self._source
+        labels: dict[str, Any] = {
+            "num_labels": len(tags.names),
+            "id2label": dict(enumerate(tags.names)),
+            "label2id": {name: index for index, name in enumerate(tags.names)},
+        }
+        network = source.model("AutoModelForTokenClassification", **labels)
+        if any("TokenClassification" in name for name in source.config().architectures or ()):
+            _renew_head(network)
+        if self.dropout is not None:
+            _set_dropout(network, self.dropout, self.model)
+        crf = None
+        if self.head == "crf":
+            crf = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
+        self._adopt(network, source.tokenizer(), tags, crf)
+        return self._network
+
+    def _adopt(self, network: Any, tokenizer: Any, tags: TagSet, crf: ConditionalRandomField | None) -> None:
+        device = pick_device(self.device)
+        self._network, self._tags = network.to(device).eval(), tags
+        self._crf = crf.to(device) if crf is not None else None
+        limits = [limit for limit in (self.max_pieces, positions(network)) if limit]
+        self._encoder = PieceEncoder(tokenizer, min(limits) if limits else None)
+
+    @property
+    def parts(self) -> tuple[Any, PieceEncoder]:
+        """The network, and what cuts words into its pieces; an error before it is trained."""
+        if self._encoder is None:
+            raise SettingsError("this tagger is not trained yet; call fit, or load a saved one")
+        return self._network, self._encoder
+
+    def _examples(self, sentence: Sentence) -> list[Example]:
+        _, encoder = self.parts
+        return examples(encoder.windows(sentence.words), sentence.entities, len(sentence), self._tags)
+
+    def _loss(self, batch: Sequence[Example]) -> Tensor:
+        scores, mask = self._scores([window for window, *_ in batch])
+        return loss(scores, mask, batch, self._crf)
+
+    def _scores(self, windows: Sequence[Window], passes: int = 1, **shape: int) -> tuple[Tensor, Tensor]:
+        """Scores of each tag at each word's first piece, and the word mask; pass after pass over all windows.
+
+        Shape: (passes * windows, words, tags) and (windows, words).
+        """
+        network, encoder = self.parts
+        batch = collate(windows, encoder.pad, longest=encoder.max_pieces, **shape).to(network.device)
+        ids, attention_mask, firsts = (
+            t.repeat(passes, 1) for t in (batch.input_ids, batch.attention_mask, batch.firsts)
+        )
+        logits = network(input_ids=ids, attention_mask=attention_mask).logits
+        rows = torch.arange(len(logits), device=logits.device).unsqueeze(1)
+        return logits[rows, firsts], batch.word_mask
+
+    @torch.no_grad()
+    def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
+        """Label sentences; see `Tagger.predict`. An entity's score is the mean probability of its words' tags."""
+        return labelled(sentences, self._emissions(sentences, 1, progress), self._tags, self._crf)
+
+    @torch.no_grad()
+    def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
+        """Judge labels; see `Tagger.certainty`."""
+        with thinned(self.parts[0], passes, seed):
+            found = self._emissions(sentences, passes)
+        return shares(sentences, found, self._tags, self._crf)
+
+    def _emissions(self, sentences: Sequence[Sentence], passes: int, progress: Progress | None = None) -> list[Tensor]:
+        network, encoder = self.parts
+        network.eval()
+
+        def score(windows: Sequence[Window], rows: int) -> Tensor:
+            scores, _ = self._scores(windows, passes, rows=rows, multiple=LENGTH_MULTIPLE)
+            return scores.view(passes, -1, *scores.shape[1:])
+
+        with autocast(network.device, self.precision):
+            windows = [encoder.windows(sentence.words) for sentence in sentences]
+            return emissions(windows, score, passes=passes, progress=progress)
+
+    def save(self, folder: Path) -> None:
+        """Write a Hugging Face folder, the CRF beside it in a file of its own, and our description."""
+        network, encoder = self.parts
+        folder.mkdir(parents=True, exist_ok=True)
+        with os_errors(), quiet_transformers():
+            network.save_pretrained(folder)
+            encoder.tokenizer.save_pretrained(folder)
+            (folder / CRF_FILE).unlink(missing_ok=True)
+            if self._crf is not None:
+                save_file(self._crf.state_dict(), folder / CRF_FILE)
+        settings = {**settings_of(self), "head": "linear" if self._crf is None else "crf"}
+        description = folder / DESCRIPTION
+        description.write_text(describe(self, settings, self.history), "utf-8")
+        for weights in folder.glob("*.safetensors"):  # safetensors lets nobody but the owner read them
+            weights.chmod(description.stat().st_mode & 0o777)
+
+    @classmethod
+    def load(cls, folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto") -> Self:
+        """Read a tagger that `save` wrote, or any Hugging Face token-classification model by folder or name.
+
+        Whether code that comes along is trusted, and which device is used, is for whoever loads it to say: the
+        folder may be a stranger's.
+        """
+        saved = read_description(folder)
+        settings = {**saved.get("settings", {"model": str(folder)}), "trust_remote_code": trust_remote_code}
+        tagger: Self = from_settings(cls, settings, device, Path(folder) / DESCRIPTION)
+        source = ModelSource(str(folder), trust_remote_code=trust_remote_code)
+        config = source.config()
+        if not any("TokenClassification" in name for name in config.architectures or ()):
+            raise MissingResourceError(
+                f"{folder} holds {', '.join(config.architectures or ['no known model'])}; expected a "
+                "token-classification model. Train a tagger on it with: nersery train --set model=…"
+            )
+        tags = TagSet(tuple(config.id2label[index] for index in range(config.num_labels)), strict=bool(saved))
+        crf = None
+        if saved and tagger.head == "crf":
+            crf = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
+            try:
+                crf.load_state_dict(load_file(Path(folder) / CRF_FILE))
+            except (OSError, SafetensorError, RuntimeError) as error:
+                raise MissingResourceError(f"{folder} is damaged: {CRF_FILE} cannot be read: {error}") from error
+        network = source.model("AutoModelForTokenClassification", whole=True)
+        if saved and tagger.dropout is not None:
+            _set_dropout(network, tagger.dropout, tagger.model)
+        tagger._adopt(network, source.tokenizer(), tags, crf)
+        tagger.history = saved.get("history", {})
+        return tagger
+
+
+def _outside_base(network: Any) -> list[nn.Module]:
+    return [module for name, module in network.named_children() if name != network.base_model_prefix]
+
+
+def _renew_head(network: Any) -> None:
+    """Forget what a model that was trained for other labels knows of them."""
+    for part in _outside_base(network):
+        for layer in part.modules():
+            if isinstance(layer, nn.Linear):
+                nn.init.normal_(layer.weight, std=getattr(network.config, "initializer_range", 0.02))
+                if layer.bias is not None:
+                    nn.init.zeros_(layer.bias)
+
+
+def _set_dropout(network: Any, rate: float, model: str) -> None:
+    layers = [layer for part in _outside_base(network) for layer in part.modules() if isinstance(layer, nn.Dropout)]
+    if not layers:
+        raise SettingsError(f'dropout cannot be set for "{model}": it has none before its head. Leave dropout out')
+    for layer in layers:
+        layer.p = rate

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+from typing import Any, cast
+
+import pytest
+
+from nersery import Entity, Sentence
+from nersery.augment.denoising.masked_backend import (
+    EMPTY,
+    GapLengths,
+    infill,
+    partly_hidden,
+)
+from nersery.augment.denoising.templates import Template
+from nersery.augment.linearized.linearization import tag_token
+from nersery.models.masked.masked_inputs import Cloze
+
+SENTENCE = Sentence(tuple("the poet Jo Li was born here in May .".split()), (Entity(2, 4, "PER"),))
+TEMPLATE = Template(SENTENCE, (1, 5))
+"""Gaps: [0, 1), [4, 5), [6, 10)."""
+
+
+class Scripted:
+    """Guesses one word for each gap, numbered by turns, the more certain the further behind."""
+
+    def __init__(self) -> None:
+        self.asked: list[list[Cloze]] = []
+
+    def guesses(self, clozes: list[Cloze], top_k: int, *, signs: bool) -> list[list[list[tuple[str, float]]]]:
+        assert signs
+        self.asked.append(clozes)
+        turn = len(self.asked)
+        return [[[(f"w{turn}", (gap + 1) / 100)] for gap in cloze.gaps] for cloze in clozes]
+
+
+def filled(template: Template, lengths: GapLengths, **settings: int) -> tuple[Sentence, Scripted]:
+    model = Scripted()
+    settings = {"top_k": 5, "candidates": 1, "passes": 10, **settings}
+    ((sentence),) = infill(cast(Any, model), [template], [random.Random(0)], lengths, **settings)
+    return sentence, model
+
+
+def test_lengths_are_those_of_gaps_in_the_same_place() -> None:
+    lengths = GapLengths([TEMPLATE])
+    rng = random.Random(0)
+    assert [lengths.draw(TEMPLATE, gap, rng) for gap in TEMPLATE.gaps()] == [1, 1, 4]
+    other = Template(Sentence(tuple("a b Jo c d e Li".split()), (Entity(2, 3, "PER"), Entity(6, 7, "PER"))))
+    assert lengths.draw(other, (0, 2), rng) == 1
+    assert lengths.draw(other, (3, 6), rng) == 1
+
+
+def test_a_kind_of_gap_that_was_never_seen_takes_any_length() -> None:
+    lengths = GapLengths([Template(Sentence(tuple("Jo a b Li".split()), (Entity(0, 1, "PER"), Entity(3, 4, "PER"))))])
+    assert lengths.draw(TEMPLATE, (6, 10), random.Random(0)) == 2
+    assert GapLengths([]).draw(TEMPLATE, (6, 10), random.Random(0)) == 4
+
+
+def test_some_of_the_words_in_gaps_are_hidden_never_others() -> None:
+    begins, inside = tag_token("PER", begins=True), tag_token("PER", begins=False)
+    counts = set()
+    for seed in range(200):
+        cloze = partly_hidden(TEMPLATE, random.Random(seed))
+        assert cloze.words[2:8] == (begins, "Jo", begins, inside, "Li", inside)
+        assert {cloze.words[gap] for gap in cloze.gaps} <= {"the", "was", "here", "in", "May", "."}
+        counts.add(len(cloze.gaps))
+    assert counts == {1, 2, 3, 4, 5, 6}
+
+
+def test_nothing_is_hidden_where_there_is_no_gap() -> None:
+    assert partly_hidden(Template(Sentence(("Jo",), (Entity(0, 1, "PER"),))), random.Random(0)).gaps == ()
+
+
+def test_entities_and_keywords_stay_and_all_gaps_are_filled() -> None:
+    sentence, _ = filled(TEMPLATE, GapLengths([TEMPLATE]))
+    assert [word if word[0] != "w" else "_" for word in sentence.words] == "_ poet Jo Li _ born _ _ _ _".split()
+    assert sentence.labels == SENTENCE.labels
+    assert EMPTY not in sentence.words
+
+
+def test_a_gap_takes_the_drawn_number_of_words_and_entities_move() -> None:
+    three = Template(Sentence(tuple("a b c Jo a b c Li".split()), (Entity(3, 4, "PER"), Entity(7, 8, "PER"))))
+    sentence, _ = filled(TEMPLATE, GapLengths([three]))
+    assert [word if word[0] != "w" else "_" for word in sentence.words][:11] == "_ _ _ poet Jo Li _ _ _ born _".split()
+    assert sentence.labels == ((4, 6, "PER"),)
+
+
+def test_the_most_certain_words_come_first_and_are_seen_by_the_next() -> None:
+    sentence, model = filled(TEMPLATE, GapLengths([TEMPLATE]), passes=3)
+    assert sentence.words[0] == "w3"
+    assert sentence.words[-2:] == ("w1", "w1")
+    assert [len(clozes[0].gaps) for clozes in model.asked] == [6, 4, 2]
+    assert model.asked[1][0].words[-2:] == ("w1", "w1")
+
+
+@pytest.mark.parametrize(("passes", "turns"), [(1, 1), (6, 6), (50, 6)])
+def test_no_more_passes_than_words(passes: int, turns: int) -> None:
+    _, model = filled(TEMPLATE, GapLengths([TEMPLATE]), passes=passes)
+    assert len([clozes for clozes in model.asked if clozes]) == turns
+
+
+def test_the_most_probable_candidate_is_kept() -> None:
+    class Torn(Scripted):
+        """Seldom is the probable word drawn; of many candidates one has it everywhere."""
+
+        def guesses(self, clozes: list[Cloze], top_k: int, *, signs: bool) -> list[list[list[tuple[str, float]]]]:
+            self.asked.append(clozes)
+            return [[[("good", 0.5), (f"bad{gap}", 0.4)] for gap in cloze.gaps] for cloze in clozes]
+
+    model = Torn()
+    settings = {"top_k": 5, "candidates": 50, "passes": 1}
+    apart = Template(Sentence(tuple("a Jo b Li c".split()), (Entity(1, 2, "PER"), Entity(3, 4, "PER"))))
+    (sentence,) = infill(cast(Any, model), [apart], [random.Random(0)], GapLengths([apart]), **settings)
+    assert sentence.words == ("good", "Jo", "good", "Li", "good")
+    assert len(model.asked[0]) == 1  # the drafts of a template begin alike, and are asked for once
+
+
+def test_short_gaps_are_not_preferred() -> None:
+    """Their words are the more probable, so candidates must not differ in length."""
+
+    class Honest(Scripted):
+        def guesses(self, clozes: list[Cloze], top_k: int, *, signs: bool) -> list[list[list[tuple[str, float]]]]:
+            return [[[("w", 1 / len(cloze.words))] for _ in cloze.gaps] for cloze in clozes]
+
+    def gap_of(size: int) -> Template:
+        return Template(Sentence(("Jo", *["a"] * size), (Entity(0, 1, "PER"),)))
+
+    rngs = [random.Random(seed) for seed in range(200)]
+    settings = {"top_k": 1, "candidates": 5, "passes": 1}
+    lengths = GapLengths([gap_of(2), gap_of(8)])
+    made = infill(cast(Any, Honest()), [gap_of(4)] * 200, rngs, lengths, **settings)
+    assert sum(len(sentence) - 1 for sentence in made) / 200 == pytest.approx(5, abs=0.6)
+
+
+def test_no_word_stands_beside_itself_where_there_is_another() -> None:
+    class Stammering:
+        def guesses(self, clozes: list[Cloze], top_k: int, *, signs: bool) -> list[list[list[tuple[str, float]]]]:
+            return [[[("poet", 0.8), ("born", 0.1), ("x", 0.05), ("y", 0.05)] for _ in c.gaps] for c in clozes]
+
+    rngs = [random.Random(seed) for seed in range(50)]
+    for passes in (1, 3, 10):
+        settings = {"top_k": 4, "candidates": 2, "passes": passes}
+        made = infill(cast(Any, Stammering()), [TEMPLATE] * 50, rngs, GapLengths([TEMPLATE]), **settings)
+        assert not any(one == other for sentence in made for one, other in pairwise(sentence.words))
+
+
+def test_words_are_drawn_by_their_probability() -> None:
+    class Torn:
+        def guesses(self, clozes: list[Cloze], top_k: int, *, signs: bool) -> list[list[list[tuple[str, float]]]]:
+            return [[[("often", 0.6), ("seldom", 0.2)] for _ in cloze.gaps] for cloze in clozes]
+
+    apart = Template(SENTENCE, (1, 5, 7, 9))  # beside itself no word would be drawn
+    rngs = [random.Random(seed) for seed in range(400)]
+    settings = {"top_k": 2, "candidates": 1, "passes": 1}
+    made = infill(cast(Any, Torn()), [apart] * 400, rngs, GapLengths([apart]), **settings)
+    words = [word for sentence in made for word in sentence.words]
+    assert words.count("often") / (words.count("often") + words.count("seldom")) == pytest.approx(0.75, abs=0.03)

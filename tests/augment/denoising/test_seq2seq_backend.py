@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+from nersery import Entity, Sentence
+from nersery.augment.denoising.seq2seq_backend import (
+    TOO_LONG,
+    UNFINISHED,
+    denoise,
+    pair,
+)
+from nersery.augment.denoising.templates import Template
+from nersery.augment.linearized.linearization import tag_token, token_descriptions
+from nersery.augment.linearized.parsing import (
+    LEFT_OVER,
+    LOST,
+    UNBALANCED,
+    UNKNOWN_TYPE,
+)
+from nersery.core.outcome import Reject
+from nersery.models.loading import ModelSource
+from nersery.models.masked.masked_inputs import GAP
+from nersery.models.seq2seq.encoder_decoder import Seq2Seq
+from nersery.models.seq2seq.seq2seq_inputs import Generated, Pair, Sampling
+
+SENTENCE = Sentence(
+    tuple("the poet Jo Li was born .".split()), (Entity(2, 4, "PER"),), id="a", language="en", columns=(("x",) * 7,)
+)
+TEMPLATE = Template(SENTENCE, (1, 5))
+B, I = tag_token("PER", begins=True), tag_token("PER", begins=False)  # noqa: E741
+NAME = (B, "Jo", B, I, "Li", I)
+
+
+class Writer:
+    """Writes what it is told to, whatever the source."""
+
+    def __init__(self, *words: str, finished: bool = True, longest: int = 100) -> None:
+        self.words, self.finished, self.longest = words, finished, longest
+        self.source = SimpleNamespace(name="writer")
+        self.asked: list[tuple[tuple[str, ...], str]] = []
+
+    def fits(self, pair: Pair) -> bool:
+        return len(pair.source) <= self.longest
+
+    def written(self, words: Sequence[str]) -> tuple[str, ...]:
+        return tuple(words)
+
+    def parts(self, word: str) -> tuple[str, ...]:
+        return tuple(word.split())
+
+    def generate(
+        self, sources: Sequence[tuple[str, ...]], rngs: Sequence[Any], sampling: Sampling, languages: Sequence[str]
+    ) -> list[Generated]:
+        assert len(sources) == len(rngs) == len(languages)
+        self.asked += zip(sources, languages, strict=True)
+        return [Generated(self.words, -1.0, self.finished)] * len(sources)
+
+
+def read(writer: Writer, template: Template = TEMPLATE) -> Sentence | Reject:
+    (made,) = denoise(cast(Any, writer), [template], [random.Random(0)], Sampling(), {"PER", "LOC"})
+    return made
+
+
+def shown(template: Template) -> Pair:
+    return pair(cast(Any, Writer()), template)
+
+
+def test_each_run_of_words_that_are_taken_out_is_one_mask() -> None:
+    learnt = shown(TEMPLATE)
+    assert learnt.source == (GAP, "poet", *NAME, GAP, "born", GAP)
+    assert learnt.target == ("the", "poet", *NAME, "was", "born", ".")
+    assert learnt.language == "en"
+    assert shown(Template(SENTENCE)).source == (GAP, *NAME, GAP)
+
+
+def test_a_word_with_a_space_is_shown_as_several_which_its_tag_tokens_hold_together() -> None:
+    """What a model writes is cut at spaces: half of a mention would stand outside its entity."""
+    sentence = Sentence(("in", "Hà Nội", "10\u00a0000", "people", "live"), (Entity(1, 2, "PER"),), id="a")
+    name = (B, "Hà", B, I, "Nội", I)
+    assert shown(Template(sentence, (2,))).source == (GAP, *name, "10", "000", GAP)
+    assert shown(Template(sentence, (2, 4))).target == ("in", *name, "10", "000", "people", "live")
+    writer = Writer("from", *name)
+    writer.written = lambda words: tuple(" ".join(words).split())  # type: ignore[method-assign]
+    made = read(writer, Template(sentence))
+    assert isinstance(made, Sentence)
+    assert (made.words, made.labels) == (("from", "Hà Nội"), ((1, 2, "PER"),))
+
+
+def test_a_model_that_parts_words_reads_its_own_text_back_with_every_mention_whole(word_parting_seq2seq: str) -> None:
+    model = Seq2Seq(ModelSource(word_parting_seq2seq), "cpu", "fp32")
+    model.add_tokens(token_descriptions({"PER"}, (), {}))
+    sentence = Sentence(("we", "saw", "日本", "Oslo&York", "today", "."), (Entity(2, 4, "PER"),), id="a")
+    writer = Writer(*model.written(pair(model, Template(sentence, (4,))).target))
+    writer.parts, writer.written = model.parts, model.written  # type: ignore[method-assign]
+    made = read(writer, Template(sentence, (4,)))
+    assert isinstance(made, Sentence)
+    assert (made.words, made.labels) == (sentence.words, sentence.labels)
+
+
+def test_what_is_written_becomes_a_sentence_of_its_parent_s_language() -> None:
+    writer = Writer("a", "young", "poet", *NAME, "sang")
+    made = read(writer)
+    assert isinstance(made, Sentence)
+    assert (made.text, made.labels, made.language) == ("a young poet Jo Li sang", ((3, 5, "PER"),), "en")
+    assert made.columns == (("_",) * 6,)
+    assert writer.asked == [(shown(TEMPLATE).source, "en")]
+
+
+def test_entities_are_spelled_as_in_the_template_whatever_the_vocabulary_can_write() -> None:
+    writer = Writer("jo", "saw", B, "jo", B, "and", B, "jo", B, I, "li", I)
+    writer.written = lambda words: tuple(word.lower() for word in words)  # type: ignore[method-assign]
+    made = read(writer)
+    assert isinstance(made, Sentence)
+    assert (made.text, made.labels) == ("jo saw jo and Jo Li", ((2, 3, "PER"), (4, 6, "PER")))
+
+
+def test_rejects_name_their_reasons() -> None:
+    def reason(made: Sentence | Reject) -> str:
+        assert isinstance(made, Reject)
+        return made.reason
+
+    assert reason(read(Writer("poet", *NAME, finished=False))) == UNFINISHED
+    assert reason(read(Writer("poet", longest=3))) == TOO_LONG
+    assert reason(read(Writer("poet", B, "Jo", "sang"))) == UNBALANCED
+    assert reason(read(Writer("poet", GAP, *NAME))) == LEFT_OVER
+    assert reason(read(Writer("poet", B, "Jo", B, "sang"))) == LOST
+    poem = Template(SENTENCE.with_entities([Entity(2, 4, "POEM")]), (1, 5))
+    assert reason(read(Writer("poet", *NAME), poem)) == UNKNOWN_TYPE
+    other = tag_token("LOC", begins=True)
+    assert reason(read(Writer("poet", other, "Jo", other, "sang"))) == LOST
+
+
+def test_a_template_is_not_too_long_because_its_sentence_is(tiny_seq2seqs: dict[str, Path]) -> None:
+    model = Seq2Seq(ModelSource(str(tiny_seq2seqs["t5"])), "cpu", "fp32")
+    model.add_tokens(token_descriptions({"PER"}, (), {}))
+    sentence = Sentence(("Ada", *["wrote", "the", "program"] * 25), (Entity(0, 1, "PER"),), id="a")
+    (made,) = denoise(model, [Template(sentence)], [random.Random(0)], Sampling(max_pieces=4), {"PER"})
+    assert isinstance(made, Reject)
+    assert made.reason == UNFINISHED
+
+
+def test_what_fits_is_written_beside_what_does_not() -> None:
+    long = Template(SENTENCE.replace_span(0, 1, ("very",) * 9), tuple(range(9)))
+    writer = Writer(*NAME, longest=12)
+    rngs = [random.Random(n) for n in range(3)]
+    first, second, third = denoise(cast(Any, writer), [TEMPLATE, long, TEMPLATE], rngs, Sampling(), {"PER"})
+    assert isinstance(first, Sentence)
+    assert isinstance(third, Sentence)
+    assert isinstance(second, Reject)
+    assert second.reason == TOO_LONG

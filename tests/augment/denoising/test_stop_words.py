@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nersery import Entity, Sentence
+from nersery.augment.denoising.stop_words import bare, stop_words
+from nersery.augment.rules.thesaurus import FUNCTION_WORDS
+from nersery.core.errors import DataError, MissingResourceError
+from nersery.models import loading
+
+
+def text(words: str, language: str = "en", count: int = 1) -> list[Sentence]:
+    return [Sentence(tuple(words.split()), language=language)] * count
+
+
+@pytest.fixture(autouse=True)
+def untold() -> None:
+    loading.warn.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [("The", "the"), ("।", ""), ("،。", ""), ("$+<=>^~", ""), ("है।", "है"), ("STRASSE", "strasse"),
+     ("Straße", "strasse"), ("don't", "don't"), ("'s", "s"), ("مدينةً", "مدينةً"), ("(a)b", "a)b"),
+     ("E\u0301te\u0301!", "\u00e9t\u00e9"), ("\u0958", "\u0915\u093c")],
+)  # fmt: skip
+def test_words_without_case_and_punctuation(word: str, expected: str) -> None:
+    assert bare(word) == expected
+
+
+@pytest.mark.parametrize("language", ["en", "en-GB", "en_US", "EN"])
+def test_listed_words_that_are_common(language: str, capsys: pytest.CaptureFixture[str]) -> None:
+    rare = "system " + "xylophone " * 1200
+    gold = text("The cat and THE system .", language, 20) + text(rare, language)
+    (found,) = stop_words(gold).values()
+    assert found == {"the", "and", "system"} | FUNCTION_WORDS
+    (found,) = stop_words(gold + text("mouse " * 30_000, language)).values()
+    assert found == {"the"} | FUNCTION_WORDS
+    assert capsys.readouterr().err == ""
+
+
+def test_each_language_has_its_own() -> None:
+    found = stop_words([*text("the und"), *text("the und", "de"), *text("वह the है।", "hi")])
+    assert found == {"en": FUNCTION_WORDS, "de": {"und"}, "hi": {"वह", "है"}}
+
+
+def test_rare_pronouns_and_prepositions_count_too() -> None:
+    found = stop_words(text("xylophone " * 5000 + "he", "en"))
+    assert "he" in found["en"]
+    assert "system" not in found["en"]
+
+
+def test_a_language_that_gold_does_not_have(tmp_path: Path) -> None:
+    found = stop_words(text("the", "en"))
+    assert {"und", "der"} <= found["de"]
+    path = tmp_path / "words.txt"
+    path.write_text("foo\n")
+    assert stop_words(text("the", "en"), path)["de"] == {"foo"}
+
+
+def test_words_of_entities_do_not_count() -> None:
+    group = [Sentence(("Der", "Plan", "spielte"), (Entity(0, 2, "GRP"),), language="de")]
+    assert stop_words(group) == {"de": frozenset()}
+
+
+@pytest.mark.parametrize(("language", "told"), [("xx", 'the language "xx"'), ("", "do not say their language")])
+def test_a_language_without_a_list(language: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [f"w{number}" for number in range(800)]
+    gold = text(" ".join([*["ka"] * 90, *["la"] * 5, *["ma"] * 4, *words]), language) + text("ka .", language)
+    assert stop_words(gold) == {language: {"ka", "la"}}
+    assert told in capsys.readouterr().err
+
+
+def test_in_a_short_text_a_word_that_stands_there_twice_is_not_frequent() -> None:
+    assert stop_words(text("ka la ma ka", "xx")) == {"xx": frozenset()}
+
+
+def test_the_users_words_stand_for_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text("The\n'S\nयह।\n")
+    found = stop_words([*text("and the"), *text("x", "xx")], path)
+    assert found == {"en": {"the", "s", "यह"}, "xx": {"the", "s", "यह"}}
+    assert capsys.readouterr().err == ""
+    path.write_text("two\twords\n")
+    with pytest.raises(DataError):
+        stop_words(text("and"), path)
+    with pytest.raises(MissingResourceError):
+        stop_words(text("and"), tmp_path / "other.txt")

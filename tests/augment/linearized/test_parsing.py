@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nersery import Entity, Sentence
+from nersery.augment.linearized.linearization import language_token, linearize, tag_token
+from nersery.augment.linearized.parsing import (
+    EMPTY_WORD,
+    ILLEGAL,
+    LEFT_OVER,
+    LOST,
+    NEAR_COPY,
+    NO_WORDS,
+    UNBALANCED,
+    UNKNOWN_TAG,
+    UNSTORABLE,
+    check_kept,
+    check_new,
+    check_similarity,
+    child_of,
+    parse,
+)
+from nersery.core.errors import SettingsError
+from nersery.core.outcome import Reject
+from nersery.core.sentence import UNKNOWN_COLUMN
+from nersery.models.masked.masked_inputs import OWN
+from tests.io.strategies import sentences
+
+TYPES = ("PER", "LOC", "creative work", "a:b", "<b-PER>", "x>", "b-PER", "व्यक्ति", "per")
+B_PER, I_PER, B_LOC, I_LOC = (tag_token(type_, begins=begins) for type_ in ("PER", "LOC") for begins in (True, False))
+MASK, UNKNOWN_TYPE = OWN + "<mask>", tag_token("NEW", begins=True)
+
+
+def one_sided(sentence: Sentence) -> list[str]:
+    """The tag token of each word of an entity before it alone."""
+    tags = {
+        place: tag_token(entity.type, begins=place == entity.start)
+        for entity in sentence.entities
+        for place in range(entity.start, entity.end)
+    }
+    return [part for place, word in enumerate(sentence.words) for part in (tags.get(place, ""), word) if part]
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ([], NO_WORDS),
+        (["a", ""], EMPTY_WORD),
+        (["a", "  "], EMPTY_WORD),
+        ([B_PER, B_PER, "a"], EMPTY_WORD),
+        ([B_PER, "", B_PER], EMPTY_WORD),
+        (["a", "b c "], UNSTORABLE),
+        (["a", "b\nc"], UNSTORABLE),
+        (["a", "\ud800"], UNSTORABLE),
+        ([B_PER], UNBALANCED),
+        ([B_PER, "a"], UNBALANCED),
+        ([B_PER, "a", "b", B_PER], UNBALANCED),
+        ([B_PER, "a", I_PER], UNBALANCED),
+        ([B_PER, "a", B_LOC], UNBALANCED),
+        ([B_PER, I_PER, "a", I_PER, B_PER], UNBALANCED),
+        (["a", B_PER], UNBALANCED),
+        ([UNKNOWN_TYPE, "a", UNKNOWN_TYPE], UNKNOWN_TAG),
+        ([tag_token("per", begins=True), "a", tag_token("per", begins=True)], UNKNOWN_TAG),
+        ([I_PER, "a", I_PER], ILLEGAL),
+        ([B_PER, "a", B_PER, I_LOC, "b", I_LOC], ILLEGAL),
+        ([B_PER, "a", B_PER, "b", I_PER, "c", I_PER], ILLEGAL),
+        (["a", MASK], LEFT_OVER),
+        ([B_PER, MASK, B_PER], LEFT_OVER),
+        ([OWN], LEFT_OVER),
+        ([language_token("hi"), B_PER, "a", B_PER], LEFT_OVER),
+    ],
+)
+def test_what_is_not_well_formed_has_its_reason(words: list[str], reason: str) -> None:
+    assert parse(words, ("PER", "LOC")) == Reject(reason)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ([B_PER, I_PER, "a"], EMPTY_WORD),
+        ([B_PER, B_PER, "a"], EMPTY_WORD),
+        (["a", B_PER], UNBALANCED),
+        ([I_PER, "a"], ILLEGAL),
+        ([B_PER, "a", "b", I_PER, "c"], ILLEGAL),
+        ([B_PER, "a", I_LOC, "b"], ILLEGAL),
+        ([B_PER, MASK], LEFT_OVER),
+    ],
+)
+def test_one_sided_tags_have_the_same_reasons(words: list[str], reason: str) -> None:
+    assert parse(words, ("PER", "LOC"), closed=False) == Reject(reason)
+
+
+def test_reasons_are_told_apart() -> None:
+    reasons = [NO_WORDS, EMPTY_WORD, UNSTORABLE, UNBALANCED, UNKNOWN_TAG, ILLEGAL, LEFT_OVER, LOST, NEAR_COPY]
+    assert len(set(reasons)) == len(reasons)
+
+
+def test_neighbours_of_one_type_stay_two() -> None:
+    words = [B_PER, "a", B_PER, B_PER, "b", B_PER, I_PER, "c", I_PER, "d"]
+    parsed = parse(words, ("PER",))
+    assert isinstance(parsed, Sentence)
+    assert parsed.labels == ((0, 1, "PER"), (1, 3, "PER"))
+
+
+def test_text_that_looks_like_a_tag_token_is_text() -> None:
+    parsed = parse(["<b-PER>", "a", "<b-PER>", "[MASK]"], ("PER",))
+    assert parsed == Sentence(("<b-PER>", "a", "<b-PER>", "[MASK]"))
+
+
+@given(sentences(), st.sampled_from([True, False]))
+def test_what_was_linearized_is_read_back(sentence: Sentence, closed: bool) -> None:
+    words = linearize(sentence, closed=closed).words
+    assert closed or list(words) == one_sided(sentence)
+    parsed = parse(words, {entity.type for entity in sentence.entities}, closed=closed)
+    assert isinstance(parsed, Sentence)
+    assert (parsed.words, parsed.labels) == (sentence.words, sentence.labels)
+
+
+TOKENS = [tag_token(type_, begins=begins) for type_ in TYPES for begins in (True, False)]
+SOUP = st.lists(
+    st.one_of(
+        st.sampled_from(TOKENS[:4]),
+        st.sampled_from([*TOKENS, UNKNOWN_TYPE, MASK, OWN, "", "<b-PER>", "दिल्ली"]),
+        st.sampled_from("abc"),
+        st.text(st.characters(exclude_categories=()), max_size=4),
+    ),
+    max_size=12,
+)
+
+
+@given(SOUP, st.sampled_from([True, False]))
+def test_no_soup_of_tokens_raises_or_invents_a_label(words: list[str], closed: bool) -> None:
+    parsed = parse(words, TYPES, closed=closed)
+    if isinstance(parsed, Reject):
+        assert parsed.sentence is None
+        return
+    assert list(linearize(parsed).words if closed else one_sided(parsed)) == words
+
+
+@given(sentences(), st.data())
+def test_a_change_of_its_tokens_is_rejected_or_read_as_written(sentence: Sentence, data: st.DataObject) -> None:
+    """Drops, doubles or swaps one word, as models do."""
+    words = list(linearize(sentence).words)
+    place = data.draw(st.integers(0, len(words) - 1))
+    words[place : place + 2] = data.draw(st.sampled_from(list(_changes(words[place : place + 2]))))
+    parsed = parse(words, {entity.type for entity in sentence.entities})
+    assert isinstance(parsed, Reject) or list(linearize(parsed).words) == words
+
+
+def _changes(pair: list[str]) -> Iterator[list[str]]:
+    yield pair[1:]
+    yield [pair[0], *pair]
+    yield pair[::-1]
+
+
+# --- what a sentence must keep --------------------------------------------------------------------------------------
+
+PARENT = Sentence(
+    ("Jo", "Li", "saw", "Oslo", "."),
+    (Entity(0, 2, "PER"), Entity(3, 4, "LOC")),
+    language="no",
+    columns=(("N", "N", "V", "N", "."),),
+)
+MENTIONS = [(("Jo", "Li"), "PER"), (("Oslo",), "LOC")]
+
+
+@pytest.mark.parametrize(
+    ("words", "entities", "reason"),
+    [
+        ("Jo Li saw Oslo", [(0, 2, "PER"), (3, 4, "LOC")], None),
+        ("Oslo saw Jo Li", [(0, 1, "LOC"), (2, 4, "PER")], None),
+        ("Oslo saw Jo Li and Ann", [(0, 1, "LOC"), (2, 4, "PER"), (5, 6, "PER")], None),
+        ("Jo Li saw", [(0, 2, "PER")], LOST),
+        ("Jo Li saw Oslo", [(0, 2, "PER")], LOST),
+        ("Jo Li saw Oslo", [(0, 2, "LOC"), (3, 4, "PER")], LOST),
+        ("Jo Li saw Oslo", [(0, 1, "PER"), (1, 2, "PER"), (3, 4, "LOC")], LOST),
+        ("jo Li saw Oslo", [(0, 2, "PER"), (3, 4, "LOC")], LOST),
+    ],
+)
+def test_entities_of_the_template_are_there(words: str, entities: list[tuple[int, int, str]], reason: str | None):
+    sentence = Sentence(tuple(words.split()), tuple(Entity(*entity) for entity in entities))
+    assert check_kept(sentence, MENTIONS) == reason
+
+
+def test_a_mention_that_is_asked_for_twice_is_there_twice() -> None:
+    assert check_kept(PARENT, [MENTIONS[1], MENTIONS[1]]) == LOST
+
+
+@pytest.mark.parametrize(
+    ("text", "similarity", "reason"),
+    [
+        ("JO Li saw Oslo .", 1.0, NEAR_COPY),
+        ("Jo Li saw Oslo !", 1.0, None),
+        ("Jo Li saw Oslo !", 0.8, NEAR_COPY),
+        ("Jo Li saw Oslo !", 0.81, None),
+        ("Jo Li saw Oslo . again and again and again", 0.66, NEAR_COPY),
+        (". Oslo saw Li Jo", 0.3, None),
+    ],
+)
+def test_near_copies(text: str, similarity: float, reason: str | None) -> None:
+    sentence = Sentence(tuple(text.split()))
+    assert check_new(sentence, [PARENT], similarity) == reason
+    assert check_new(sentence, [Sentence(("x",)), PARENT], similarity) == reason
+
+
+def test_accents_are_equal_however_they_are_encoded() -> None:
+    composed, decomposed = Sentence(("é",)), Sentence(("e\u0301",))
+    assert check_new(composed, [decomposed], 1.0) == NEAR_COPY
+
+
+def test_a_word_with_a_space_is_what_a_model_writes_as_two() -> None:
+    assert check_new(Sentence(("Hà", "Nội", "won")), [Sentence(("hà nội", "won"))], 1.0) == NEAR_COPY
+
+
+def test_without_parents_everything_is_new() -> None:
+    assert check_new(PARENT, [], 0.1) is None
+
+
+@pytest.mark.parametrize("similarity", [0.0, 1.1, float("nan")])
+def test_a_similarity_is_checked(similarity: float) -> None:
+    with pytest.raises(SettingsError, match="similarity"):
+        check_similarity(similarity)
+
+
+def test_a_child_speaks_its_parent_s_language_and_fills_its_columns() -> None:
+    child = child_of(PARENT, Sentence(("a", "b"), (Entity(0, 1, "PER"),)))
+    assert child == Sentence(
+        ("a", "b"), (Entity(0, 1, "PER"),), language="no", columns=((UNKNOWN_COLUMN, UNKNOWN_COLUMN),)
+    )
+    assert child_of(replace(PARENT, columns=()), child).columns == ()

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+
+import pytest
+
+from nersery import Entity, Sentence
+from nersery.augment.masked_lm.word_replacement import (
+    check_conditions,
+    check_words,
+    cloze_at,
+    random_cloze,
+    replace_words,
+    replaceable_words,
+    suggest_words,
+    type_at,
+    types_in,
+    unconditioned,
+)
+from nersery.core.errors import SettingsError
+from nersery.core.outcome import Reject
+from nersery.models.loading import ModelSource
+from nersery.models.masked.masked_inputs import Cloze, Drawing
+from nersery.models.masked.masked_lm import MaskedLM
+
+SENTENCE = Sentence(
+    ("Ada", "Lovelace", "of", "London", ",", "won", "."),
+    (Entity(0, 2, "PER"), Entity(3, 4, "LOC")),
+    columns=(("x",) * 7,),
+)
+REPLACEABLE = [0, 1, 2, 3, 5]
+DRAWING = Drawing(50, weighted=True)
+
+
+def condition(type: str | None) -> tuple[str, ...]:
+    return ("type", type or "none")
+
+
+class Watched(MaskedLM):
+    """Keeps what it was asked to fill."""
+
+    def __init__(self, source: ModelSource) -> None:
+        super().__init__(source, "cpu", "fp32")
+        self.asked: list[list[Cloze]] = []
+
+    def fill(self, clozes: Sequence[Cloze], rngs: Sequence[random.Random], drawing: Drawing) -> list[tuple[str, ...]]:
+        self.asked.append(list(clozes))
+        return super().fill(clozes, rngs, drawing)
+
+
+@pytest.fixture
+def model(tiny_masked_lm: str) -> Watched:
+    return Watched(ModelSource(tiny_masked_lm))
+
+
+def rngs(count: int) -> list[random.Random]:
+    return [random.Random(seed) for seed in range(count)]
+
+
+def test_a_word_has_the_type_of_the_entity_over_it() -> None:
+    assert [type_at(SENTENCE, place) for place in range(7)] == ["PER", "PER", None, "LOC", None, None, None]
+    assert types_in([SENTENCE, Sentence(("x",))]) == ["LOC", "PER"]
+
+
+def test_a_cloze_hides_one_word_under_what_is_said_of_its_type() -> None:
+    assert cloze_at(SENTENCE, 1, condition) == Cloze(SENTENCE.words, (1,), ("type", "PER"))
+    assert cloze_at(SENTENCE, 2, condition) == Cloze(SENTENCE.words, (2,), ("type", "none"))
+    assert cloze_at(SENTENCE, 3, unconditioned) == Cloze(SENTENCE.words, (3,), ())
+
+
+def test_words_with_a_letter_or_digit_are_hidden_each_with_the_same_chance() -> None:
+    assert replaceable_words(SENTENCE) == REPLACEABLE
+    rng = random.Random(0)
+    drawn = [random_cloze(SENTENCE, rng, condition) for _ in range(5000)]
+    counts = Counter(cloze.gaps for cloze in drawn)
+    assert counts.keys() == {(place,) for place in REPLACEABLE}
+    assert all(count / 5000 == pytest.approx(1 / 5, abs=0.03) for count in counts.values())
+    assert all(cloze == cloze_at(SENTENCE, cloze.gaps[0], condition) for cloze in drawn)
+
+
+def test_a_sentence_of_signs_has_no_gap() -> None:
+    signs = Sentence((".", "👩‍👩‍👧", "\u200b"))
+    assert random_cloze(signs, random.Random(0), condition) == Cloze(signs.words, ())
+
+
+def test_one_word_is_replaced_and_nothing_else(model: Watched) -> None:
+    made = replace_words(model, [SENTENCE] * 200, rngs(200), condition, DRAWING, 1)
+    places = set()
+    for new, cloze in zip(made, model.asked[0], strict=True):
+        assert isinstance(new, Sentence)
+        (place,) = cloze.gaps
+        assert cloze == cloze_at(SENTENCE, place, condition)
+        assert new == SENTENCE.replace_span(place, place + 1, (new.words[place],))
+        places.add(place)
+    assert places == set(REPLACEABLE)
+    assert len(model.asked) == 1, "one pass for all sentences"
+
+
+def test_several_words_are_replaced_in_turn_each_in_sight_of_the_ones_before(model: Watched) -> None:
+    made = replace_words(model, [SENTENCE] * 50, rngs(50), condition, Drawing(10_000), 3)
+    assert len(model.asked) == 3
+    for number, new in enumerate(made):
+        assert isinstance(new, Sentence)
+        turns = [clozes[number] for clozes in model.asked]
+        places = [cloze.gaps[0] for cloze in turns]
+        assert len(set(places)) == 3, "distinct words"
+        so_far = SENTENCE
+        for cloze, place in zip(turns, places, strict=True):
+            assert cloze == cloze_at(so_far, place, condition), "each under its own type, and after the one before"
+            so_far = so_far.replace_span(place, place + 1, (new.words[place],))
+        assert so_far == new
+    assert sum(turn[0].words != SENTENCE.words for turn in zip(*model.asked[1:], strict=True)) > 40
+
+
+def test_the_order_of_the_turns_is_random(model: Watched) -> None:
+    replace_words(model, [SENTENCE] * 50, rngs(50), condition, DRAWING, 2)
+    pairs = [(first.gaps, second.gaps) for first, second in zip(*model.asked, strict=True)]
+    assert 10 < sum(first < second for first, second in pairs) < 40
+
+
+def test_a_short_sentence_has_all_its_words_replaced_and_one_of_signs_none(model: Watched) -> None:
+    short, signs = Sentence(("Ada", "won", ".")), Sentence((".", "!"))
+    made = replace_words(model, [signs, SENTENCE, short, signs], rngs(4), condition, DRAWING, 4)
+    assert [len(clozes) for clozes in model.asked] == [2, 2, 1, 1]
+    assert made[0] == made[3] == Reject("no word to replace")
+    assert isinstance(made[2], Sentence)
+    assert {cloze.gaps for clozes in model.asked[:2] for cloze in clozes[1:]} == {(0,), (1,)}
+
+
+def test_nothing_to_do(model: Watched) -> None:
+    assert replace_words(model, [], [], condition, DRAWING, 1) == []
+    assert replace_words(model, [Sentence((".",))], rngs(1), condition, DRAWING, 1) == [Reject("no word to replace")]
+    assert model.asked == []
+
+
+def test_chance_is_each_sentence_s_own(model: Watched) -> None:
+    others = [Sentence(tuple(text.split())) for text in ("Grace won", "we saw Oslo there today", "राम दिल्ली में रहता है")]
+    together = replace_words(model, [*others, SENTENCE], rngs(4), condition, DRAWING, 2)
+    alone = replace_words(model, [SENTENCE], [rngs(4)[3]], condition, DRAWING, 2)
+    assert together[3:] == alone
+
+
+def test_an_old_word_may_be_drawn_again(model: Watched) -> None:
+    """Nothing is excluded: the loop calls such a sentence unchanged."""
+    made = replace_words(model, [Sentence(("won",))] * 3000, rngs(3000), condition, Drawing(10_000), 1)
+    assert Sentence(("won",)) in made
+
+
+def test_suggestions_are_made_under_the_type_of_each_place(model: Watched) -> None:
+    (found,) = suggest_words(model, [SENTENCE], [(0, 3, 5)], condition, 4)
+    for gap, type_ in enumerate(("PER", "LOC", None)):
+        (alone,) = model.guesses([Cloze(SENTENCE.words, (0, 3, 5), condition(type_))], 4)
+        assert found[gap] == alone[gap]
+    assert found[0] != suggest_words(model, [SENTENCE], [(0, 3, 5)], unconditioned, 4)[0][0]
+    assert suggest_words(model, [SENTENCE, SENTENCE], [(), (1,)], condition, 2)[0] == []
+
+
+def test_a_condition_that_leaves_no_room_is_refused_at_once(model: Watched) -> None:
+    check_conditions(model, ["PER"], condition)
+    with pytest.raises(SettingsError, match="in front of a sentence"):
+        check_conditions(model, ["PER", "LOC"], lambda type: ("place",) * 40 if type == "LOC" else ())
+    with pytest.raises(SettingsError, match="in front of a sentence"):
+        check_conditions(model, [], lambda type: ("place",) * 40)
+
+
+@pytest.mark.parametrize("words", [0, -3])
+def test_fewer_words_than_one_are_refused(words: int) -> None:
+    with pytest.raises(SettingsError, match=f"words is {words}, expected 1 or more"):
+        check_words(words)

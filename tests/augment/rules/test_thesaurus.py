@@ -1,0 +1,160 @@
+from pathlib import Path
+
+import pytest
+
+from nersery import Sentence
+from nersery.augment.rules.thesaurus import (
+    PARTS_OF_SPEECH,
+    Thesaurus,
+    read_table,
+    read_wordnet,
+    tell_of_foreign,
+)
+from nersery.core import registry
+from nersery.core.errors import DataError, MissingResourceError
+from nersery.models.loading import warn
+
+LICENCE = "  1 This software and database is being provided to you, the LICENSEE, by  \n"
+NOUNS = (
+    "00001740 03 n 01 entity 0 003 ~ 00001930 n 0000 | that which is perceived  \n"
+    "02958343 06 n 05 car 0 auto 0 automobile 0 machine 6 motor_vehicle 0 012 @ 03791235 n 0000 | car  \n"
+    "02959942 06 n 02 car 1 railcar 0 002 @ 04524313 n 0000 | a wheeled vehicle  \n"
+    "14641397 27 n 04 iodine 0 iodin 0 I 1 atomic_number_53 0 001 @ 14622893 n 0000 | an element  \n"
+    "08302724 14 n 02 World_Health_Organization 0 WHO 0 001 @ 08294696 n 0000 | a United Nations agency  \n"
+    "08975902 15 n 02 Greece 0 Hellas 0 002 @i 08168978 n 0000 | a republic  \n"
+    "09917593 18 n 02 Hellas 0 hellas 1 001 @ 00001740 n 0000 | not in WordNet  \n"
+)
+ADJECTIVES = "00014358 00 s 02 abounding 0 galore(ip) 0 001 & 00013887 a 0000 | in great numbers  \n"
+
+
+@pytest.fixture
+def wordnet(tmp_path: Path) -> Path:
+    for name, text in {"noun": NOUNS, "verb": "", "adj": ADJECTIVES, "adv": ""}.items():
+        (tmp_path / f"data.{name}").write_text(LICENCE + text)
+    return tmp_path
+
+
+def test_all_senses_together_sorted_and_without_the_word(wordnet: Path):
+    synonyms = read_wordnet(wordnet)
+    assert synonyms["car"] == ("auto", "automobile", "machine", "motor vehicle", "railcar")
+    assert synonyms["railcar"] == ("car",)
+    assert synonyms["hellas"] == ("Greece",)
+
+
+def test_the_mark_of_an_adjective_is_cut_off(wordnet: Path):
+    assert read_wordnet(wordnet)["abounding"] == ("galore",)
+    assert read_wordnet(wordnet)["galore"] == ("abounding",)
+
+
+def test_words_without_synonyms_and_of_several_words_are_no_entries(wordnet: Path):
+    assert not {"entity", "motor vehicle", "motor_vehicle"} & set(read_wordnet(wordnet))
+
+
+def test_symbols_and_function_words_are_left_out(wordnet: Path):
+    synonyms = read_wordnet(wordnet)
+    assert not {"i", "who"} & set(synonyms)
+    assert synonyms["iodine"] == ("atomic number 53", "iodin")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "garbage",
+        "02958343 06 n 05 car 0 auto 0 012 @ 03791235 n 0000",
+        "02958343 06 n 00 car 0 012 @ 03791235 n 0000",
+        "02958343 06 n 01 c\xe4r 0 012 @ 03791235 n 0000",
+        "",
+    ],
+)
+def test_a_broken_line_is_named(wordnet: Path, line: str):
+    with (wordnet / "data.adv").open("a", encoding="latin-1") as stream:
+        stream.write(f"{line}\n")
+    with pytest.raises(DataError, match=r"data\.adv:2: this is no line of a WordNet data file"):
+        read_wordnet(wordnet)
+
+
+def test_a_missing_file_is_named(wordnet: Path):
+    (wordnet / "data.adv").unlink()
+    with pytest.raises(MissingResourceError, match=r"data\.adv"):
+        read_wordnet(wordnet)
+
+
+def test_debian_s_wordnet():
+    if not Path("/usr/share/wordnet/data.noun").exists():
+        pytest.skip("Debian's package wordnet-base is not installed")
+    synonyms = read_wordnet("/usr/share/wordnet")
+    assert len(synonyms) > 60_000
+    assert "metropolis" in synonyms["city"]
+    assert "United States of America" in synonyms["america"]
+    assert not {"a", "in", "he", "who", "be"} & set(synonyms)
+    assert all("" not in text.split(" ") for texts in synonyms.values() for text in texts)
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "table.tsv"
+    path.write_bytes(text.encode())
+    return path
+
+
+def test_table(tmp_path: Path):
+    path = write(tmp_path, "\ufeffGroß\twichtig\tvon Rang\r\n\r\nकार\tगाड़ी\ngroß\tweit\tGROSS\nallein\tallein\n")
+    assert read_table(path) == {"groß": ("GROSS", "von Rang", "weit", "wichtig"), "कार": ("गाड़ी",)}
+
+
+def test_how_accents_are_encoded_does_not_matter(tmp_path: Path):
+    composed, decomposed = "caf\u00e9", "Cafe\u0301"
+    path = write(tmp_path, f"{decomposed}\tbar\n{composed}\t{decomposed}\tkiosk\nzoo\tpark\n")
+    thesaurus = Thesaurus.read("nowhere", path)
+    assert thesaurus.of(composed) == thesaurus.of(decomposed) == ("bar", "kiosk")
+    (tmp_path / "stop.txt").write_text(composed, "utf-8")
+    assert Thesaurus.read("nowhere", path, tmp_path / "stop.txt").of(decomposed) == ()
+
+
+@pytest.mark.parametrize(("languages", "table", "told"), [
+    (("", "en", "EN-gb"), "", ""), (("hi", "en", "de"), "", "there is text in de, hi"), (("de",), "table.tsv", ""),
+])  # fmt: skip
+def test_wordnet_is_said_to_know_english_alone(languages: tuple[str, ...], table: str, told: str, capsys):
+    warn.cache_clear()
+    tell_of_foreign([Sentence(("die",), language=language) for language in languages], table)
+    said = capsys.readouterr().err
+    assert told in said
+    assert bool(said) == bool(told)
+
+
+@pytest.mark.parametrize("method", ["synonym_replacement", "eda"])
+def test_methods_say_so(method: str, tmp_path: Path, capsys):
+    for part in PARTS_OF_SPEECH:
+        (tmp_path / f"data.{part}").touch()
+    warn.cache_clear()
+    registry.create("augment", method, {"wordnet": str(tmp_path)}).fit([Sentence(("die",), language="de")])
+    assert "WordNet knows English alone, and there is text in de" in capsys.readouterr().err
+
+
+def test_only_line_feeds_and_tabs_divide_a_table(tmp_path: Path):
+    assert read_table(write(tmp_path, "a\u2028b\tc\x85d\u3000e\n")) == {"a\u2028b": ("c\x85d\u3000e",)}
+
+
+def test_all_broken_lines_of_a_table_are_named(tmp_path: Path):
+    path = write(tmp_path, "a\tb\nalone\n\tb\na\tb  c\na\t b\na\tb\t\n")
+    with pytest.raises(DataError) as error:
+        read_table(path)
+    assert [problem.line for problem in error.value.problems] == [2, 3, 4, 5, 6]
+    assert "word<TAB>synonym" in str(error.value)
+
+
+def test_a_table_in_latin_1(tmp_path: Path):
+    path = tmp_path / "table.tsv"
+    path.write_bytes("a\tb\ngroß\tweit\nweit\tgroß\n".encode("latin-1"))
+    with pytest.raises(DataError) as error:
+        read_table(path)
+    assert [problem.line for problem in error.value.problems] == [2, 3]
+
+
+def test_a_key_of_several_words_is_named_as_it_can_never_be_found(tmp_path: Path):
+    with pytest.raises(DataError, match=r"table\.tsv:2: 'motor vehicle' is several words"):
+        read_table(write(tmp_path, "a\tb\nmotor vehicle\tcar\n"))
+
+
+def test_an_empty_table(tmp_path: Path):
+    with pytest.raises(DataError, match="empty"):
+        read_table(write(tmp_path, "\n\n"))

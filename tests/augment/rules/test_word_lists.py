@@ -1,0 +1,18 @@
+from pathlib import Path
+
+import pytest
+
+from nersery.augment.rules.word_lists import read_words
+from nersery.core.errors import DataError
+
+
+def test_words_in_lower_case(tmp_path: Path):
+    (tmp_path / "words.txt").write_bytes("\ufeffThe\r\n\nयह\nwi\u200cth\n".encode())
+    assert read_words(tmp_path / "words.txt") == {"the", "यह", "wi\u200cth"}
+
+
+def test_all_broken_lines_are_named(tmp_path: Path):
+    (tmp_path / "words.txt").write_text("the\nan\tarticle\n of\n")
+    with pytest.raises(DataError) as error:
+        read_words(tmp_path / "words.txt")
+    assert [problem.line for problem in error.value.problems] == [2, 3]

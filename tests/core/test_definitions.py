@@ -1,0 +1,99 @@
+from __future__ import annotations
+
+import copy
+import re
+
+import pytest
+
+from nersery.core.definitions import (
+    OUTSIDE,
+    _defaults,
+    check_texts,
+    definition,
+    description,
+    is_known,
+    question,
+)
+from nersery.core.errors import SettingsError
+
+SETS = {
+    "CoNLL-2003": "PER LOC ORG MISC",
+    "OntoNotes 5": "PERSON NORP FAC ORG GPE LOC PRODUCT EVENT WORK_OF_ART LAW LANGUAGE DATE TIME PERCENT MONEY "
+    "QUANTITY ORDINAL CARDINAL",
+    "MultiCoNER": "PER LOC GRP CORP PROD CW",
+    "MaSciP": "Material Number Operation Amount-Unit Condition-Unit Material-Descriptor Condition-Misc "
+    "Synthesis-Apparatus Nonrecipe-Material Brand Apparatus-Descriptor Amount-Misc Meta Characterization-Apparatus "
+    "Apparatus-Property-Type Condition-Type Property-Misc Property-Unit Property-Type Reference Apparatus-Unit",
+}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_every_type_of_the_common_sets_has_texts_of_its_own(name: str) -> None:
+    types = SETS[name].split()
+    assert all(map(is_known, types))
+    for said in (description, definition, question):
+        assert len({said(type_, {}) for type_ in types}) == len(types), "two types must not be told alike"
+
+
+def test_defaults_are_a_few_words_each() -> None:
+    for name, texts in copy.deepcopy(_defaults()).items():
+        assert texts.keys() == {"description", "definition", "question"}, name
+        asked = texts.pop("question")
+        assert re.fullmatch(r"[A-Z][^?]+\?", asked), name
+        assert 4 <= len(asked.split()) <= 20, f"{name}: it stands in front of every sentence"
+        assert 1 <= len(texts["description"].split()) <= 4, name
+        assert 2 <= len(texts["definition"].split()) <= 20, f"{name}: a short window has to hold it"
+        for text in (*texts.values(), OUTSIDE):
+            assert " ".join(text.split()) == text
+            assert text[:1] == text[:1].lower()
+            assert not text.endswith(".")
+
+
+@pytest.mark.parametrize("spelled", ["WORK_OF_ART", "Work-of-Art", "work of art", "WORK-OF_ART"])
+def test_sets_write_the_same_type_in_different_ways(spelled: str) -> None:
+    assert is_known(spelled)
+    assert definition(spelled, {}) == definition("WORK_OF_ART", {})
+
+
+def test_the_user_s_texts_go_before_the_defaults() -> None:
+    own = {"PER": "somebody", "GENE": ""}
+    assert definition("PER", own) == description("PER", own) == "somebody"
+    assert definition("LOC", own) == definition("LOC", {})
+    assert definition("Per", own) == definition("PER", {}), "the user's names are those of the corpus, letter by letter"
+
+
+@pytest.mark.parametrize(
+    ("type_", "name"),
+    [
+        ("SuperConductor", "super conductor"),
+        ("body_part", "body part"),
+        ("I-am:odd", "i am odd"),
+        ("<gene/protein>", "gene protein"),
+        ("XYZ", "xyz"),
+        ("人名", "人名"),
+        ("स्थान", "स्थान"),
+        ("__", "entity"),
+        ("👩‍🚀", "👩‍🚀"),
+    ],
+)
+def test_an_unknown_type_is_told_by_its_name(type_: str, name: str) -> None:
+    assert not is_known(type_)
+    assert definition(type_, {}) == description(type_, {}) == name
+
+
+def test_a_question_is_the_user_s_or_made_of_what_is_known() -> None:
+    assert question("PER", {}) == "Who is the named person or family mentioned in texts?"
+    assert question("PER", {"PER": "head of state"}) == "Which head of state is mentioned in texts?"
+    assert question("SuperConductor", {}) == "Which super conductor is mentioned in texts?"
+
+
+@pytest.mark.parametrize("asked", ["Who leads?", "कौन है ?", "من هو؟", "誰ですか？", "Ποιος είναι;"])
+def test_a_question_of_the_user_s_is_asked_as_it_is(asked: str) -> None:
+    assert question("PER", {"PER": f" {asked}\n"}) == asked
+
+
+@pytest.mark.parametrize("empty", ["", " ", "\t\n"])
+def test_a_text_that_says_nothing_is_refused(empty: str) -> None:
+    with pytest.raises(SettingsError, match="definitions says nothing of LOC, X: expected a few words"):
+        check_texts({"PER": "somebody", "LOC": empty, "X": empty}, "definitions")
+    check_texts({"PER": "somebody"}, "definitions")

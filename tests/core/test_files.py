@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import pickle
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import IO
+
+import pytest
+
+from nersery.core.errors import DataError, Problem
+from nersery.core.files import (
+    content_hash,
+    differences,
+    locked,
+    replace_folder,
+    replaced_folder,
+)
+
+StopAfter = Callable[..., contextlib.AbstractContextManager[None]]
+
+
+@pytest.fixture
+def stop_after(monkeypatch: pytest.MonkeyPatch) -> StopAfter:
+    """Within it, all stops after so many files and folders have moved: by an error, or the process is killed."""
+    original = os.replace
+
+    @contextlib.contextmanager
+    def stopping(moves: int, error: type[BaseException] | None = None) -> Iterator[None]:
+        left = moves
+
+        def replace(source: Path, target: Path) -> None:
+            nonlocal left
+            left -= 1
+            if left == -1 and error is not None:
+                raise error
+            if left == -1:
+                os.kill(os.getpid(), signal.SIGKILL)
+            original(source, target)
+
+        with monkeypatch.context() as patch:
+            patch.setattr("os.replace", replace)
+            yield
+
+    return stopping
+
+
+class TestLock:
+    def test_a_lock_that_was_removed_while_it_was_opened_keeps_nobody_out(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        """Another process may remove it, and a third make a new one, between our opening and locking it."""
+        flock, file = fcntl.flock, tmp_path / "lock"
+
+        def flock_late(stream: IO[str], how: int) -> None:
+            if not getattr(flock_late, "called", False):
+                flock_late.called = True  # type: ignore[attr-defined]
+                file.unlink()
+                file.touch()
+            flock(stream, how)
+
+        monkeypatch.setattr(fcntl, "flock", flock_late)
+        with locked(tmp_path), file.open("w") as other, pytest.raises(BlockingIOError):
+            flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def test_it_leaves_nothing_but_the_lock_of_the_next(self, tmp_path: Path):
+        file = tmp_path / "lock"
+        with locked(tmp_path):
+            assert file.exists()
+        assert not file.exists()
+        with locked(tmp_path):
+            file.unlink()
+            file.write_text("the next one's")
+        assert file.read_text() == "the next one's"
+
+
+class Stopped(BaseException):
+    """What Ctrl-C looks like to the code in a process."""
+
+
+class TestReplacedFolder:
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        """A folder that is to be replaced."""
+        (tmp_path / "x").mkdir()
+        (tmp_path / "x/old").touch()
+        return tmp_path / "x"
+
+    @pytest.fixture(params=["made", "finished"])
+    def replace(self, request: pytest.FixtureRequest, folder: Path) -> Callable[[], None]:
+        """Puts a new one in its place, by either way."""
+
+        def made() -> None:
+            with replaced_folder(folder) as new:
+                (new / "new").touch()
+
+        def finished() -> None:
+            new = folder.with_name("y")
+            new.mkdir()
+            (new / "new").touch()
+            replace_folder(new, folder)
+
+        return made if request.param == "made" else finished
+
+    @pytest.mark.parametrize("error", [OSError, Stopped])
+    @pytest.mark.parametrize("moves", [0, 1])
+    def test_what_goes_wrong_while_folders_move_leaves_the_old_one(
+        self, moves: int, error: type[BaseException], folder: Path, replace: Callable[[], None], stop_after: StopAfter
+    ):
+        with stop_after(moves, error), pytest.raises(error):
+            replace()
+        assert os.listdir(folder) == ["old"]
+        assert not list(folder.parent.glob("x.*"))
+
+    @pytest.mark.parametrize(("moves", "there"), [(0, "old"), (1, "old"), (2, "new")])
+    def test_after_a_kill_the_next_call_finds_the_last_whole_one(
+        self, moves: int, there: str, folder: Path, replace: Callable[[], None], stop_after: StopAfter
+    ):
+        if (child := os.fork()) == 0:
+            with stop_after(moves):
+                replace()
+        assert os.WTERMSIG(os.waitpid(child, 0)[1]) == signal.SIGKILL
+        with pytest.raises(Stopped), replaced_folder(folder):
+            raise Stopped
+        assert os.listdir(folder) == [there]
+        assert not list(folder.parent.glob("x.*"))
+
+    def test_two_at_once_leave_each_other_alone(self, folder: Path):
+        with replaced_folder(folder) as one:
+            (one / "one").touch()
+            with replaced_folder(folder) as other:
+                (other / "other").touch()
+            assert os.listdir(folder) == ["other"]
+        assert os.listdir(folder) == ["one"]
+        assert os.listdir(folder.parent) == ["x"]
+
+    def test_a_folder_of_the_user_s_that_is_called_alike_stays(self, folder: Path):
+        (folder.parent / "x.part-20240101").mkdir()
+        (folder.parent / "x.part-20240101/thesis.tex").touch()
+        with replaced_folder(folder):
+            pass
+        assert os.listdir(folder.parent / "x.part-20240101") == ["thesis.tex"]
+
+
+class TestContent:
+    def test_names_and_content_of_a_folder_matter(self, tmp_path: Path):
+        digests = set()
+        for name, content in (("a", "x"), ("b", "x"), ("a", "y"), ("c/a", "x")):
+            folder = tmp_path / f"{len(digests)}"
+            (folder / name).parent.mkdir(parents=True)
+            (folder / name).write_text(content)
+            digests.add(content_hash(folder))
+        assert len(digests) == 4
+        assert content_hash(tmp_path / "0" / "a") == hashlib.sha256(b"x").hexdigest()
+
+
+def test_differences_name_what_only_one_side_has():
+    assert differences({"a": None, "b": {"c": 1}}, {"b": {"c": 1, "d": [2]}}) == (
+        "  a: there None, asked for nothing\n  b.d: there nothing, asked for [2]"
+    )
+
+
+def test_an_error_of_another_process_reads_as_it_did_there():
+    error = DataError([Problem("one", "a.conll", 3), Problem("two\nlines")], fix="mend it")
+    again = pickle.loads(pickle.dumps(error))
+    assert (str(again), again.problems, again.fix) == (str(error), error.problems, "mend it")

@@ -1,0 +1,62 @@
+import io
+import sys
+
+import pytest
+
+from nersery.core.progress import Progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time, in seconds, that `Progress` sees."""
+    now = [0.0]
+    monkeypatch.setattr("nersery.core.progress.time.monotonic", lambda: now[0])
+    return now
+
+
+def test_counts_and_speed_without_what_was_done_before(clock: list[float], capsys: pytest.CaptureFixture[str]):
+    with Progress("train", total=100) as progress:
+        progress.advance(40, resumed=True)
+        clock[0] = 10.0
+        progress.advance(20, note="loss 0.5")
+        assert (progress.done, progress.resumed) == (60, 40)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "train: 60/100, 2/s, 20 s left, loss 0.5\n"
+
+
+def test_a_log_gets_a_line_now_and_then(clock: list[float], capsys: pytest.CaptureFixture[str]):
+    with Progress("read") as progress:
+        for clock[0] in range(1, 41):
+            progress.advance()
+    assert capsys.readouterr().err == "read: 15, 1/s\nread: 30, 1/s\nread: 40, 1/s\n"
+
+
+def test_a_log_gets_no_line_twice(clock: list[float], capsys: pytest.CaptureFixture[str]):
+    with Progress("read") as progress:
+        clock[0] = 20.0
+        progress.advance(3)
+    assert capsys.readouterr().err == "read: 3, 0.15/s\n"
+
+
+def test_a_terminal_gets_one_line_that_changes(clock: list[float], monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    with Progress("read", total=2) as progress:
+        for clock[0] in (1.0, 2.0):
+            progress.advance()
+    shown = ["read: 1/2, 1/s, 1 s left", "read: 2/2, 1/s", "read: 2/2, 1/s"]
+    assert sys.stderr.getvalue() == "".join(f"\r\x1b[K{text}" for text in shown) + "\n"
+
+
+@pytest.mark.usefixtures("clock")
+def test_quiet_counts_and_shows_nothing(clock: list[float], capsys: pytest.CaptureFixture[str]):
+    with Progress("read", quiet=True) as progress:
+        clock[0] = 99.0
+        progress.advance(3)
+    assert progress.done == 3
+    assert capsys.readouterr() == ("", "")

@@ -1,0 +1,245 @@
+import dataclasses
+import hashlib
+import math
+import subprocess
+import sys
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, ClassVar, Literal, get_type_hints
+
+import pytest
+
+from nersery.augment.base import Augmenter
+from nersery.augment.mention_replacement import MentionReplacement
+from nersery.augment.shuffle_within_segments import ShuffleWithinSegments
+from nersery.core import registry
+from nersery.core.errors import SettingsError
+from nersery.core.files import content_hash
+
+
+def test_files_are_methods_and_helpers_are_not():
+    names = registry.names("augment")
+    assert {"label_wise_token_replacement", "mention_replacement"} <= set(names)
+    assert not {"base", "thesaurus", "wordlists"} & set(names)
+    assert list(names) == sorted(names)
+
+
+def test_get_finds_the_class_of_a_file():
+    assert registry.get("augment", "mention_replacement") is MentionReplacement
+    assert registry.name_of(MentionReplacement) == "mention_replacement"
+    assert registry.name_of(MentionReplacement()) == "mention_replacement"
+
+
+def test_an_unknown_name_gets_a_suggestion():
+    with pytest.raises(SettingsError, match='did you mean "mention_replacement"'):
+        registry.get("augment", "mention_replacment")
+    assert 'did you mean "mention_replacement"' in registry.check("augment", "mention_replacment", {})[0]
+
+
+def test_summary_is_the_first_line():
+    assert registry.summary("augment", "mention_replacement").startswith("Replaces mentions by other mentions")
+
+
+@pytest.mark.parametrize(("setting", "text"), [("mean_rate", "0.25"), ("top_k", "3"), ("by_piece", "true")])
+def test_text_is_neither_a_number_nor_true(setting: str, text: str):
+    (problem,) = registry.check("augment", "masked_entity", {setting: text})
+    assert problem.startswith(f"masked_entity.{setting} is '{text}': ")
+
+
+def test_create_without_settings_has_the_defaults():
+    assert registry.create("augment", "mention_replacement") == MentionReplacement()
+
+
+def test_all_problems_at_once():
+    problems = registry.check("augment", "synonym_replacement", {"rat": 0.5, "rate": "often", "table": 3})
+    assert len(problems) == 3
+    assert 'no setting "rat"; did you mean "rate"?' in problems[0]
+    assert "synonym_replacement.rate is 'often'" in problems[1]
+    assert "synonym_replacement.table is 3" in problems[2]
+
+
+def test_a_value_out_of_range_shows_beside_an_unknown_setting():
+    problems = registry.check("augment", "mention_replacement", {"rate": 7, "foo": 1})
+    assert len(problems) == 2
+    assert 'no setting "foo"' in problems[0]
+    assert "rate is 7" in problems[1]
+
+
+def test_types_are_described_by_their_choices():
+    taggers = [registry.describe("tagger", name)["settings"] for name in registry.names("tagger")]
+    types = {facts["type"] for settings in taggers for facts in settings.values()}
+    assert '"linear" | "crf"' in types
+    assert "int | None" in types
+    assert registry.describe("augment", "mention_replacement")["settings"]["rate"]["type"] == "float"
+
+
+def test_a_value_out_of_range_says_what_was_expected():
+    with pytest.raises(SettingsError, match=r"rate is 1\.5, expected a probability from 0 to 1"):
+        registry.create("augment", "mention_replacement", {"rate": 1.5})
+
+
+def test_what_a_method_has_learned_is_no_setting():
+    assert registry.check("augment", "melm", {"descriptions": "person"}) == [
+        "melm.descriptions is 'person': expected a table, e.g. { name = \"text\" }"
+    ]
+    assert 'no setting "_mentions"' in registry.check("augment", "mention_replacement", {"_mentions": {}})[0]
+
+
+def test_a_list_given_as_a_single_value_says_what_was_expected():
+    (problem,) = registry.check("annotate", "qa_prompting", {"types": "PER"})
+    assert problem == "qa_prompting.types is 'PER': expected a list, e.g. [\"text\"]"
+
+
+@pytest.mark.parametrize("settings", [{"finish": {"clip": math.inf}}, {"tagger": {"dropout": math.nan}}])
+def test_numbers_within_tables_are_finite(settings: dict[str, Any]):
+    (problem,) = registry.check("select", "self_training", settings)
+    assert problem.endswith(": expected finite numbers")
+
+
+def test_nan_is_no_number():
+    (problem,) = registry.check("augment", "mention_replacement", {"rate": math.nan})
+    assert problem == "mention_replacement.rate is nan: expected finite numbers"
+
+
+def test_right_settings_have_no_problems():
+    assert registry.check("augment", "mention_replacement", {"rate": 1}) == []
+
+
+@pytest.fixture
+def third_party(monkeypatch: pytest.MonkeyPatch):
+    """A method ``reverse`` of another package, ``reversal``."""
+
+    class Reverse(Augmenter):
+        """Turns sentences round."""
+
+        def generate(self, sentence, rng):
+            return sentence
+
+    class Mirror(Reverse):
+        """Is in the same module, and offered by another."""
+
+    Reverse.__module__ = Mirror.__module__ = "reversal"
+    monkeypatch.setitem(sys.modules, "reversal", SimpleNamespace(Reverse=Reverse, Mirror=Mirror, number=7))
+    monkeypatch.setitem(sys.modules, "mirrors", SimpleNamespace(Glass=Mirror))
+    offered = {
+        "reverse": "reversal:Reverse",
+        "mirror": "mirrors:Glass",
+        "number": "reversal:number",
+        "class": "reversal:SimpleNamespace",
+        "gone": "no_such_module:Gone",
+    }
+    points = [EntryPoint(name, value, "nersery.augment") for name, value in offered.items()]
+    monkeypatch.setattr(registry, "entry_points", lambda group: points if group == "nersery.augment" else [])
+    registry._entry_points.cache_clear()
+    yield Reverse
+    registry._entry_points.cache_clear()
+
+
+def test_methods_of_other_packages(third_party: type[Augmenter]):
+    assert "reverse" in registry.names("augment")
+    assert "reverse" not in registry.names("select")
+    assert registry.get("augment", "reverse") is third_party
+    assert registry.name_of(third_party()) == "reverse"
+    assert registry.summary("augment", "reverse") == "Turns sentences round."
+
+
+def test_each_method_of_a_module_has_its_own_name(third_party: type[Augmenter]):
+    mirror = registry.get("augment", "mirror")
+    assert registry.name_of(mirror) == "mirror"
+    assert registry.name_of(third_party) == "reverse"
+
+
+@pytest.mark.usefixtures("third_party")
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("gone", 'method "gone" of another package, no_such_module:Gone, cannot be loaded: No module named'),
+        ("class", "reversal:SimpleNamespace, cannot be loaded"),
+        ("number", "is 7, expected a class derived from Augmenter"),
+    ],
+)
+def test_methods_of_other_packages_that_cannot_be_used(name: str, message: str):
+    with pytest.raises(SettingsError, match=message):
+        registry.get("augment", name)
+    assert message in registry.check("augment", name, {})[0]
+
+
+def test_a_class_that_is_registered_nowhere_is_called_by_its_name():
+    class Lonely(ShuffleWithinSegments):
+        """Is in no folder of methods."""
+
+    assert registry.name_of(Lonely) == "Lonely"
+
+
+def test_names_and_rule_methods_import_nothing_heavy():
+    code = (
+        "import sys; from nersery.core import registry; registry.names('augment')\n"
+        "heavy = {'torch', 'transformers', 'numpy', 'pydantic'} & set(sys.modules); assert not heavy, heavy\n"
+        "registry.create('augment', 'mention_replacement')\n"
+        "heavy = {'torch', 'transformers', 'numpy'} & set(sys.modules); assert not heavy, heavy\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_what_is_no_setting_may_have_choices_too() -> None:
+    @dataclasses.dataclass
+    class Other(Augmenter):
+        kind: ClassVar[Literal["x"]] = "x"
+        _state: Literal["new", "done"] = dataclasses.field(default="new", init=False)
+
+        def generate(self, sentence: Any, rng: Any) -> Any: ...
+
+    Other()
+
+
+CHOICES = [
+    (kind, name, key)
+    for kind in registry.KINDS
+    for name in registry.names(kind)
+    for key, setting in registry.describe(kind, name)["settings"].items()
+    if '"' in setting["type"]
+]
+
+
+@pytest.mark.parametrize(("kind", "name", "key"), CHOICES)
+def test_what_is_no_choice_is_refused_by_the_constructor_too(kind: str, name: str, key: str) -> None:
+    cls = registry.get(kind, name)
+    needed = {f.name: "x" for f in dataclasses.fields(cls) if registry._is_required(f)}
+    with pytest.raises(SettingsError, match=rf"{name}\.{key} is .*cosin.*: .*or '"):
+        cls(**{**needed, key: ["cosin"] if "list" in str(get_type_hints(cls)[key]) else "cosin"})
+
+
+class TestFilesOfSettings:
+    @pytest.fixture(autouse=True)
+    def here(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.chdir(tmp_path)
+        Path("words").write_text("x")
+        for name in ("crf", "bundled", "lm"):
+            Path(name).mkdir()
+
+    def found(self, kind: str, name: str, **settings: Any) -> dict[str, str]:
+        return registry.files_in(registry.get(kind, name), settings)
+
+    def test_they_are_known_by_the_type_of_the_setting(self):
+        assert self.found("augment", "synonym_replacement", table="words", stop_words="none-such", wordnet="") == {
+            "table": hashlib.sha256(b"x").hexdigest()
+        }
+        assert self.found("augment", "synonym_replacement", table="x" * 9999) == {}
+
+    def test_another_setting_names_none_whatever_lies_here(self):
+        assert self.found("tagger", "transformer", head="crf", model="none-such", steps=3) == {}
+
+    def test_a_model_is_a_folder_and_none_that_comes_along(self):
+        assert self.found("tagger", "transformer", model="lm") == {"model": content_hash("lm")}
+        assert self.found("tagger", "transformer", model="words") == {}
+        assert self.found("tagger", "transformer", model="bundled") == {}
+
+    def test_in_tables_and_in_methods_within(self):
+        assert [*self.found("augment", "code_mixing", vectors={"en": "words", "hi": "none-such"})] == ["vectors.en"]
+        assert [*self.found("select", "self_training", tagger={"model": "lm", "head": "crf"})] == ["tagger.model"]
+        assert [*self.found("annotate", "projected_labels", source="words", aligner={"priors": "lm"})] == [
+            "source",
+            "aligner.priors",
+        ]
+        assert self.found("annotate", "projected_labels", aligner={"method": "none-such", "priors": "lm"}) == {}

@@ -1,0 +1,295 @@
+"""Alignment by embeddings, against a plain way that takes one pair at a time."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from nersery.core import registry
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.outcome import Reject
+from nersery.core.training_context import Training
+from nersery.crosslingual.aligners import embeddings
+from nersery.crosslingual.aligners.base import Links, Pair
+from nersery.crosslingual.aligners.embeddings import TOO_LONG, TOO_MUCH, Embeddings
+from nersery.crosslingual.embedding.extraction import Extraction, both_directions
+from nersery.models.loading import ModelSource
+from tests.conftest import TEXT, TINY
+from tests.crosslingual.models import (
+    build_bilingual,
+    f1,
+    places,
+    translations,
+)
+
+EXTRACTIONS: tuple[Extraction, ...] = ("softmax", "entmax", "argmax", "itermax", "match")
+SIDES = [*(tuple(text.split()) for text in TEXT), ("Oslo",), ("London", "and", "Oslo", "London", ".")]
+PAIRS = [Pair(source, target, f"{s}-{t}") for (s, source), (t, target) in itertools.product(enumerate(SIDES), repeat=2)]
+
+
+def aligner(folder: Path | str, extraction: Extraction = "softmax", **settings: Any) -> Embeddings:
+    return Embeddings(str(folder), extraction=extraction, **{"device": "cpu", "precision": "fp32", **settings})
+
+
+def linked(found: Sequence[Links | Reject]) -> list[Links]:
+    assert not any(isinstance(links, Reject) for links in found)
+    return [links for links in found if isinstance(links, tuple)]
+
+
+class PlainAligner:
+    """One sentence at a time through the whole model, and links by the book."""
+
+    def __init__(self, folder: Path, layer: int, lead: str = "") -> None:
+        source = ModelSource(str(folder))
+        self.network, self.tokenizer = source.model("AutoModel").eval(), source.tokenizer()
+        self.layer, self.lead = layer, lead
+
+    def states(self, words: Sequence[str]) -> tuple[Tensor, list[int]]:
+        pieces, owners = [], []
+        for number, word in enumerate(words):
+            ids = self.tokenizer(self.lead + word, add_special_tokens=False)["input_ids"]
+            pieces += ids
+            owners += [number] * len(ids)
+        ids = [self.tokenizer.cls_token_id, *pieces, self.tokenizer.sep_token_id]
+        with torch.no_grad():
+            output = self.network(torch.tensor([ids]), output_hidden_states=True)
+        return output.hidden_states[self.layer][0, 1:-1], owners
+
+    def links(self, pair: Pair, extraction: str) -> dict[tuple[int, int], float]:
+        (left, rows), (right, columns) = self.states(pair.source), self.states(pair.target)
+        if extraction == "softmax":
+            forward, backward = (left @ right.T).softmax(1), (left @ right.T).softmax(0)
+            is_linked, sure = (forward > 1e-3) & (backward > 1e-3), (forward * backward).sqrt()
+        else:
+            sure = (torch.cosine_similarity(left[:, None], right[None], dim=2) + 1) / 2
+            is_linked = (sure == sure.amax(0, keepdim=True)) & (sure == sure.amax(1, keepdim=True))
+        found: dict[tuple[int, int], float] = {}
+        for i, j in is_linked.nonzero().tolist():
+            found[rows[i], columns[j]] = max(found.get((rows[i], columns[j]), 0.0), sure[i, j].item())
+        return found
+
+
+@pytest.fixture(scope="module")
+def roberta(tmp_path_factory: pytest.TempPathFactory, tiny_models: dict[str, Path]) -> Path:
+    """An encoder whose positions count from behind the padding id."""
+    from transformers import XLMRobertaConfig, XLMRobertaModel
+
+    folder = tmp_path_factory.mktemp("roberta")
+    torch.manual_seed(2)
+    XLMRobertaModel(XLMRobertaConfig(vocab_size=500, **TINY)).save_pretrained(folder)
+    ModelSource(str(tiny_models["unigram"])).tokenizer().save_pretrained(folder)
+    return folder
+
+
+class TestAgainstThePlainWay:
+    @pytest.mark.parametrize("kind", ["wordpiece", "bytes", "unigram", "roberta"])
+    @pytest.mark.parametrize("extraction", ["softmax", "argmax"])
+    @pytest.mark.parametrize("layer", [1, 2])
+    def test_the_same_links(
+        self, tiny_models: dict[str, Path], roberta: Path, kind: str, extraction: Extraction, layer: int
+    ) -> None:
+        folder = {**tiny_models, "roberta": roberta}[kind]
+        plain = PlainAligner(folder, layer, " " if kind == "bytes" else "")
+        found = linked(aligner(folder, extraction, layer=layer).align(PAIRS))
+        assert len(found) == len(PAIRS)
+        for pair, links in zip(PAIRS, found, strict=True):
+            expected = plain.links(pair, extraction)
+            assert [link[:2] for link in links] == sorted(expected)
+            assert [link.probability for link in links] == pytest.approx(
+                [expected[k] for k in sorted(expected)], abs=1e-4
+            )
+        assert sum(map(len, found)) > len(PAIRS)
+
+    @pytest.mark.parametrize("extraction", EXTRACTIONS)
+    def test_a_sentence_and_itself(self, tiny_model: str, extraction: Extraction) -> None:
+        """Where every piece is most alike to itself, the diagonal is linked; softmax and itermax may say more."""
+        pairs = [Pair(side, side) for side in SIDES]
+        for pair, links in zip(pairs, linked(aligner(tiny_model, extraction).align(pairs)), strict=True):
+            diagonal = {(number, number) for number in range(len(pair.source))}
+            assert diagonal <= places(links)
+            assert extraction in ("softmax", "itermax", "entmax") or diagonal == places(links)
+            assert all(0 < link.probability <= 1 for link in links)
+
+
+class TestBatches:
+    @pytest.mark.parametrize("extraction", EXTRACTIONS)
+    @pytest.mark.parametrize("precision", ["fp32", "bf16"])
+    def test_what_stands_beside_a_pair_does_not_change_a_bit(
+        self, tiny_model: str, extraction: Extraction, precision: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        many = [*PAIRS, Pair(SIDES[0] * 9, SIDES[1] * 9, "long")]
+        one = aligner(tiny_model, extraction, precision=precision)
+        together = one.align(many)
+        assert one.align(many[::-1])[::-1] == together
+        assert [one.align([pair])[0] for pair in many[::9]] == together[::9]
+        monkeypatch.setattr("nersery.crosslingual.aligners.embeddings.PIECES", 50)
+        assert one.align(many) == together
+
+    def test_the_shape_of_similarities_follows_from_each_pair_alone(
+        self, tiny_model: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        seen: set[tuple[int, ...]] = set()
+
+        def watched(scores: Tensor, mask: Tensor, normalizer: Any) -> Any:
+            seen.add(tuple(scores.shape))
+            return both_directions(scores, mask, normalizer)
+
+        monkeypatch.setattr("nersery.crosslingual.aligners.embeddings.both_directions", watched)
+        one, alone = aligner(tiny_model), set()
+        for pair in PAIRS:
+            seen.clear()
+            one.align([pair])
+            assert len(seen) == 1
+            alone |= seen
+        seen.clear()
+        one.align(PAIRS * 3)
+        assert seen == alone
+        assert len(alone) > 3
+
+    def test_links_are_sorted_and_each_there_once(self, tiny_model: str) -> None:
+        for links in linked(aligner(tiny_model, threshold=0.0).align(PAIRS)):
+            assert [link[:2] for link in links] == sorted({link[:2] for link in links})
+
+    def test_no_pairs(self, tiny_model: str) -> None:
+        assert aligner(tiny_model).align([]) == []
+
+
+class TestLongSides:
+    LONG = Pair(SIDES[0] * 12, (*SIDES[1] * 9, "Oslo"))
+
+    def test_they_are_read_to_their_ends(self, tiny_model: str) -> None:
+        (links,) = linked(aligner(tiny_model, "match").align([self.LONG]))
+        source, target = ({link[side] for link in links} for side in (0, 1))
+        assert target == set(range(len(self.LONG.target)))
+        assert len(source) > len(self.LONG.target) * 0.9
+        assert max(source) > len(self.LONG.source) - 9
+
+    def test_a_word_at_the_end_counts(self, tiny_model: str) -> None:
+        other = Pair(self.LONG.source, (*self.LONG.target[:-1], "दिल्ली"))
+        first, second = linked(aligner(tiny_model, threshold=0.0).align([self.LONG, other]))
+        last = len(self.LONG.target) - 1
+        chances = [[link.probability for link in links if link.target == last] for links in (first, second)]
+        assert chances[0] != chances[1]
+
+    def test_pairs_of_thousands_of_words(self, tiny_model: str) -> None:
+        side = ("Ada", "in", "Oslo") * 1000
+        (links,) = linked(aligner(tiny_model, "argmax").align([Pair(side, side)]))
+        assert max(link.source for link in links) > 2900
+
+    def test_a_word_longer_than_the_model_rejects_its_pair_alone(self, tiny_model: str) -> None:
+        long = Pair(("Ada", "da" * 40), SIDES[0])
+        one = aligner(tiny_model)
+        expected = one.align(PAIRS[:2])
+        assert one.align([PAIRS[0], long, PAIRS[1]]) == [expected[0], Reject(TOO_LONG), expected[1]]
+        assert one.align([Pair(long.target, long.source)]) == [Reject(TOO_LONG)]
+
+    def test_a_pair_whose_matrices_would_fill_the_memory_is_rejected_alone(
+        self, tiny_model: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        expected = aligner(tiny_model).align(PAIRS[:1])
+        monkeypatch.setattr(embeddings, "MOST_CELLS", 10_000)
+        long = Pair(("Ada",) * 200, ("Oslo",) * 200)
+        assert aligner(tiny_model).align([long, PAIRS[0]]) == [Reject(TOO_MUCH), *expected]
+
+
+class TestOddInput:
+    @pytest.mark.parametrize("extraction", EXTRACTIONS)
+    def test_sides_without_words_or_pieces_have_no_links(self, tiny_model: str, extraction: Extraction) -> None:
+        sides = [(), ("\u200d",), ("\u200d", "\u200e")]
+        odd = [Pair(a, b) for a in sides for b in (*sides, SIDES[0])]
+        found = aligner(tiny_model, extraction).align([PAIRS[0], *odd, *(Pair(p.target, p.source) for p in odd)])
+        assert found[0]
+        assert found[1:] == [()] * 2 * len(odd)
+
+    def test_a_word_without_pieces_has_no_link_and_keeps_its_place(self, tiny_model: str) -> None:
+        pair = Pair(("Ada", "\u200d", "Oslo"), ("\u200d", "Ada", "Oslo"))
+        (links,) = linked(aligner(tiny_model, threshold=0.0).align([pair]))
+        assert places(links) == {(0, 1), (0, 2), (2, 1), (2, 2)}
+
+
+class TestSettings:
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ({"threshold": 1.0}, "threshold is 1.0"),
+            ({"threshold": -0.1}, "threshold is -0.1"),
+            ({"distortion": 0.5}, 'distortion is for .* "softmax"'),
+            ({"distortion": 1.5, "extraction": "argmax"}, "distortion is 1.5"),
+            ({"extraction": "max"}, "extraction"),
+            ({"fine_tune": {"so": -1.0}}, "so"),
+            ({"fine_tune": {"sso": 1.0}}, "sso"),
+        ],
+    )
+    def test_those_that_cannot_work_are_refused(self, settings: dict[str, Any], message: str) -> None:
+        with pytest.raises(SettingsError, match=message):
+            registry.create("align", "embeddings", settings)
+
+    def test_a_higher_threshold_keeps_the_surer_links(self, tiny_model: str) -> None:
+        low, high = (linked(aligner(tiny_model, threshold=t).align(PAIRS)) for t in (0.01, 0.2))
+        assert sum(map(len, low)) > sum(map(len, high)) > 0
+        for many, few in zip(low, high, strict=True):
+            assert {link for link in few if link.probability > 0.2} <= set(many)
+            assert all(link.probability > 0.2 for link in few)
+
+    def test_distortion_favours_the_diagonal(self, tiny_model: str) -> None:
+        def mean_distance(distortion: float) -> float:
+            found = linked(aligner(tiny_model, "match", distortion=distortion).align([Pair(SIDES[0], SIDES[1])]))
+            return sum(abs(link.source / 8 - link.target / 10) for link in found[0]) / len(found[0])
+
+        assert mean_distance(1.0) < mean_distance(0.0)
+
+    def test_a_model_that_is_not_there(self, tmp_path: Path) -> None:
+        with pytest.raises(MissingResourceError, match="no model folder"):
+            aligner(tmp_path / "none").check()
+
+    def test_a_device_that_is_not_there(self, tiny_model: str) -> None:
+        with pytest.raises(SettingsError, match="device"):
+            aligner(tiny_model, device="tpu").check()
+
+    def test_numbers_that_are_none_are_refused(self, tmp_path: Path, tiny_model: str) -> None:
+        source = ModelSource(tiny_model)
+        network = source.model("AutoModel")
+        with torch.no_grad():
+            network.encoder.layer[0].output.dense.bias.fill_(math.nan)
+        network.save_pretrained(tmp_path)
+        source.tokenizer().save_pretrained(tmp_path)
+        with pytest.raises(SettingsError, match="no numbers"):
+            aligner(tmp_path).align(PAIRS)
+
+    def test_the_bundled_model_says_that_it_knows_english_alone(self, capsys: pytest.CaptureFixture[str]) -> None:
+        one = aligner("bundled")
+        one.fit(PAIRS[:1])
+        assert "English alone" in capsys.readouterr().err
+        (links,) = linked(one.align([Pair(("the", "doctor", "sleeps"), ("the", "physician", "sleeps"))]))
+        assert {(0, 0), (1, 1), (2, 2)} <= places(links)
+
+    def test_a_model_of_other_languages_is_told_of(self, tiny_model: str, capsys: pytest.CaptureFixture[str]) -> None:
+        aligner(tiny_model).fit([Pair(("Ωδή", "в", "лес"), ("ბავშვი",))])
+        assert "was made for other languages" in capsys.readouterr().err
+
+
+class TestFineTuning:
+    def test_it_has_to_be_fitted(self, tiny_masked_lm: str) -> None:
+        one = registry.create("align", "embeddings", {"model": tiny_masked_lm, "fine_tune": {}})
+        with pytest.raises(SettingsError, match="fit"):
+            one.align(PAIRS)
+
+    def test_self_training_on_what_is_nearly_known_finds_the_rest(self, tmp_path: Path) -> None:
+        build_bilingual(tmp_path)
+        pairs, _ = translations(120, seed=0)
+        test, gold = translations(40, seed=1)
+        learning = {"epochs": 4, "learning_rate": 3e-3, "batch_size": 20, "mlm": 0.0}
+        one = registry.create(
+            "align", "embeddings", {"model": str(tmp_path), "precision": "fp32", "fine_tune": learning}
+        )
+        one.fit(pairs, Training(seed=1))
+        before, after = f1(aligner(tmp_path), test, gold), f1(one, test, gold)
+        assert before < 0.75
+        assert after > before + 0.15

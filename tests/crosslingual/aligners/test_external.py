@@ -1,0 +1,186 @@
+"""Word aligners on the PATH, by programs that pretend to be them."""
+
+import pytest
+
+from nersery.core.errors import (
+    DataError,
+    MissingResourceError,
+    NerseryError,
+    SettingsError,
+)
+from nersery.core.outcome import Reject
+from nersery.crosslingual.aligners.base import Link, Pair
+from nersery.crosslingual.aligners.external import (
+    TOO_LONG,
+    TOO_UNEVEN,
+    UNSEEN,
+    External,
+)
+from tests.crosslingual.fakes import put_on_path
+
+NAMES = {
+    "eflomal": ["eflomal-align"],
+    "fast_align": ["fast_align"],
+    "mgiza": ["mgiza", "mkcls"],
+    "giza++": ["GIZA++", "mkcls"],
+}
+PAIRS = [
+    Pair(("Big", "houses", "|||", "a b"), ("Grandes", "casas")),
+    Pair(("a",), ("x", "y", "z")),
+    Pair(("({", "})", "#"), ("🚀", "\u200b", "مدينة")),
+    Pair(("big", "house"), ("casa", "grande")),
+]
+DIAGONAL = [((0, 0), (1, 1)), ((0, 0),), ((0, 0), (1, 1), (2, 2)), ((0, 0), (1, 1))]
+
+
+@pytest.fixture(params=list(NAMES))
+def program(request):
+    return request.param
+
+
+@pytest.fixture
+def give(monkeypatch, tmp_path):
+    """Puts programs on the PATH; with a script, one that does something else."""
+    return lambda names, script=None: put_on_path(monkeypatch, tmp_path, *names, script=script)
+
+
+def places(found):
+    return [tuple((link.source, link.target) for link in links) for links in found]
+
+
+def test_links_of_each_program(give, program):
+    give(NAMES[program])
+    aligner = External(program)
+    aligner.check()
+    aligner.fit(PAIRS)
+    found = aligner.align(PAIRS)
+    assert places(found) == DIAGONAL
+    assert found[1] == (Link(0, 0, 1.0),)
+
+
+def test_words_are_given_as_numbers_of_stems(give, tmp_path):
+    copy = tmp_path / "copy"
+    give(["fast_align"], f"print_ = lines(option('-i')); pathlib.Path({str(copy)!r}).write_text(chr(10).join(print_))")
+    with pytest.raises(DataError):  # it writes no links
+        External("fast_align").fit(PAIRS)
+    assert copy.read_text().splitlines() == ["0 1 2 3 ||| 0 1", "4 ||| 2 3 4", "5 6 7 ||| 5 6 7", "0 1 ||| 1 0"]
+
+
+def test_arguments_reach_the_program(give):
+    calls = give(["fast_align"])
+    External("fast_align", arguments=("-p", "0.1")).fit(PAIRS)
+    there, back = map(eval, calls.read_text().splitlines())
+    assert there == ["-i", "pairs", "-d", "-o", "-v", "-p", "0.1"]
+    assert back == ["-i", "pairs", "-d", "-o", "-v", "-r", "-p", "0.1"]
+
+
+def test_both_directions_are_symmetrized(give):
+    give(["eflomal-align"], "\n".join(f"pathlib.Path(option({way!r})).write_text({text!r})" for way, text in WAYS))
+    for heuristic, expected in (("intersection", [(0, 0)]), ("union", [(0, 0), (0, 1), (1, 1)])):
+        aligner = External("eflomal", symmetrize=heuristic)
+        aligner.fit(PAIRS[:1])
+        assert places(aligner.align(PAIRS[:1])) == [tuple(expected)]
+
+
+WAYS = [("-f", "0-0 1-1\n"), ("-r", "0-0 0-1\n")]
+TURNED = """
+name = option("-o")
+left, right = (2, 1) if name == "source_target" else (1, 2)
+head = "# Sentence pair (1) source length 2 target length 1 alignment score : 0.1"
+spots = "a ({ }) b ({ 1 })" if name == "source_target" else "x ({ 2 })"
+pathlib.Path(f"{option('-outputpath')}{name}.A3.final").write_text(f"{head}\\nx\\nNULL ({{ }}) {spots}\\n")
+"""
+
+
+def test_giza_turns_the_second_direction(give):
+    give(["mkcls"])
+    give(["GIZA++"], TURNED)
+    aligner = External("giza++", symmetrize="union")
+    aligner.fit([Pair(("a", "b"), ("x",))])
+    assert places(aligner.align([Pair(("a", "b"), ("x",))])) == [((1, 0),)]
+
+
+def test_a_missing_program_is_named_with_what_to_install(give, program):
+    give([])
+    for call in (External(program).check, lambda: External(program).fit(PAIRS)):
+        with pytest.raises(
+            MissingResourceError, match=f"{NAMES[program][0].replace('+', '.')}.* not on the PATH.*nstall|uild"
+        ):
+            call()
+
+
+def test_a_failing_program_is_quoted(give):
+    give(["fast_align"], "print('no memory left', file=sys.stderr); sys.exit(3)")
+    with pytest.raises(NerseryError, match=r"(?s)fast_align.*exit code 3.*no memory left"):
+        External("fast_align").fit(PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("answer", "line", "fault"),
+    [
+        ("0-0\n0-0\n0-0\n", 4, "3 lines, expected 4"),
+        ("0-0\n" * 5, 5, "5 lines, expected 4"),
+        ("", 1, "0 lines"),
+        ("0-0\n0-3\n0-0\n0-0\n", 2, "link 0-3 in a pair of 1 and 3 words"),
+        ("0-0\n0-0\n3-0\n0-0\n", 3, "link 3-0 in a pair of 3 and 3 words"),
+        ("0-0\n0-0\n0-0\n0:0\n", 4, "0:0"),
+        ("0-0\n0-0\n-1-0\n0-0\n", 3, "-1-0"),
+    ],
+)
+@pytest.mark.parametrize("way", ["-f", "-r"])
+def test_an_answer_that_does_not_fit_is_refused(give, answer, line, fault, way):
+    right = "0-0\n" * 4
+    texts = {"-f": right, "-r": right, way: answer}
+    give(["eflomal-align"], "\n".join(f"pathlib.Path(option({w!r})).write_text({text!r})" for w, text in texts.items()))
+    with pytest.raises(DataError, match=fault) as error:
+        External("eflomal").fit(PAIRS)
+    assert error.value.problems[0].line == line
+    assert "eflomal" in str(error.value)
+
+
+def test_no_answer_is_refused(give):
+    give(["eflomal-align"], "")
+    with pytest.raises(DataError, match="forward cannot be read"):
+        External("eflomal").fit(PAIRS)
+
+
+@pytest.mark.parametrize(
+    ("answer", "fault"),
+    [
+        ("# Sentence pair (1) x\nx\nNULL ({ }) a ({ 1 })\n", "1 words|words, expected"),
+        ("# Sentence pair (1) x\nx\nNULL ({ }) a ({ 2 }) b ({ })\n", "link 0-1"),
+        ("# Sentence pair (2) x\nx\nNULL ({ }) a ({ 1 }) b ({ })\n", "sentence pair 2 of 1"),
+        ("# Sentence pair (1) x\nx\nNULL ({ }) a ({ 1 }) b ({ })\n" * 2, "second time"),
+        ("# Sentence pair (1) x\nx\n", "two lines more"),
+        ("oops\n", "expected"),
+        ("", "0 pairs, expected 1"),
+    ],
+)
+def test_an_answer_of_giza_that_does_not_fit_is_refused(give, answer, fault):
+    give(["mkcls"])
+    give(["mgiza"], f"pathlib.Path(option('-o') + '.A3.final.part000').write_text({answer!r})")
+    with pytest.raises(DataError, match=fault):
+        External("mgiza").fit([Pair(("a", "b"), ("x",))])
+
+
+def test_what_the_program_was_not_given_is_rejected(give):
+    give(["fast_align"])
+    aligner = External("fast_align")
+    aligner.fit(PAIRS[:2])
+    assert aligner.align(PAIRS[1:3]) == [(Link(0, 0),), Reject(UNSEEN)]
+
+
+def test_what_giza_would_cut_is_rejected(give):
+    give(NAMES["giza++"])
+    pairs = [Pair(("a",) * 101, ("b",) * 101), Pair(("a",), ("b",) * 9), *PAIRS]
+    aligner = External("giza++")
+    aligner.fit(pairs)
+    assert aligner.align(pairs)[:2] == [Reject(TOO_LONG), Reject(TOO_UNEVEN)]
+    assert places(aligner.align(PAIRS)) == DIAGONAL
+
+
+def test_align_before_fit_and_wrong_settings():
+    with pytest.raises(SettingsError, match="call fit first"):
+        External().align(PAIRS)
+    with pytest.raises(SettingsError, match="prefix"):
+        External(prefix=-1)

@@ -1,0 +1,273 @@
+"""The statistical aligner: what it learns, keeps and refuses."""
+
+import json
+import pickle
+import random
+
+import numpy as np
+import pytest
+
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.outcome import Reject
+from nersery.core.progress import Progress
+from nersery.core.training_context import Training
+from nersery.crosslingual.aligners.base import Pair
+from nersery.crosslingual.aligners.statistical import TOO_LONG, Statistical
+from nersery.crosslingual.hmm import expectation_maximization
+from tests.crosslingual.models import (
+    SOURCE,
+    TARGET,
+    f1,
+    places,
+    translations,
+)
+
+HEURISTICS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
+
+
+def fitted(pairs, **settings):
+    aligner = Statistical(**settings)
+    aligner.fit(pairs)
+    return aligner
+
+
+@pytest.fixture(scope="module")
+def text():
+    return translations(150, seed=1)
+
+
+@pytest.fixture(scope="module")
+def aligner(text):
+    return fitted(text[0])
+
+
+def by_words(aligner, source, target):
+    """The links of a pair as words."""
+    (links,) = aligner.align([Pair(tuple(source.split()), tuple(target.split()))])
+    return {(source.split()[link.source], target.split()[link.target]) for link in links}
+
+
+def test_learns_from_translations_in_any_order(aligner, text):
+    assert f1(aligner, *text) > 0.95
+    assert f1(aligner, *translations(40, seed=2)) > 0.95, "pairs that it has not learnt from"
+
+
+def test_without_steps_it_knows_nothing(text):
+    assert f1(fitted(text[0], ibm1_steps=0, hmm_steps=0), *text) < 0.6
+
+
+def test_places_tell_apart_what_words_do_not():
+    rng = random.Random(0)
+    pairs = []
+    for _ in range(60):
+        words = [rng.randrange(12) for _ in range(6)]
+        pairs.append(Pair(("the", *(SOURCE[w] for w in words), "the"), ("zz", *(TARGET[w] for w in words), "zz")))
+    (links,) = fitted(pairs, likeness=0).align(pairs[:1])
+    assert {(0, 0), (7, 7)} <= places(links)
+    assert not {(0, 7), (7, 0)} & places(links)
+
+
+@pytest.mark.parametrize("heuristic", HEURISTICS)
+def test_heuristics(text, heuristic):
+    aligner = fitted(text[0], symmetrize=heuristic)
+    assert f1(aligner, *text) > 0.9
+    inner, outer = (fitted(text[0], symmetrize=name).align(text[0]) for name in ("intersection", "union"))
+    for least, links, most in zip(inner, aligner.align(text[0]), outer, strict=True):
+        assert places(least) <= places(links) <= places(most)
+        assert all(0 < link.probability <= 1 for link in links)
+
+
+def test_a_higher_threshold_leaves_fewer_and_surer_links(text):
+    pairs = text[0][:30]  # few, so that much is unsure
+    found = [fitted(pairs, threshold=threshold).align(pairs) for threshold in (0.05, 0.5, 0.9)]
+    sizes = [sum(map(len, links)) for links in found]
+    assert sizes[0] > sizes[1] > sizes[2] > 0
+    assert min(link.probability for links in found[2] for link in links) > 0.9
+
+
+def test_surer_where_more_was_read(text):
+    def mean(count):
+        aligner = fitted(text[0][:count])
+        return np.mean([link.probability for links in aligner.align(text[0][:20]) for link in links])
+
+    assert mean(20) < mean(150)
+
+
+def test_looks_link_what_was_never_seen(aligner):
+    assert by_words(aligner, "Schulman 1,000 ab .", "१००० zb । Schulman") == {
+        ("Schulman", "Schulman"),
+        ("1,000", "१०००"),
+        ("ab", "zb"),
+        (".", "।"),
+    }
+    assert ("Obama", "ओबामा") in by_words(aligner, "ab Obama ac", "zc zb ओबामा")
+
+
+def test_without_looks_only_what_was_learnt_counts(text):
+    blind = fitted(text[0], likeness=0)
+    assert ("Schulman", "Schulman") not in by_words(blind, "Schulman ab ac ad", "zb zc zd Schulman")
+    assert ("ab", "zb") in by_words(blind, "Schulman ab ac ad", "zb zc zd Schulman")
+
+
+def test_words_are_counted_by_their_beginnings():
+    pairs = [Pair((f"house{n}x", "tree"), ("baum", f"hausen{n}y")) for n in "abcdefgh"]
+    pairs += [Pair(("tree", "sky"), ("himmel", "baum")), Pair(("sky",), ("himmel",))] * 3
+    assert by_words(fitted(pairs), "housing sky", "himmel hausgemacht") == {
+        ("housing", "hausgemacht"),
+        ("sky", "himmel"),
+    }
+    whole = fitted(pairs, prefix=0, likeness=0)
+    assert len(whole._lexicon.source_uses) > len(fitted(pairs)._lexicon.source_uses)
+
+
+def test_chinese_hindi_and_arabic_words():
+    chinese, english = ["我", "你", "爱", "看", "书", "茶"], ["I", "you", "love", "read", "books", "tea"]
+    rng = random.Random(0)
+    for letters in (chinese, ["मैं", "तुम", "प्यार", "पढ़ना", "किताब", "चाय"], ["أنا", "أنت", "أحب", "أقرأ", "كتب", "شاي"]):
+        pairs = []
+        for _ in range(40):
+            words = rng.sample(range(6), 4)
+            pairs.append(Pair(tuple(letters[w] for w in words), tuple(english[w] for w in words[::-1])))
+        assert by_words(fitted(pairs), " ".join(letters), " ".join(english[::-1])) == set(
+            zip(letters, english, strict=True)
+        )
+
+
+def test_saved_and_opened_again(text, aligner, tmp_path):
+    aligner.save(tmp_path / "learnt")
+    again = Statistical(priors=str(tmp_path / "learnt"))
+    again.check()
+    assert again.align(text[0]) == aligner.align(text[0])
+    assert pickle.loads(pickle.dumps(aligner)).align(text[0]) == aligner.align(text[0])
+    aligner.save(tmp_path / "learnt")
+    assert sorted(path.name for path in (tmp_path / "learnt").iterdir()) == ["lexicon.json", "lexicon.safetensors"]
+
+
+def test_priors_help_with_little_new_text(text, tmp_path):
+    few = [Pair((*pair.source, "new"), (*pair.target, "neu")) for pair in text[0][:4]]
+    gold = [links | {(5, 5)} for links in text[1][:4]]
+    fitted(text[0][4:]).save(tmp_path)
+    helped = fitted(few, priors=str(tmp_path), likeness=0)
+    assert f1(helped, few, gold) > f1(fitted(few, likeness=0), few, gold)
+    assert by_words(helped, "new ab", "zb neu") == {("new", "neu"), ("ab", "zb")}
+    assert f1(helped, *text) > 0.95, "what was known is not forgotten"
+
+
+def test_priors_that_are_not_there_or_not_whole(aligner, tmp_path):
+    with pytest.raises(MissingResourceError, match="no learnt lexicon"):
+        Statistical(priors=str(tmp_path / "nowhere")).check()
+    aligner.save(tmp_path)
+    (tmp_path / "lexicon.safetensors").write_bytes(b"short")
+    with pytest.raises(SettingsError, match="cannot be read"):
+        Statistical(priors=str(tmp_path)).align([])
+    aligner.save(tmp_path)
+    with pytest.raises(SettingsError, match="prefix: there 4, asked for 5"):
+        Statistical(priors=str(tmp_path), prefix=5).align([])
+    record = json.loads((tmp_path / "lexicon.json").read_text())
+    (tmp_path / "lexicon.json").write_text(json.dumps({**record, "source": record["source"][1:]}))
+    with pytest.raises(SettingsError, match="cannot be read"):
+        Statistical(priors=str(tmp_path)).align([])
+
+
+def test_long_sides_are_rejected_and_not_learnt_from(text):
+    long = Pair(("ab",) * 3000, ("zb",) * 3000)
+    aligner = fitted([long, *text[0]])
+    assert aligner.align([long, text[0][0]]) == [Reject(TOO_LONG), fitted(text[0]).align(text[0][:1])[0]]
+    (links,) = fitted(text[0], max_words=300).align([Pair(("ab",) * 290, ("zb",) * 300)])
+    assert isinstance(links, tuple)
+
+
+def test_learns_from_a_spread_of_many(text):
+    pairs = text[0]
+    every_third = fitted([pairs[n * 3] for n in range(50)]).align(pairs)
+    assert fitted(pairs, learn_from=50).align(pairs) == every_third
+    assert fitted(pairs, learn_from=0).align(pairs) == fitted(pairs).align(pairs)
+
+
+def test_no_memory_of_places_changes_nothing(text, monkeypatch):
+    expected = fitted(text[0]).align(text[0])
+    monkeypatch.setattr(expectation_maximization, "REMEMBERED_CELLS", 0)
+    assert fitted(text[0]).align(text[0]) == expected
+
+
+def test_batches_of_other_sizes_change_next_to_nothing(text, monkeypatch):
+    expected = fitted(text[0]).align(text[0])
+    monkeypatch.setattr(expectation_maximization, "CELLS", 100)
+    for some, others in zip(fitted(text[0]).align(text[0]), expected, strict=True):
+        assert places(some) == places(others)
+        assert [link.probability for link in some] == pytest.approx([link.probability for link in others], abs=1e-4)
+
+
+def test_fit_starts_anew(text):
+    aligner = fitted([Pair(("ab",), ("zc",))] * 50)
+    aligner.fit(text[0])
+    assert aligner.align(text[0]) == fitted(text[0]).align(text[0])
+
+
+def test_shows_its_progress(text):
+    """Within a step too, for with many pairs each takes minutes."""
+    shown: list[tuple[int, str]] = []
+
+    class Seen(Progress):
+        def advance(self, items: int = 1, *, resumed: bool = False, note: str = "") -> None:
+            super().advance(items, resumed=resumed, note=note)
+            shown.append((self.done, self.note))
+
+    pairs = text[0] * 80  # more than are looked at at once
+    progress = Seen("align", quiet=True)
+    Statistical(ibm1_steps=2, hmm_steps=1).fit(pairs, Training(progress=progress))
+    assert progress.done == progress.total == 3 * len(pairs)
+    assert [note for _, note in shown[:2]] == ["step 1 of 3"] * 2
+    assert 0 < shown[0][0] < len(pairs)
+    assert shown[-1][1] == "step 3 of 3"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"threshold": 0.0},
+        {"threshold": 1.0},
+        {"null": 0.0},
+        {"prefix": -1},
+        {"likeness": -0.1},
+        {"ibm1_steps": -1},
+        {"hmm_steps": -1},
+        {"learn_from": -1},
+        {"max_words": 0},
+    ],
+)
+def test_wrong_settings_are_refused(settings):
+    with pytest.raises(SettingsError, match=next(iter(settings))):
+        Statistical(**settings)
+
+
+def test_priors_alone(text, tmp_path):
+    """With nothing to learn, no pair is looked at before it is aligned."""
+    aligner = fitted(text[0])
+    aligner.save(tmp_path)
+    again = Statistical(priors=str(tmp_path), learn=False)
+    again.fit(None)
+    assert again.align(text[0]) == aligner.align(text[0])
+    with pytest.raises(SettingsError, match="learn is false and priors names no folder"):
+        Statistical(learn=False)
+
+
+def test_pairs_that_are_read_each_time_are_learnt_from_as_if_they_were_a_list(text):
+    class Read:
+        def __len__(self):
+            return len(text[0])
+
+        def __iter__(self):
+            return iter(text[0])
+
+    for most in (0, 10, 10**6):
+        aligner, other = Statistical(learn_from=most), Statistical(learn_from=most)
+        aligner.fit(Read())
+        other.fit(text[0])
+        assert aligner.align(text[0]) == other.align(text[0])
+
+
+def test_nothing_learnt(tmp_path):
+    for call in (lambda: Statistical().align([]), lambda: Statistical().save(tmp_path)):
+        with pytest.raises(SettingsError, match="call fit first"):
+            call()

@@ -1,0 +1,82 @@
+"""The hidden Markov model, against all ways to link some words, one by one."""
+
+import itertools
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from nersery.crosslingual.hmm import hidden_markov
+
+
+def by_hand(emissions, nothing, jumps):
+    """Posteriors of links and counts of jumps of one sentence. Shape of emissions: (words, origins)."""
+    words, origins = emissions.shape
+    links, taken, total = np.zeros((words, origins)), np.zeros(len(jumps)), 0.0
+    for way in itertools.product(range(origins), (False, True), repeat=words):
+        states = list(zip(way[::2], way[1::2], strict=True))
+        chance, place, passed = 1.0, None, []
+        for word, (state, is_nothing) in enumerate(states):
+            if is_nothing:  # it stays where it is; before the first link, at each place with equal chance
+                chance *= nothing[word] * (1 / origins if place is None else state == place)
+            elif place is None:
+                chance *= emissions[word, state] / origins
+            else:
+                weights = [jumps[other - place + hidden_markov.FURTHEST] for other in range(origins)]
+                chance *= emissions[word, state] * weights[state] / sum(weights)
+                passed.append(state - place + hidden_markov.FURTHEST)
+            place = state
+        total += chance
+        np.add.at(taken, passed, chance)
+        for word, (state, is_nothing) in enumerate(states):
+            links[word, state] += 0 if is_nothing else chance
+    return links / total, taken / total
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_against_all_ways_in_one_batch(kind):
+    rng = np.random.default_rng(0)
+    jumps = hidden_markov.normalized(rng.random(2 * hidden_markov.FURTHEST + 1))
+    sizes = [(3, 2), (1, 3), (3, 4), (2, 1)]
+    emissions, nothing = np.zeros((3, len(sizes), 4), kind), np.ones((3, len(sizes)), kind)
+    for row, (words, origins) in enumerate(sizes):
+        emissions[:words, row, :origins] = rng.random((words, origins)) * 10.0 ** -rng.integers(0, 5, (words, 1))
+        nothing[:words, row] = rng.random(words) * 0.1
+    found = hidden_markov.posteriors(emissions, nothing, jumps, np.array([origins for _, origins in sizes]))
+    counts = np.zeros(len(jumps))
+    for row, (words, origins) in enumerate(sizes):
+        links, taken = by_hand(emissions[:words, row, :origins], nothing[:words, row], jumps)
+        np.testing.assert_allclose(found.links[:words, row, :origins], links, rtol=1e-4)
+        assert not found.links[words:, row].any()
+        assert not found.links[:, row, origins:].any()
+        counts += taken
+    np.testing.assert_allclose(found.jumps, counts, rtol=1e-4, atol=1e-9)
+
+
+def test_long_jumps_share_the_last_place():
+    origins = hidden_markov.FURTHEST + 10
+    jumps = hidden_markov.first_jumps()
+    emissions = np.zeros((2, 1, origins))
+    emissions[0, 0, 0] = emissions[1, 0, -1] = 1
+    found = hidden_markov.posteriors(emissions, np.zeros((2, 1)), jumps, np.array([origins]))
+    assert found.links[1, 0, -1] == pytest.approx(1)
+    assert found.jumps[-1] == pytest.approx(1)
+
+
+def test_all_jumps_stay_possible():
+    counts = np.zeros(2 * hidden_markov.FURTHEST + 1)
+    for jumps in (hidden_markov.normalized(counts), hidden_markov.normalized(counts + np.eye(len(counts))[3])):
+        assert jumps.sum() == pytest.approx(1)
+        assert jumps.min() > 0
+
+
+def test_the_same_bits_whatever_the_threads():
+    """BLAS adds up in another order on several; 16 sentences of 48 words are as many as it is ever given."""
+    rng = np.random.default_rng(0)
+    given = rng.random((48, 16, 48)), rng.random((48, 16)), hidden_markov.first_jumps(), np.full(16, 48)
+    found = []
+    for threads in (1, 4):
+        with threadpool_limits(threads):
+            found.append(hidden_markov.posteriors(*given))
+    assert (found[0].links == found[1].links).all()
+    assert (found[0].jumps == found[1].jumps).all()

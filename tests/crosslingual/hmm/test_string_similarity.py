@@ -1,0 +1,78 @@
+"""Words that look alike, within a script and across scripts."""
+
+import numpy as np
+import pytest
+
+from nersery.crosslingual.hmm.string_similarity import Looks, romanized, skeleton
+
+
+def likeness(left, right):
+    looks = Looks()
+    return looks.likeness(looks.rows([left]), looks.rows([right]))[0]
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("Oslo", "OSLO"),
+        ("1,000", "1.000"),
+        ("1000", "१०००"),
+        ("2", "٢"),
+        (".", "।"),
+        ('"', "«"),
+        ("(", "（"),
+        ("北京", "北京"),
+        ("🚀", "🚀"),
+        ("Москва", "Moskva"),
+        ("Obama", "ओबामा"),
+    ],
+)
+def test_alike(left, right):
+    assert likeness(left, right) > 0.9
+    assert likeness(left, right) == likeness(right, left)
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("1000", "100"),
+        ("1000", "thousand"),
+        ("(", ")"),
+        (".", "a"),
+        ("river", "house"),
+        ("river", "нос"),
+        ("to", "तो"),  # too short to say
+        ("北京", "東京"),
+        ("", "a"),
+        ("🚀", "🍎"),
+    ],
+)
+def test_not_alike(left, right):
+    assert likeness(left, right) == 0
+
+
+def test_the_closer_the_more_alike():
+    assert 0 < likeness("Germany", "Germania") < likeness("Germany", "Germani") < 1
+    assert likeness("parliament", "parlamento") > 0.2
+    assert likeness("Delhi", "दिल्ली") == 0, "two consonants are too few"
+    assert likeness("Washington", "वाशिंगटन") > 0.5
+    assert likeness("Trump", "トランプ") > 0.4
+
+
+def test_romanized():
+    assert romanized("서울") == "seoul"
+    assert romanized("Ærøskøbing")[2:] == "roskobing"
+    assert romanized("東京 ., 12") == ""
+    assert skeleton(romanized("Толстой")) == skeleton("tolstoy")
+    assert skeleton("") == ""
+
+
+def test_all_pairs_at_once_are_as_one_by_one():
+    words = ["Oslo", "oslo", "1", "१", ".", "।", "Paris", "парис", "Parijs", "x", "東京", "", "\u0301", "river"]
+    looks = Looks()
+    rows = looks.rows(words)
+    left, right = (side.ravel() for side in np.meshgrid(rows, rows))
+    expected = [likeness(words[one], words[other]) for one, other in zip(left, right, strict=True)]
+    assert looks.likeness(left, right).tolist() == expected
+    assert looks.rows(["Oslo", "new"]).tolist() == [0, len(words)]
+    assert looks.likeness(*looks.rows(["new", "new"]).reshape(2, 1)).tolist() == [1], "words may come later"

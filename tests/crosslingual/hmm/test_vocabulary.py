@@ -1,0 +1,46 @@
+"""Stems: what is cut off, and what is never parted."""
+
+import pytest
+
+from nersery.crosslingual.hmm.vocabulary import UNKNOWN, Vocabulary, stem
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("Parliament", "parl"),
+        ("STRASSE", "stra"),
+        ("Straße", "stra"),
+        ("ＡＢＣＤＥ", "abcd"),
+        ("cafe\u0301s", "café"),
+        ("10,000,000", "10,000,000"),
+        ("१०००००", "१०००००"),
+        ("विश्वविद्यालय", "विश्व"),  # the fifth code point hangs on the fourth, a virama
+        ("किताबें", "किता"),
+        ("கட்டுரை", "கட்டு"),
+        ("北京大学生", "北京大学"),
+        (
+            "\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466x",
+            "\U0001f469\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466",
+        ),
+        ("", ""),
+    ],
+)
+def test_beginnings(word, expected):
+    assert stem(word) == expected
+
+
+def test_settings():
+    assert stem("Parliament", lower=False) == "Parl"
+    assert stem("Parliament", prefix=0) == "parliament"
+    assert stem("ab", prefix=4) == "ab"
+    assert stem("ΟΔΟΣ") == stem("οδος")
+
+
+def test_a_vocabulary_grows_and_looks_up():
+    vocabulary = Vocabulary()
+    (first, second) = vocabulary.grow([("House", "houses", "tree"), ("tree",)])
+    assert (first.tolist(), second.tolist()) == ([0, 0, 1], [1])
+    vocabulary.forget_words()
+    assert vocabulary.look_up(["housing", "river", "Tree"]).tolist() == [0, UNKNOWN, 1]
+    assert len(vocabulary) == 2

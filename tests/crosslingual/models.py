@@ -1,0 +1,59 @@
+"""Two languages that say the same in other words, and an encoder that knows a little of both."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import torch
+
+from nersery.crosslingual.aligners.base import Aligner, Links, Pair
+from tests.conftest import TINY, build_tokenizer
+
+LETTERS = "bcdefghijklm"
+SOURCE, TARGET = [f"a{letter}" for letter in LETTERS], [f"z{letter}" for letter in LETTERS]
+Gold = list[set[tuple[int, int]]]
+
+
+def build_bilingual(folder: Path) -> None:
+    """An untrained masked language model in whose embeddings a word and its translation have something in common."""
+    from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
+
+    build_tokenizer("wordpiece", folder, [" ".join(SOURCE + TARGET)])
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    torch.manual_seed(0)
+    no_dropout = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    network = BertForMaskedLM(BertConfig(vocab_size=len(tokenizer), **no_dropout, **TINY))
+    with torch.no_grad():
+        weight = network.bert.embeddings.word_embeddings.weight
+        for pair in zip(SOURCE, TARGET, strict=True):
+            source, target = tokenizer.convert_tokens_to_ids(list(pair))
+            weight[target] = weight[source] + 2 * weight[target]
+        network.bert.embeddings.position_embeddings.weight *= 0.5
+    network.save_pretrained(folder)
+
+
+def translations(count: int, seed: int) -> tuple[list[Pair], Gold]:
+    """Sentences of five words, their translations in another order, and which words belong together."""
+    rng = random.Random(seed)
+    pairs, gold = [], []
+    for number in range(count):
+        words, order = rng.sample(range(len(LETTERS)), 5), rng.sample(range(5), 5)
+        source, target = tuple(SOURCE[word] for word in words), tuple(TARGET[words[place]] for place in order)
+        pairs.append(Pair(source, target, str(number)))
+        gold.append({(place, position) for position, place in enumerate(order)})
+    return pairs, gold
+
+
+def f1(aligner: Aligner, pairs: list[Pair], gold: Gold) -> float:
+    """How well an aligner finds the links, in [0, 1]."""
+    right = found = 0
+    for links, expected in zip(aligner.align(pairs), gold, strict=True):
+        assert isinstance(links, tuple)
+        found += len(links)
+        right += len(places(links) & expected)
+    return 2 * right / (found + sum(map(len, gold)))
+
+
+def places(links: Links) -> set[tuple[int, int]]:
+    return {(link.source, link.target) for link in links}

@@ -1,0 +1,119 @@
+"""What an aligner has learnt is taken from the folder of its training, there and nowhere else."""
+
+from __future__ import annotations
+
+import errno
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from safetensors import SafetensorError
+
+from nersery.core.errors import SettingsError
+from nersery.core.training_context import Training
+from nersery.crosslingual.aligner_checkpoint import PLACE, RECORD, digest_of
+from nersery.crosslingual.aligners.base import Pair, Pairs
+from nersery.crosslingual.aligners.external import External
+from nersery.crosslingual.aligners.statistical import Statistical
+from nersery.models.training.checkpoint import BrokenStateError, OtherTrainingError, is_foreign
+from tests.crosslingual.fakes import put_on_path
+
+WORDS = {"the": "el", "house": "casa", "river": "río", "big": "grande", "Ada": "Ada", "sees": "ve"}
+
+
+def corpus() -> list[Pair]:
+    rng = random.Random(0)
+    sentences = [rng.sample(list(WORDS), rng.randint(1, len(WORDS))) for _ in range(30)]
+    return [Pair(tuple(words), tuple(WORDS[word] for word in words[::-1])) for words in sentences]
+
+
+PAIRS = corpus()
+
+
+class Once:
+    """Pairs that are looked through once, for what tells them from others, and then no more."""
+
+    def __init__(self) -> None:
+        self.looks = 0
+
+    def __len__(self) -> int:
+        return len(PAIRS)
+
+    def __iter__(self) -> Iterator[Pair]:
+        self.looks += 1
+        assert self.looks == 1
+        return iter(PAIRS)
+
+
+@pytest.fixture(params=["statistical", "external"])
+def aligner(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> type[Statistical | External]:
+    if request.param == "statistical":
+        return Statistical
+    (tmp_path / "bin").mkdir()
+    put_on_path(monkeypatch, tmp_path / "bin", "eflomal-align")
+    return External
+
+
+def test_the_next_one_need_not_learn(aligner: type[Statistical | External], tmp_path: Path) -> None:
+    training = Training(folder=tmp_path / "kept")
+    first, second = aligner(), aligner()
+    first.fit(PAIRS, training)
+    second.fit(Once(), training)
+    assert second.align(PAIRS) == first.align(PAIRS)
+    assert not is_foreign(tmp_path / "kept")
+
+
+def test_it_is_of_these_pairs_and_settings(aligner: type[Statistical | External], tmp_path: Path) -> None:
+    training = Training(folder=tmp_path / "kept")
+    aligner().fit(PAIRS, training)
+    with pytest.raises(OtherTrainingError, match="pairs: there"):
+        aligner().fit(PAIRS[1:], training)
+    with pytest.raises(OtherTrainingError, match=r"aligner\.prefix: there 4, asked for 3"):
+        aligner(prefix=3).fit(PAIRS, training)
+
+
+def test_a_call_that_failed_before_it_learnt_stands_in_nobodys_way(tmp_path: Path) -> None:
+    Statistical().fit(PAIRS, Training(folder=tmp_path / "first"))
+    training = Training(folder=tmp_path / "kept")
+    with pytest.raises(SettingsError, match="learnt otherwise"):
+        Statistical(prefix=3, priors=str(tmp_path / "first" / PLACE)).fit(PAIRS, training)
+    Statistical(priors=str(tmp_path / "first" / PLACE)).fit(PAIRS, training)
+    assert (tmp_path / "kept" / PLACE).is_dir()
+
+
+def test_a_full_disk_is_told_as_everywhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(tensors: object, path: Path) -> None:
+        raise SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)")
+
+    monkeypatch.setattr("nersery.crosslingual.hmm.lexicon.save_file", full)
+    with pytest.raises(OSError, match="No space left") as raised:
+        Statistical().fit(PAIRS, Training(folder=tmp_path))
+    assert raised.value.errno == errno.ENOSPC
+    assert str(raised.value.filename).startswith(str(tmp_path))
+
+
+def test_a_record_that_a_loss_of_power_has_emptied(tmp_path: Path) -> None:
+    (tmp_path / RECORD).touch()
+    (tmp_path / PLACE).mkdir()
+    with pytest.raises(BrokenStateError, match="cannot be read"):
+        Statistical().fit(PAIRS, Training(folder=tmp_path))
+
+
+def test_what_a_kill_left_half_written_is_learnt_again(tmp_path: Path) -> None:
+    training, aligner = Training(folder=tmp_path), Statistical()
+    aligner.fit(PAIRS, training)
+    (tmp_path / "learnt" / "lexicon.json").unlink()
+    again = Statistical()
+    again.fit(PAIRS, training)
+    assert again.align(PAIRS) == aligner.align(PAIRS)
+
+
+def test_pairs_are_told_apart_by_their_words_alone() -> None:
+    def digest(pairs: Pairs) -> str:
+        return digest_of(pairs)
+
+    assert digest([Pair(("a",), ("b",), "1")]) == digest([Pair(("a",), ("b",), "2")])
+    assert digest([Pair(("a", "b"), ("c",))]) != digest([Pair(("a",), ("b", "c"))])

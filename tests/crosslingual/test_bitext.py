@@ -1,0 +1,309 @@
+"""Two files that belong together, line by line or by ids."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery import Entity, Sentence, io
+from nersery.core.errors import DataError, SettingsError
+from nersery.core.outcome import Reject
+from nersery.crosslingual.bitext import (
+    EMPTY_BOTH,
+    EMPTY_SOURCE,
+    EMPTY_TARGET,
+    UNPAIRED,
+    Bitext,
+    PairedBy,
+    Row,
+    WholePairs,
+    fault_of,
+    open_side,
+)
+from nersery.crosslingual.divergence import where_apart
+from nersery.io.base import ReadOptions
+from nersery.io.text_file import TextFile
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def bitext(target: str, *sources: str, by: PairedBy = "auto", **options: Any) -> Bitext:
+    reading = ReadOptions(**options)
+    return Bitext(open_side(target, reading), tuple(open_side(name, reading) for name in sources), by)
+
+
+def texts(row: Row) -> list[str]:
+    return [side.text if isinstance(side, Sentence) else f"- {side.reason}" for side in (row.target, *row.sources)]
+
+
+def write(name: str, *lines: str) -> None:
+    Path(name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+
+
+# --- by order -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("order", "paired_by"), [("ab", "id"), ("ba", "id"), ("cd", "order")])
+def test_the_same_ids_in_any_order_pair_by_ids(order: str, paired_by: str):
+    io.write([Sentence((id,), id=id) for id in "ab"], "t.jsonl")
+    io.write([Sentence((id.upper(),), id=id) for id in order], "s.jsonl")
+    rows = bitext("t.jsonl", "s.jsonl")
+    assert rows.paired_by == paired_by
+    assert [texts(row) for row in rows] == ([["a", "A"], ["b", "B"]] if paired_by == "id" else [["a", "C"], ["b", "D"]])
+
+
+def test_ids_that_are_the_same_in_part_need_a_word_on_how_to_pair():
+    """Paired by order, one sentence that is missing at the beginning would shift all labels."""
+    io.write([Sentence((id,), id=id) for id in "abc"], "t.jsonl")
+    io.write([Sentence((id,), id=id) for id in "bcd"], "s.jsonl")
+    with pytest.raises(SettingsError, match=r"share ids, e\.g\. b, and differ in others.*--pair-by id or"):
+        list(bitext("t.jsonl", "s.jsonl"))
+
+
+def test_ids_like_those_of_a_file_without_ids_are_its_own_where_some_are_missing(tmp_path: Path):
+    """As convert writes them where it has dropped a sentence."""
+    for folder, numbers in (("e", (1, 3, 4)), ("h", (1, 2, 4))):
+        (tmp_path / folder).mkdir()
+        io.write([Sentence((str(n),), id=f"train:{n}") for n in numbers], tmp_path / folder / "train.jsonl")
+    rows = bitext(str(tmp_path / "e/train.jsonl"), str(tmp_path / "h/train.jsonl"))
+    assert rows.paired_by == "id"
+    assert [texts(row) for row in rows if isinstance(row.target, Sentence)][::2] == [["1", "1"], ["4", "4"]]
+
+
+def test_line_by_line():
+    write("text.de", "Ada schrieb .", "Bo kam")
+    write("text.en", "Ada wrote .", "Bo came")
+    rows = bitext("text.de", "text.en")
+    assert [texts(row) for row in rows] == [["Ada schrieb .", "Ada wrote ."], ["Bo kam", "Bo came"]]
+    assert [texts(row) for row in rows] == [texts(row) for row in rows]
+    assert [row.target.id for row in rows if isinstance(row.target, Sentence)] == ["text:1", "text:2"]
+    assert rows.count() == 2
+
+
+def test_empty_lines_are_named_rejects_and_shift_nothing():
+    write("t.txt", "A", "", "C", "", "E")
+    write("s.txt", "a", "b", "", "", "e")
+    rows = list(bitext("t.txt", "s.txt"))
+    assert texts(rows[4]) == ["E", "e"]
+    b, c = (Sentence((word,), id=id) for word, id in (("b", "s:2"), ("C", "t:3")))
+    faults = [fault_of(row) for row in rows]
+    assert faults == [None, Reject(EMPTY_TARGET, b), Reject(EMPTY_SOURCE, c), Reject(EMPTY_BOTH), None]
+    assert bitext("t.txt", "s.txt").count() == 5
+
+
+def test_empty_lines_at_an_end_are_nothing():
+    write("t.txt", "A", "B", "", "")
+    write("s.txt", "a", "b")
+    assert len(list(bitext("t.txt", "s.txt"))) == bitext("t.txt", "s.txt").count() == 2
+    write("s.txt", "a", "", "")
+    rows = bitext("t.txt", "s.txt")
+    assert [fault_of(row) is None for row in rows] == [True, False, False]
+    assert rows.count() == 3
+
+
+def test_a_labelled_source_in_any_format():
+    io.write([Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),)), Sentence(("Bo",))], "s.conll")
+    write("t.txt", "Ada schrieb", "Bo")
+    rows = list(bitext("t.txt", "s.conll"))
+    assert texts(rows[0]) == ["Ada schrieb", "Ada wrote"]
+    (source,) = rows[0].sources
+    assert isinstance(source, Sentence)
+    assert source.labels == ((0, 1, "PER"),)
+    assert bitext("t.txt", "s.conll").count() == 2
+
+
+def test_a_broken_sentence_keeps_its_place():
+    Path("s.conll").write_text("a\tO\n\nAda\tB-PER\nBo\tI-LOC\n\nc\tO\n")
+    write("t.txt", "A", "B", "C")
+    rows = list(bitext("t.txt", "s.conll", repair="drop-sentence"))
+    assert [texts(rows[0]), texts(rows[2])] == [["A", "a"], ["C", "c"]]
+    fault = fault_of(rows[1])
+    assert fault is not None
+    assert fault.reason not in (EMPTY_SOURCE, EMPTY_TARGET)
+    assert bitext("t.txt", "s.conll", repair="drop-sentence").count() == 3
+    with pytest.raises(DataError, match=r"s\.conll:4"):
+        list(bitext("t.txt", "s.conll"))
+
+
+def test_a_folder_of_files():
+    Path("t").mkdir()
+    write("t/1.txt", "A", "", "C")
+    write("t/2.txt", "D")
+    write("s.txt", "a", "b", "c", "d")
+    rows = list(bitext("t", "s.txt"))
+    assert [texts(row)[1] for row in rows] == ["a", "b", "c", "d"]
+    assert texts(rows[3])[0] == "D"
+    assert isinstance(rows[1].target, Reject)
+
+
+def test_several_sources():
+    write("t.txt", "A", "B", "C")
+    write("en.txt", "a", "", "")
+    write("fr.txt", "x", "y", "")
+    rows = list(bitext("t.txt", "en.txt", "fr.txt"))
+    assert texts(rows[0]) == ["A", "a", "x"]
+    assert [fault_of(row) is None for row in rows] == [True, True, False]
+
+
+def test_a_pair_of_three_thousand_words():
+    write("t.txt", " ".join(["w"] * 3000))
+    write("s.txt", " ".join(["v"] * 3000))
+    (row,) = bitext("t.txt", "s.txt")
+    assert isinstance(row.target, Sentence)
+    assert len(row.target) == 3000
+
+
+def test_text_is_split_as_asked():
+    write("t.en", "Ada, l'amie.")
+    side = open_side("t.en", ReadOptions(language="fr"), "punctuation")
+    assert [sentence.words for sentence in side] == [("Ada", ",", "l'", "amie", ".")]
+    io.write([Sentence(("a",))], "s.jsonl")
+    with pytest.raises(SettingsError, match=r"s\.jsonl is jsonl and has words already"):
+        open_side("s.jsonl", ReadOptions(), "punctuation")
+
+
+def test_rows_are_a_stream(monkeypatch: pytest.MonkeyPatch):
+    write("t.txt", *["A b"] * 1000)
+    write("s.txt", *["a b"] * 1000)
+    rows, read = iter(bitext("t.txt", "s.txt")), list[str]()
+    lines = TextFile.lines
+    monkeypatch.setattr(TextFile, "lines", lambda *args: (read.append(line) or line for line in lines(*args)))
+    next(rows)
+    assert len(read) == 2
+
+
+# --- by id ----------------------------------------------------------------------------------------------------------
+
+
+def corpus(name: str, *ids: str) -> None:
+    io.write([Sentence((f"{Path(name).stem}-{id}",), id=id) for id in ids], name)
+
+
+def test_by_id_where_both_have_them():
+    corpus("t.jsonl", "1", "2", "3", "4")
+    corpus("s.jsonl", "1", "3", "2", "9")
+    rows = bitext("t.jsonl", "s.jsonl")
+    assert rows.paired_by == "id"
+    assert [texts(row) for row in rows] == [
+        ["t-1", "s-1"],
+        ["t-2", "s-2"],
+        ["t-3", "s-3"],
+        ["t-4", f"- {UNPAIRED}"],
+        [f"- {UNPAIRED}", f"- {UNPAIRED}"],
+    ]
+    assert rows.count() == 5
+    left = [fault_of(row) for row in rows][3:]
+    assert [(fault.reason, fault.sentence.id) for fault in left if fault and fault.sentence] == [
+        (UNPAIRED, "4"),
+        (UNPAIRED, "9"),
+    ]
+
+
+def test_by_order_where_ids_differ_or_are_not_asked_for():
+    corpus("t.jsonl", "x1", "x2")
+    corpus("s.jsonl", "y1", "y2")
+    assert bitext("t.jsonl", "s.jsonl").paired_by == "order"
+    corpus("s.jsonl", "x1", "x3")
+    assert [texts(row) for row in bitext("t.jsonl", "s.jsonl", by="order")] == [["t-x1", "s-x1"], ["t-x2", "s-x3"]]
+
+
+def test_numbers_that_nersery_gave_are_no_ids():
+    for folder in ("de", "en"):
+        Path(folder).mkdir()
+        write(f"{folder}/x.conll", "a\tO", "", f"{folder}\tO", "")
+    assert bitext("de/x.conll", "en/x.conll").paired_by == "order"
+
+
+def test_text_has_no_ids():
+    write("t.txt", "A")
+    write("s.txt", "a")
+    with pytest.raises(SettingsError, match=r"t\.txt is text and has no ids"):
+        list(bitext("t.txt", "s.txt", by="id"))
+
+
+# --- files of unequal length ----------------------------------------------------------------------------------------
+
+
+def translations(count: int) -> tuple[list[str], list[str]]:
+    """Sentences of many lengths; some share a number, as translations do."""
+    rng = random.Random(1)
+    source, target = [], []
+    for _ in range(count):
+        words, year = rng.randint(3, 30), f" {rng.randint(1900, 2000)}" * (rng.random() < 0.2)
+        source.append("wort " * words + year)
+        target.append("word " * max(1, words + rng.randint(-1, 1)) + year)
+    return source, target
+
+
+@pytest.mark.parametrize("missing", [100, 700, 1250])
+def test_files_of_unequal_length(missing: int):
+    source, target = translations(1500)
+    del target[missing]
+    write("s.txt", *source)
+    write("t.txt", *target)
+    for check in (lambda: list(bitext("t.txt", "s.txt")), bitext("t.txt", "s.txt").count):
+        with pytest.raises(DataError) as caught:
+            check()
+        message = str(caught.value)
+        assert "s.txt: 1,500 sentences, and 1,499 in t.txt" in message
+        near = int(message.partition("near ")[2].partition(":")[0].replace(",", ""))
+        assert abs(near - missing) <= 5
+
+
+def test_where_they_run_apart():
+    source, target = ([line.split() for line in side] for side in translations(800))
+    assert near(where_apart(source, target[:300] + target[307:]), (300, 7))
+    assert near(where_apart(source[:300] + source[304:], target), (300, -4))
+    first_of_two = target[:200] + target[201:500] + target[502:]
+    assert near(where_apart(source, first_of_two), (200, 1))
+
+
+def near(found: tuple[int, int] | None, expected: tuple[int, int]) -> bool:
+    return found is not None and abs(found[0] - expected[0]) <= 5 and found[1] == expected[1]
+
+
+def test_where_nothing_can_be_seen():
+    assert where_apart([["a"]] * 50, [["b"]] * 49) is None
+    assert where_apart([["a"]], []) is None
+    source, target = ([line.split() for line in side] for side in translations(400))
+    assert where_apart(source, target[:350]) is None
+    write("s.txt", "a", "b")
+    write("t.txt", "A")
+    with pytest.raises(DataError, match="where they run apart cannot be seen"):
+        list(bitext("t.txt", "s.txt"))
+
+
+# --- whole pairs ----------------------------------------------------------------------------------------------------
+
+
+def test_whole_pairs_are_read_anew_each_time():
+    write("en.txt", "a b", "", "c", "d")
+    write("de.txt", "A B", "X", "C", "")
+    pairs = WholePairs(bitext("de.txt", "en.txt"), "digest")
+    assert len(pairs) == 2
+    assert pairs.count() == 4
+    for _ in range(2):
+        assert [(pair.source, pair.target, pair.id) for pair in pairs] == [
+            (("a", "b"), ("A", "B"), "de:1"),
+            (("c",), ("C",), "de:3"),
+        ]
+    whole = [not isinstance(outcome, Reject) for outcome in pairs.outcomes()]
+    assert whole == [True, False, True, False]
+
+
+@pytest.mark.parametrize("splitting", ["spaces", "punctuation", "characters"])
+def test_they_travel_to_workers_however_they_are_split(splitting: str):
+    write("en.txt", "Ada, here.")
+    Path("folder").mkdir()
+    write("folder/de.txt", "Ada, hier.")
+    sides = (open_side(name, ReadOptions(), splitting) for name in ("folder", "en.txt"))
+    target, source = sides
+    pairs = WholePairs(Bitext(target, (source,)), "digest")
+    assert list(pickle.loads(pickle.dumps(pairs))) == list(pairs)

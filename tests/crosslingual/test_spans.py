@@ -1,0 +1,302 @@
+"""Labels that go over whole, or not at all and with a reason."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nersery import Entity, Origin, Sentence
+from nersery.core.alignments import Link, Links
+from nersery.core.errors import SettingsError
+from nersery.core.outcome import Reject
+from nersery.crosslingual.projection import (
+    ENTITY_QUALITY,
+    FAR_APART,
+    NO_WORD,
+    OUT_OF_RANGE,
+    OVERLAP,
+    PROJECTED,
+    QUALITY,
+    STRIPPED,
+    Projection,
+    fault_of_links,
+    is_punctuation,
+)
+from tests.crosslingual.translations import (
+    ADA,
+    labelled,
+    links,
+    plain,
+    projected,
+    rejected,
+)
+
+# --- no drift -------------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def sentences(draw: st.DrawFn) -> Sentence:
+    """Words that say their type, and punctuation anywhere, in entities too."""
+    words: list[str] = []
+    entities = []
+    for _ in range(draw(st.integers(1, 8))):
+        type_ = draw(st.sampled_from(["o", "PER", "LOC"]))
+        length = draw(st.integers(1, 3))
+        if type_ != "o":
+            entities.append(Entity(len(words), len(words) + length, type_))
+        words += [draw(st.sampled_from([f"{type_}.{len(words)}", "।", "-", "ज़्"])) for _ in range(length)]
+    return Sentence(tuple(words), tuple(entities), id="s")
+
+
+@given(sentences(), st.integers(0, 3), st.booleans())
+def test_links_of_each_word_with_itself_give_the_same_labels(source: Sentence, max_gap: int, strip: bool):
+    same = tuple(Link(place, place, 0.9) for place in range(len(source)))
+    outcome = Projection(max_gap=max_gap, strip_punctuation=strip).project(source, source, same)
+    assert isinstance(outcome, Sentence)
+    assert outcome.labels == source.labels
+
+
+@st.composite
+def translations(draw: st.DrawFn) -> tuple[Sentence, tuple[str, ...], Links]:
+    """Segments in any order, the words of a segment too; each word becomes one to three; unlinked words between."""
+    segments: list[tuple[str, int]] = draw(
+        st.lists(st.tuples(st.sampled_from(["o", "PER", "LOC"]), st.integers(1, 3)), min_size=1, max_size=6)
+    )
+    words, entities, places = [], [], []
+    for type_, length in segments:
+        places.append(list(range(len(words), len(words) + length)))
+        if type_ != "o":
+            entities.append(Entity(len(words), len(words) + length, type_))
+        words += [f"{type_}.{place}" for place in places[-1]]
+    target: list[str] = []
+    aligned = []
+    for number in draw(st.permutations(range(len(segments)))):
+        target += ["o.x"] * draw(st.integers(0, 2))
+        for place in draw(st.permutations(places[number])):
+            for _ in range(draw(st.integers(1, 3))):
+                aligned.append(Link(place, len(target), draw(st.floats(0.01, 1))))
+                target.append(f"{segments[number][0]}.{place}")
+    return Sentence(tuple(words), tuple(entities), id="s"), tuple(target), tuple(sorted(aligned))
+
+
+@given(translations())
+def test_each_word_stands_under_its_own_type(pair: tuple[Sentence, tuple[str, ...], Links]):
+    source, words, aligned = pair
+    outcome = Projection(max_gap=0).project(source, Sentence(words, id="t"), aligned)
+    assert isinstance(outcome, Sentence)
+    assert len(outcome.entities) == len(source.entities)
+    types = ["o"] * len(words)
+    for entity in outcome.entities:
+        types[entity.start : entity.end] = [entity.type] * (entity.end - entity.start)
+    assert types == [word.split(".")[0] for word in words]
+
+
+@given(
+    sentences(),
+    st.lists(st.tuples(st.integers(0, 23), st.integers(0, 9), st.floats(0.01, 1)), max_size=20),
+    st.integers(0, 4),
+)
+def test_whatever_the_links_no_entity_vanishes(source: Sentence, found: list[tuple[int, int, float]], max_gap: int):
+    aligned = tuple(sorted({(s, t): Link(s, t, p) for s, t, p in found if s < len(source)}.values()))
+    target = plain("a b , c ? d e f g h")
+    strict = Projection(max_gap=max_gap).project(source, target, aligned)
+    kept = Projection(max_gap=max_gap, keep_incomplete=True).project(source, target, aligned)
+    assert isinstance(kept, Sentence)
+    lost = [comment for comment in kept.comments if comment.startswith("# not projected: ")]
+    assert len(kept.entities) + len(lost) == len(source.entities)
+    assert isinstance(strict, Reject) == bool(lost)
+    ends = {link.target for link in aligned}
+    for entity in kept.entities:
+        assert {entity.start, entity.end - 1} <= ends
+        inside = [place for place in range(entity.start, entity.end) if place in ends]
+        assert len(inside) >= (entity.end - entity.start) / (max_gap + 1)
+
+
+# --- what goes over -------------------------------------------------------------------------------------------------
+
+
+def test_the_smallest_span_of_all_linked_words():
+    sentence = projected(ADA, "B hat A de L", "0-2 1-4 2-1 3-0")
+    assert sentence.labels == ((0, 1, "PER"), (2, 5, "PER"))
+
+
+def test_neighbours_of_a_type_stay_two():
+    source = labelled("Ada Bo", (0, 1, "PER"), (1, 2, "PER"))
+    assert projected(source, "A B", "0-0 1-1").labels == ((0, 1, "PER"), (1, 2, "PER"))
+
+
+def test_what_the_target_brings_along():
+    target = Sentence(
+        ("A", "L"), (Entity(1, 2, "OLD"),), "t7", "de", Origin("m"), {"old": 0.5}, (("x", "y"),), ("# text",)
+    )
+    source = Sentence(("Ada", "L"), (Entity(0, 1, "PER", 0.7),), id="s3", language="en", comments=("# of the source",))
+    outcome = Projection().project(source, target, links("0-0:0.25 1-1:0.25"))
+    expected = Sentence(
+        ("A", "L"), (Entity(0, 1, "PER"),), "t7", "de", Origin("project", ("s3",)),
+        {"old": 0.5, QUALITY: 0.25, ENTITY_QUALITY: 0.25},
+        (("x", "y"),), ("# text",),
+    )  # fmt: skip
+    assert outcome == expected
+    assert isinstance(outcome, Sentence)
+    assert outcome.entities[0].score == 0.7
+
+
+@pytest.mark.parametrize(
+    ("target", "aligned", "label"),
+    [
+        ("« A L » .", "0-0 0-1 1-2 1-3 1-4", (1, 3, "PER")),
+        ("A L ।", "0-0 1-1 1-2", (0, 2, "PER")),
+        ("「 A L 」", "0-0 0-1 1-2 1-3", (1, 3, "PER")),
+        ("A - L", "0-0 1-1 1-2", (0, 3, "PER")),
+        ("؟ A L €", "0-0 0-1 1-2 1-3", (1, 3, "PER")),
+    ],
+)
+def test_punctuation_at_the_ends_of_a_span(target: str, aligned: str, label: tuple[int, int, str]):
+    source = labelled("Ada Lovelace", (0, 2, "PER"))
+    assert projected(source, target, aligned).labels == (label,)
+    places = [link.target for link in links(aligned)]
+    whole = (min(places), max(places) + 1, "PER")
+    assert projected(source, target, aligned, strip_punctuation=False).labels == (whole,)
+
+
+def test_punctuation_of_the_entity_itself_stays():
+    source = labelled("¡ Yahoo ! paid", (0, 3, "ORG"))
+    assert projected(source, "! Yahoo ?", "0-0 1-1 2-2").labels == ((0, 3, "ORG"),)
+    at_the_end = labelled("Yahoo ! paid", (0, 2, "ORG"))
+    assert projected(at_the_end, "« Yahoo !", "0-0 0-1 1-2").labels == ((1, 3, "ORG"),)
+
+
+def test_words_to_strip():
+    source = labelled("Delhi 's", (0, 1, "LOC"))
+    assert projected(source, "La दिल्ली के", "0-0 0-1 0-2", strip=("la", "के")).labels == ((1, 2, "LOC"),)
+    assert projected(labelled("La Paz", (0, 2, "LOC")), "La Paz", "0-0 1-1", strip=("la",)).labels == ((0, 2, "LOC"),)
+    assert rejected(source, "La x", "0-0", strip=("la",)).reason == STRIPPED
+
+
+def test_types():
+    source = labelled("A B C", (0, 1, "PERSON"), (1, 2, "MISC"), (2, 3, "LOC"))
+    everything = ((0, 1, "PERSON"), (1, 2, "MISC"), (2, 3, "LOC"))
+    identity = "0-0 1-1 2-2"
+    assert projected(source, "a b c", identity).labels == everything
+    assert projected(source, "a b c", identity, drop=("MISC",)).labels == (everything[0], everything[2])
+    assert projected(source, "a b c", identity, keep=("LOC",)).labels == (everything[2],)
+    assert projected(source, "a b c", identity, keep=()).labels == ()
+    renamed = projected(source, "a b c", identity, rename={"PERSON": "PER"}, keep=("PERSON", "LOC"))
+    assert renamed.labels == ((0, 1, "PER"), (2, 3, "LOC"))
+
+
+def test_an_entity_that_is_not_projected_stands_in_nobodys_way():
+    source = labelled("A B", (0, 1, "PER"), (1, 2, "MISC"))
+    assert rejected(source, "a b c", "0-0 0-2 1-1").reason == OVERLAP
+    assert projected(source, "a b c", "0-0 0-2 1-1", drop=("MISC",)).labels == ((0, 3, "PER"),)
+    assert projected(source, "a b", "0-0", drop=("MISC",)).labels == ((0, 1, "PER"),)
+
+
+def test_weak_links_are_as_if_they_were_not_there():
+    source = labelled("Ada wrote", (0, 1, "PER"))
+    assert projected(source, "A b c", "0-0:0.9 0-2:0.2", threshold=0.5).labels == ((0, 1, "PER"),)
+    assert projected(source, "A b c", "0-0:0.9 0-2:0.5", threshold=0.5).labels == ((0, 3, "PER"),)
+    weak, none = (
+        rejected(source, "A b c", aligned, threshold=0.5).sentence for aligned in ("0-0:0.4 1-1:0.9", "1-1:0.9")
+    )
+    assert weak is not None
+    assert none is not None
+    assert weak.scores == none.scores
+
+
+# --- what does not --------------------------------------------------------------------------------------------------
+
+
+def test_an_entity_without_a_linked_word():
+    reject = rejected(ADA, "A L traf ihn", "0-0 1-1 2-2")
+    assert reject.reason == NO_WORD
+    assert reject.sentence is not None
+    assert reject.sentence.labels == ((0, 2, "PER"),)
+    assert reject.sentence.comments == (f"# not projected: PER Bo [3, 4) of s: {NO_WORD}",)
+    assert reject.sentence.origin == Origin("project", ("s",))
+    assert QUALITY in reject.sentence.scores
+
+
+@pytest.mark.parametrize("max_gap", [0, 1, 3])
+def test_a_gap_may_be_so_long_and_no_longer(max_gap: int):
+    source = labelled("Ada Lovelace", (0, 2, "PER"))
+    fits, far = max_gap + 1, max_gap + 2
+    target = "a b c d e f g"
+    assert projected(source, target, f"0-0 1-{fits}", max_gap=max_gap).labels == ((0, fits + 1, "PER"),)
+    assert rejected(source, target, f"0-0 1-{far}", max_gap=max_gap).reason == FAR_APART
+
+
+def test_several_short_gaps_are_no_long_one():
+    source = labelled("A B C D", (0, 4, "ORG"))
+    assert projected(source, "a x b x c x d", "0-0 1-2 2-4 3-6", max_gap=1).labels == ((0, 7, "ORG"),)
+    assert rejected(source, "a b c x y d", "0-0 1-1 2-2 3-5", max_gap=1).reason == FAR_APART
+
+
+def test_all_entities_that_run_into_each_other_are_lost():
+    source = labelled("A B C D", (0, 1, "P"), (1, 2, "Q"), (2, 3, "R"), (3, 4, "S"))
+    kept = projected(source, "a b c d e f g", "0-0 0-3 1-1 2-2 2-4 3-5", keep_incomplete=True)
+    assert kept.labels == ((5, 6, "S"),)
+    assert [comment.split()[3] for comment in kept.comments] == ["P", "Q", "R"]
+    assert kept.scores[PROJECTED] == 0.25
+
+
+def test_a_word_of_two_entities():
+    source = labelled("Sri Lankan", (0, 1, "P"), (1, 2, "Q"))
+    assert rejected(source, "srilankisch", "0-0 1-0").reason == OVERLAP
+
+
+def test_incomplete_sentences_that_are_kept_say_so():
+    kept = projected(ADA, "A L traf ihn", "0-0 1-1 2-2", keep_incomplete=True)
+    assert kept.labels == ((0, 2, "PER"),)
+    assert kept.scores[PROJECTED] == 0.5
+    assert kept.comments == (f"# not projected: PER Bo [3, 4) of s: {NO_WORD}",)
+    assert projected(ADA, "A L traf B", "0-0 1-1 3-3", keep_incomplete=True).scores[PROJECTED] == 1
+    assert projected(plain("x"), "y", "0-0", keep_incomplete=True).scores[PROJECTED] == 1
+    assert PROJECTED not in projected(ADA, "A L traf B", "0-0 1-1 3-3").scores
+
+
+@pytest.mark.parametrize(
+    ("aligned", "fault"),
+    [
+        ("0-0 4-1", "link 4-1, counted from 0: the source has 4 words, expected 0 to 3"),
+        ("0-0 1-2 3-1", "link 1-2, counted from 0: the target has 2 words, expected 0 to 1"),
+    ],
+)
+def test_links_out_of_range(aligned: str, fault: str):
+    reject = rejected(ADA, "a b", aligned, keep_incomplete=True)
+    assert reject.reason == OUT_OF_RANGE
+    assert reject.sentence is not None
+    assert reject.sentence.comments == (f"# {fault}",)
+    assert reject.sentence.entities == ()
+
+
+def test_a_link_before_the_first_word():
+    assert fault_of_links((Link(0, -1),), 2, 2).startswith("link 0--1")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"threshold": 1.5}, "threshold is 1.5, expected a probability"),
+        ({"max_gap": -1}, "max_gap is -1"),
+        ({"unlinked": 0}, "unlinked is 0, expected"),
+        ({"keep": ("A", "B"), "drop": ("B",)}, "keep and drop both name B"),
+        ({"rename": {"A": ""}}, "rename gives A no name; to leave a type out, name it in drop"),
+    ],
+)
+def test_wrong_settings(settings: dict[str, Any], message: str):
+    with pytest.raises(SettingsError, match=message):
+        Projection(**settings)
+
+
+@pytest.mark.parametrize("word", ["।", "«", "…", "$", "-", "...", "。", "٪", "،\u200f", "!\ufe0f"])
+def test_punctuation(word: str):
+    assert is_punctuation(word)
+
+
+@pytest.mark.parametrize("word", ["a", "7", "U.S.", "'s", "के", "の", "\u200d", "-7"])
+def test_what_is_no_punctuation(word: str):
+    assert not is_punctuation(word)

@@ -1,0 +1,70 @@
+"""Recipes to begin with, and what others are refused for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from nersery.core.errors import SettingsError
+from nersery.experiments.recipe import load
+
+GOOD = """
+name = "mine"
+[data]
+train = "train.conll"
+test = "test.conll"
+[[augment]]
+method = "mention_replacement"
+"""
+NAMED = """
+name = "mine"
+[data]
+train = "train.conll"
+test = "test.conll"
+[[augment]]
+name = "first, v1.5"
+method = "mention_replacement"
+[[augment]]
+method = "mention_replacement"
+[[augment]]
+name = "other 🚀"
+method = "shuffle_within_segments"
+"""
+CHAIN = """
+name = "chain"
+[data]
+train = "train.conll"
+test = "test.conll"
+[[augment]]
+name = "a"
+method = "mention_replacement"
+[[augment]]
+name = "b"
+on = "a"
+method = "shuffle_within_segments"
+[[augment]]
+name = "c"
+on = "b"
+method = "label_wise_token_replacement"
+"""
+
+Write = Callable[[str], str]
+
+
+def problems(recipe: str, *overrides: str) -> list[str]:
+    """What a recipe is refused for, one problem an item, in order and numbered."""
+    with pytest.raises(SettingsError) as caught:
+        load(recipe, overrides)
+    head, *lines = str(caught.value).split("\n  ")
+    numbers, messages = zip(*(line.split(". ", 1) for line in lines), strict=True)
+    assert list(numbers) == [str(number) for number in range(1, len(lines) + 1)]
+    noun = "problem" if len(lines) == 1 else "problems"
+    assert head == f"{recipe}: {len(lines)} {noun} in the recipe"
+    return list(messages)
+
+
+def problem(recipe: str, *overrides: str) -> str:
+    """The only thing that a recipe is refused for."""
+    (only,) = problems(recipe, *overrides)
+    return only

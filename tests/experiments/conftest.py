@@ -1,0 +1,46 @@
+"""Where a test writes its recipe."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nersery import io
+from tests.experiments.asking import Write
+from tests.experiments.trying import TRAIN_BY_LANGUAGE, Trainings, hindi
+from tests.standins import sentences, write_recipe
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    """Writes a recipe and gives its path."""
+
+    def write(text: str) -> str:
+        path = tmp_path / "recipe.toml"
+        path.write_text(text, "utf-8")
+        return str(path)
+
+    return write
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: Trainings) -> Path:
+    """Where the user is: data files, and a recipe with a quick tagger."""
+    write_recipe(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def languages(folder: Path) -> Path:
+    """The folder with files in two languages, of the same names, and a recipe that has them."""
+    for split, count, start in (("train", 24, 0), ("dev", 6, 100), ("test", 12, 200)):
+        io.write(sentences(count, start), f"en/{split}.conll")
+        io.write(hindi(count + 4, start), f"hi/{split}.conll")
+    text = Path("recipe.toml").read_text("utf-8")
+    for split in ("train", "dev", "test"):
+        table = TRAIN_BY_LANGUAGE.replace("train", split)
+        text = text.replace(f'{split} = "{split}.conll"', table)
+    Path("recipe.toml").write_text(text, "utf-8")
+    return folder

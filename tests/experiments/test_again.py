@@ -1,0 +1,214 @@
+"""A run that is carried out again, changed, or after a kill."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from nersery import io
+from nersery.core.errors import SettingsError
+from nersery.core.files import locked
+from nersery.experiments.recipe import load
+from nersery.experiments.runner import Run
+from tests.experiments.trying import (
+    KilledError,
+    Trainings,
+    append_arm,
+    execute,
+    killing,
+)
+from tests.standins import files, sentences
+
+
+@pytest.mark.usefixtures("folder")
+class TestAgain:
+    def test_the_same_command_changes_nothing(self, memory: Trainings):
+        execute()
+        before, trained = files(Path("run")), list(memory)
+        times = {path: path.stat().st_mtime_ns for path in Path("run/seed-0").rglob("*")}
+        execute()
+        assert files(Path("run")) == before
+        assert memory == trained
+        assert {path: path.stat().st_mtime_ns for path in Path("run/seed-0").rglob("*")} == times
+
+    def test_a_new_seed_and_the_rest_stays(self, memory: Trainings):
+        execute()
+        before = files(Path("run/seed-0"))
+        memory.clear()
+        report = execute("seeds=[1, 0]")
+        assert {seed for seed, _ in memory} == {1}
+        assert files(Path("run/seed-0")) == before
+        assert len(report["arms"][0]["f1"]["values"]) == 2
+        execute("seeds=[0, 1]", out="both")
+        assert files(Path("both/seed-1")) == files(Path("run/seed-1"))
+
+    def test_a_new_arm_and_the_rest_stays(self, memory: Trainings):
+        execute()
+        before = files(Path("run/seed-0"))
+        memory.clear()
+        append_arm('method = "shuffle_within_segments"')
+        report = execute("description=more")
+        assert len(memory) == 1
+        assert before.items() <= files(Path("run/seed-0")).items()
+        assert [described["name"] for described in report["arms"]][3:] == ["shuffle_within_segments"]
+
+    def test_arms_in_another_order(self, memory: Trainings):
+        report = execute()
+        before = files(Path("run/seed-0"))
+        memory.clear()
+        head, both, one = Path("recipe.toml").read_text("utf-8").split("[[augment]]")
+        Path("recipe.toml").write_text("[[augment]]".join([head, one, both]), "utf-8")
+        swapped = execute()
+        assert [arm["name"] for arm in swapped["arms"]] == ["gold", "one", "both"]
+        assert all(arm in report["arms"] for arm in swapped["arms"])
+        assert files(Path("run/seed-0")) == before
+        assert not memory
+
+    def test_other_versions_are_told_and_the_first_stay(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ):
+        first = execute()["versions"]
+        monkeypatch.setattr("nersery.experiments.fingerprint.version", lambda library: "9.9")
+        report = Run(load("recipe.toml", ["seeds=[0, 1]"]), Path("run")).execute()
+        assert report["versions"] == json.loads(Path("run/run.json").read_text("utf-8"))["versions"] == first
+        (note,) = (note for note in report["notes"] if "torch" in note)
+        assert note.startswith("made with numpy 9.9 in place of ")
+        assert note.endswith("with which the run began: gold (seed 1), both (seed 1), one (seed 1)")
+        assert "note: this run goes on with numpy 9.9 in place of" in capsys.readouterr().err
+        assert json.loads(Path("run/seed-1/one/result.json").read_text("utf-8"))["versions"]["torch"] == "9.9"
+
+    def test_other_words_about_it_and_other_ends(self, memory: Trainings):
+        execute()
+        memory.clear()
+        report = execute("description=other", "evaluate.bootstrap_samples=200", "keep_taggers=false")
+        assert report["arms"][1]["against_gold"]["samples"] == 200
+        assert not memory
+        assert not list(Path("run").rglob("tagger"))
+
+    def test_a_moved_file_is_the_same_file(self, memory: Trainings):
+        execute()
+        memory.clear()
+        os.rename("train.conll", "moved.conll")
+        execute("data.train=moved.conll")
+        assert not memory
+
+    @pytest.mark.parametrize(
+        ("overrides", "difference"),
+        [
+            (["tagger.longest=2"], "  recipe.tagger.settings.longest: there 9, asked for 2"),
+            (["augment.one.copies=3"], "  recipe.arms.one.copies: there 2, asked for 3"),
+            (["augment.both.rate=0.9"], "  recipe.arms.both.method.settings.rate: there 0.3, asked for 0.9"),
+            (["sample.size=15"], "  recipe.sample.size: there 16, asked for 15"),
+            (["seeds=[1]"], "  recipe.seeds: there [0], asked for [1]"),
+            (["augment.one.name=two"], "asked for nothing"),
+            (["name=other"], "  recipe.name: there 'small', asked for 'other'"),
+        ],
+    )
+    def test_other_settings_are_refused_and_shown(self, overrides: list[str], difference: str):
+        execute()
+        before = files(Path("run"))
+        with pytest.raises(SettingsError, match="holds a run with other settings") as caught:
+            execute(*overrides)
+        assert difference in str(caught.value)
+        assert str(caught.value).count("\n") == 2
+        assert files(Path("run")) == before
+
+    def test_a_changed_file_is_refused(self):
+        execute()
+        io.write(sentences(25), "train.conll")
+        with pytest.raises(SettingsError, match=r"inputs\.train: there '\w{64}', asked for '\w{64}'"):
+            execute()
+
+    def test_a_changed_file_that_a_setting_names_is_refused(self):
+        Path("words.tsv").write_text("lives\tdwells\n")
+        append_arm('name = "words.tsv"\nmethod = "synonym_replacement"\ntable = "words.tsv"')
+        execute()
+        execute()
+        Path("words.tsv").write_text("lives\tsits\n")
+        found = r"settings\.table: there 'a file with the SHA-256 \w{64}', asked for"
+        with pytest.raises(SettingsError, match=found) as caught:
+            execute()
+        assert str(caught.value).count("\n") == 2
+
+    def test_files_that_settings_name_are_the_same_from_elsewhere(
+        self, folder: Path, monkeypatch: pytest.MonkeyPatch, memory: Trainings
+    ):
+        Path("words.tsv").write_text("lives\tdwells\n")
+        append_arm('method = "synonym_replacement"\ntable = "words.tsv"')
+        execute()
+        trained = list(memory)
+        monkeypatch.chdir(folder.parent)
+        Run(load(str(folder / "recipe.toml")), folder / "run", quiet=True).execute()
+        assert memory == trained
+
+    @pytest.mark.parametrize("content", ["", "x", "[]", "{}", '{"recipe": 3}'])
+    def test_a_record_that_is_none(self, content: str):
+        execute()
+        Path("run/run.json").write_text(content)
+        with pytest.raises(SettingsError, match=r"run\.json was not written by this version"):
+            execute()
+
+    def test_a_folder_of_something_else(self, memory: Trainings):
+        Path("thesis").mkdir()
+        Path("thesis/thesis.tex").write_text("precious")
+        with pytest.raises(SettingsError, match="thesis is not empty and holds no run"):
+            execute(out="thesis")
+        with pytest.raises(SettingsError, match=r"thesis\.tex is a file"):
+            execute(out="thesis/thesis.tex")
+        assert files(Path("thesis")) == {"thesis.tex": b"precious"}
+        assert not memory
+
+    def test_an_empty_folder_and_a_folder_in_folders(self):
+        Path("empty").mkdir()
+        arms = execute(out="empty")["arms"]
+        assert execute(out="a/b/c")["arms"] == arms
+        assert files(Path("a/b/c/seed-0")) == files(Path("empty/seed-0"))
+
+    def test_two_at_once(self):
+        execute()
+        with locked(Path("run")), pytest.raises(SettingsError, match="another process is writing run"):
+            execute()
+
+
+@pytest.mark.usefixtures("folder")
+class TestWithoutTaggers:
+    def test_none_is_left_and_the_results_are_the_same(self, memory: Trainings):
+        kept = execute(out="kept")
+        memory.clear()
+        report = execute("keep_taggers=false")
+        assert len(memory) == 3
+        assert report["arms"] == kept["arms"]
+        left = {name: content for name, content in files(Path("kept/seed-0")).items() if "/tagger/" not in name}
+        assert files(Path("run/seed-0")) == left
+
+    def test_a_new_arm_that_needs_the_baseline_s(self, memory: Trainings):
+        execute("keep_taggers=false")
+        memory.clear()
+        append_arm('name = "new"\nmethod = "shuffle_within_segments"\nselect = ["agreement"]')
+        execute("keep_taggers=false")
+        assert memory[0] == (0, 16)
+        assert len(memory) == 2
+        assert not list(Path("run").rglob("tagger*"))
+
+
+def test_a_kill_at_any_move_of_a_file_leaves_no_trace(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    text = Path("recipe.toml").read_text()
+    Path("recipe.toml").write_text(text[: text.rindex("[[augment]]")])
+    monkeypatch.setattr(
+        "nersery.experiments.runner.write_report", lambda report, folder: None
+    )  # it takes half of the time
+    overrides = ("keep_taggers=false", "sample.dev_size=4")
+    with killing(0) as moves:
+        execute(*overrides)
+    expected = files(Path("run"))
+    assert moves() > 30
+    for at in range(1, moves() + 1):
+        shutil.rmtree("run")
+        with pytest.raises(KilledError), killing(at):
+            execute(*overrides)
+        execute(*overrides)
+        assert files(Path("run")) == expected, f"killed at move {at}"

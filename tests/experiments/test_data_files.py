@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import pytest
+
+from nersery.experiments.data_files import LANGUAGE, DataFile, DataSettings
+
+
+@pytest.mark.parametrize("language", ["en", "hi", "EN", "ast", "zh-Hant", "sr-Latn-RS", "hi-x-translit"])
+def test_languages(language: str) -> None:
+    assert LANGUAGE.fullmatch(language)
+
+
+@pytest.mark.parametrize(
+    "language", ["", "e", "english", "path", "en_US", "en-", "-en", "en us", "हि", "en\n", "en/hi"]
+)
+def test_what_is_no_language(language: str) -> None:
+    assert not LANGUAGE.fullmatch(language)
+
+
+def test_the_order_of_languages_does_not_matter() -> None:
+    one, other = ({"hi": "h", "en": "e", "de": "d"}, {"de": "d", "en": "e", "hi": "h"})
+    expected = [DataFile("dev", "d", "de"), DataFile("dev", "e", "en"), DataFile("dev", "h", "hi")]
+    assert DataSettings("a", "b", one).files("dev") == DataSettings("a", "b", other).files("dev") == expected
+
+
+@pytest.mark.parametrize("dev", [None, ""])
+def test_a_split_that_is_left_out(dev: str | None) -> None:
+    settings = DataSettings("a", "b", dev)
+    assert settings.files("dev") == settings.problems() == []
+
+
+def test_all_problems_at_once() -> None:
+    settings = DataSettings({"en": "", "klingon": "k"}, "", {}, language="a\rb", repair=["x"])
+    found = settings.problems()
+    starts = [
+        "data.test is empty",
+        "data.train.en is ''",
+        "data.train: 'klingon'",
+        "data.dev is an empty table",
+        'data: there is no repair "x"',
+        "data: language is",
+    ]
+    assert len(found) == len(starts)
+    assert all(problem.startswith(start) for problem, start in zip(found, starts, strict=True))

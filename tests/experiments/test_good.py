@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nersery.core import registry
+from nersery.experiments.data_files import SPLITS
+from nersery.experiments.paths import presets, shipped
+from nersery.experiments.recipe import load, shipped_recipes
+from nersery.experiments.systems import GOLD, Arm, MethodSettings
+from tests.experiments.asking import (
+    CHAIN,
+    GOOD,
+    NAMED,
+    Write,
+)
+
+NEED_FILES = {"code_mixing"}
+"""Shipped recipes that leave the files to their user."""
+
+
+class TestGoodRecipes:
+    def test_what_is_not_said_has_defaults(self, write: Write):
+        recipe = load(write(GOOD))
+        assert (recipe.name, recipe.seeds, recipe.keep_taggers, recipe.sample.size) == ("mine", [0], True, None)
+        assert recipe.tagger.method == "transformer"
+        assert recipe.tagger.settings == registry.defaults("tagger", "transformer")
+        assert recipe.arms[0] == Arm(GOLD)
+        assert recipe.arms[1].name == "mention_replacement"
+        assert recipe.arms[1].method == MethodSettings("mention_replacement", {"rate": 0.3})
+
+    def test_no_arm_is_a_baseline_alone(self, write: Write):
+        assert load(write(GOOD.split("[[")[0])).arms == [Arm(GOLD)]
+
+    def test_a_byte_order_mark_and_windows_line_ends(self, tmp_path: Path):
+        path = tmp_path / "recipe.toml"
+        path.write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
+        assert load(str(path)).name == "mine"
+
+    def test_selectors_of_the_recipe_are_those_of_arms_that_have_none(self, write: Write):
+        text = 'select = ["duplicates"]\n' + NAMED.replace("[[augment]]", "[[augment]]\nselect = []", 1)
+        first, second, third = load(write(text)).arms[1:]
+        assert first.select == []
+        assert [selector.method for selector in second.select] == ["duplicates"]
+        assert second.select == third.select
+
+    def test_a_selector_with_settings(self, write: Write):
+        recipe = load(write(GOOD + 'select = [{ method = "duplicates", similarity = 0.9 }]\n'))
+        assert recipe.arms[1].select[0].settings["similarity"] == 0.9
+
+    def test_all_of_it_is_json(self, write: Write):
+        recipe = load(write(GOOD), ["seeds=[1]"])
+        assert recipe.as_dict()["arms"][1]["method"] == {
+            "method": "mention_replacement",
+            "settings": {"rate": 0.3},
+            "kind": "augment",
+        }
+        assert not {"source", "overrides"} & set(recipe.as_dict())
+
+    @pytest.mark.parametrize("name", ["देवनागरी", "نص‌ها", "a 👩‍🔬 b", "v1.5", "x" * 200, "con : * ?"])
+    def test_names_in_any_script(self, write: Write, name: str):
+        assert load(write(GOOD + f'name = "{name}"')).arms[1].name == name
+
+    @pytest.mark.parametrize("name", shipped_recipes())
+    def test_shipped_recipes(self, name: str):
+        recipe = load(name)
+        assert recipe.description
+        files = [file for split in SPLITS for file in recipe.data.files(split)]
+        assert {file.split for file in files} >= {"train", "dev", "test"}
+        for file in files:
+            assert recipe.path(file.name).is_file() != (name in NEED_FILES)
+
+    def test_an_arm_that_goes_on_from_another(self, write: Write):
+        recipe = load(write(CHAIN), ["augment.c.on=a", "augment.c.copies=3"])
+        assert [arm.on for arm in recipe.arms] == ["", "", "a", "a"]
+        assert recipe.arms[3].copies == 3
+        assert recipe.as_dict()["arms"][2]["on"] == "a"
+        assert "on" not in recipe.arms[2].method.settings
+
+    def test_a_file_for_each_language(self, write: Write, tmp_path: Path):
+        table = '{ zh-Hant = "../zh.jsonl", en = "example:train.conll", hi = "हिंदी/train.conll" }'
+        recipe = load(write(GOOD.replace('"train.conll"', table)))
+        files = recipe.data.files("train")
+        assert [file.label for file in files] == ["train (en)", "train (hi)", "train (zh-Hant)"]
+        assert [recipe.path(file.name) for file in files] == [
+            shipped("recipes/example") / "train.conll",
+            tmp_path / "हिंदी/train.conll",
+            tmp_path / "../zh.jsonl",
+        ]
+        assert [file.label for file in recipe.data.files("test")] == ["test"]
+        assert recipe.data.files("dev") == []
+        assert [recipe.data.has_languages(split) for split in SPLITS] == [True, False, False, False]
+        assert recipe.as_dict()["data"]["train"]["hi"] == "हिंदी/train.conll"
+
+
+class TestPresets:
+    def test_settings_beside_a_preset_win(self, write: Write):
+        settings = load(write(GOOD + '[tagger]\npreset = "melm"\nbatch_size = 3\n')).tagger.settings
+        assert settings["model"] == presets()["melm"]["model"] == "xlm-roberta-large"
+        assert settings["batch_size"] == 3
+        assert "preset" not in settings
+
+    def test_steps_take_the_place_of_a_preset_s_epochs(self, write: Write):
+        settings = load(write(GOOD + '[tagger]\npreset = "melm"\n'), ["tagger.steps=7"]).tagger.settings
+        assert (settings["steps"], settings["epochs"]) == (7, None)
+
+    @pytest.mark.parametrize("name", presets())
+    def test_every_preset(self, write: Write, name: str):
+        tagger, preset = load(write(GOOD), [f"tagger.preset={name}"]).tagger, presets()[name]
+        own = {key: value for key, value in preset.items() if key not in ("method", "description")}
+        assert tagger.method == preset.get("method", "transformer")
+        assert tagger.settings.items() >= own.items()

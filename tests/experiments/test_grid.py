@@ -1,0 +1,141 @@
+"""Settings of the tagger that are tried on dev."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery.core.errors import SettingsError
+from nersery.experiments.recipe import load
+from tests.experiments.trying import (
+    KilledError,
+    Trainings,
+    arm,
+    execute,
+    killing,
+)
+from tests.standins import Memory, files
+
+GRID = "tagger.grid.steps=[1, 5, 3, 7]"
+
+
+@pytest.fixture(autouse=True)
+def best_with_three_steps(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Other numbers of steps find fewer mentions."""
+    whole = Memory._found
+
+    def found(tagger: Memory, words: tuple[str, ...]) -> Any:
+        return [entity for entity in whole(tagger, words) if tagger.steps in (3, 7) or entity.type == "PER"]
+
+    monkeypatch.setattr(Memory, "_found", found)
+
+
+def tried(name: str, run: str = "run") -> Any:
+    return json.loads(Path(run, "grid", f"{name}.json").read_text("utf-8"))
+
+
+def test_what_is_best_on_dev_serves_all_seeds(memory: Trainings) -> None:
+    report = execute("seeds=[0, 1]", GRID)
+    record = tried("gold")
+    assert [trial["settings"]["steps"] for trial in record["trials"]] == [1, 5, 3, 7]
+    low, same, high, high_too = (trial["f1"] for trial in record["trials"])
+    assert low == same < high == high_too
+    assert record["chosen"] == {"steps": 3}
+    for described in report["arms"]:
+        assert [course["steps"] for course in described["training"]] == [3, 3]
+        assert described["grid"] == tried(described["name"])
+    assert [seed for seed, _ in memory].count(1) == len(report["arms"])
+    assert not [*Path("run").rglob("*.training")]
+
+
+def test_the_report_shows_what_was_tried() -> None:
+    execute(GRID)
+    text = Path("run/report.md").read_text("utf-8")
+    assert "## Settings tried on dev" in text
+    assert "| 3 |" in text
+    assert "(chosen)" in text
+    assert 'id="grid"' in Path("run/report.html").read_text("utf-8")
+
+
+def test_without_a_grid_nothing_is_tried() -> None:
+    assert arm(execute(), "gold")["grid"] is None
+    assert not Path("run/grid").exists()
+    assert "grid" not in json.loads(Path("run/run.json").read_text("utf-8"))["recipe"]
+
+
+def test_a_kill_costs_one_trial_at_most(memory: Trainings) -> None:
+    execute(GRID, out="whole")
+    whole, total = files(Path("whole")), len(memory)
+    with killing(0) as count:
+        execute(GRID, out="counted")
+    moves = count()
+    for at in range(1, moves, max(1, moves // 12)):
+        memory.clear()
+        with pytest.raises(KilledError), killing(at):
+            execute(GRID)
+        execute(GRID)
+        found = {name: content for name, content in files(Path("run")).items() if not name.startswith("report")}
+        assert found == {name: content for name, content in whole.items() if not name.startswith("report")}
+        assert len(memory) <= total + 2
+        shutil.rmtree("run")
+
+
+def test_the_seed_that_came_first_chose_and_the_report_says_so() -> None:
+    execute(GRID)
+    record = tried("gold")
+    assert record["seed"] == 0
+    report = execute("seeds=[1, 0]", GRID)
+    assert tried("gold") == record == report["arms"][0]["grid"]
+    assert "gold: its settings were chosen with seed 0, with which the run began" in report["notes"]
+    assert not any("chosen with seed" in note for note in execute("seeds=[0, 1]", GRID)["notes"])
+
+
+def test_trials_of_another_seed_are_not_gone_on_with() -> None:
+    with killing(0) as count:
+        execute(GRID, out="counted")
+    for at in range(1, count()):
+        with pytest.raises(KilledError), killing(at):
+            execute(GRID)
+        if Path("run/grid/gold.json").exists():
+            break
+        shutil.rmtree("run")
+    assert "chosen" not in tried("gold")
+    execute("seeds=[1, 0]", GRID)
+    execute("seeds=[1, 0]", GRID, out="anew")
+    assert tried("gold") == tried("gold", "anew")
+    assert tried("gold")["seed"] == 1
+
+
+def test_a_folder_belongs_to_one_grid() -> None:
+    execute(GRID)
+    with pytest.raises(SettingsError, match=r"other settings:\n.*grid"):
+        execute("tagger.grid.steps=[1, 5]")
+
+
+@pytest.mark.parametrize(
+    ("grid", "complaint"),
+    [
+        ("3", "tagger.grid: 3 is no table of lists"),
+        ("{ steps = 3 }", "tagger.grid: steps is 3, expected a list of different values"),
+        ("{ steps = [] }", "tagger.grid: steps is [], expected a list"),
+        ("{ steps = [2, 2] }", "tagger.grid: steps is [2, 2], expected a list of different values"),
+        ("{ longest = [2, 3] }", 'tagger.grid: "longest" cannot be in a grid; known: '),
+        ("{ stepps = [2, 3] }", 'tagger.grid: "stepps" cannot be in a grid; did you mean "steps"?'),
+        ("{ steps = [2, 'x'] }", "tagger.grid: memory.steps is 'x': "),
+        ("{ steps = [1], epochs = [2] }", "tagger.grid: steps and epochs both say how long"),
+    ],
+)
+def test_wrong_grids(grid: str, complaint: str) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load("recipe.toml", [f"tagger.grid={grid}"])
+    assert complaint in str(caught.value)
+    assert "1 problem in" in str(caught.value)
+
+
+def test_steps_in_a_grid_stand_in_for_epochs() -> None:
+    recipe = load("recipe.toml", ["tagger.method=transformer", "tagger.epochs=3", "tagger.grid.steps=[3, 4]"])
+    assert recipe.grid == {"steps": [3, 4]}

@@ -1,0 +1,232 @@
+"""A run on several languages."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from nersery import Corpus, Sentence, io
+from nersery.core.errors import DataError, SettingsError
+from nersery.experiments.recipe import load
+from nersery.experiments.runner import Run
+from tests.experiments.trying import (
+    NAMES,
+    PRODUCTS,
+    TRAIN_BY_LANGUAGE,
+    Trainings,
+    arm,
+    execute,
+    hindi,
+    of_language,
+)
+from tests.standins import files, sentences
+
+
+@pytest.mark.usefixtures("languages")
+class TestLanguages:
+    def test_of_each_the_same_number_is_drawn(self, memory: Trainings):
+        report = execute("sample.dev_size=4")
+        for split, size in (("train", 16), ("dev", 4)):
+            drawn = io.read(f"run/seed-0/sample/{split}.jsonl")
+            listed = Path(f"run/seed-0/sample/{split}.ids.txt").read_text("utf-8").splitlines()
+            assert listed == [sentence.id for sentence in drawn]
+            for language in ("en", "hi"):
+                own = of_language(f"run/seed-0/sample/{split}.jsonl", language)
+                assert len(own) == size
+                words = {sentence.id: sentence.words for sentence in io.read(f"{language}/{split}.conll")}
+                assert all(words[s.id.removeprefix(f"{language}/")] == s.words for s in own)
+        assert memory[0] == (0, 32)
+        assert report["arms"][0]["train_sentences"] == [32]
+        assert {sentence.language for sentence in io.read("run/seed-0/one/1-duplicates.jsonl")} == {"en", "hi"}
+
+    def test_the_sample_of_one_does_not_depend_on_the_others(self):
+        execute()
+        execute('data.train={ en = "en/train.conll" }', out="alone")
+        both = of_language("run/seed-0/sample/train.jsonl", "en")
+        assert both == list(io.read("alone/seed-0/sample/train.jsonl"))
+        numbers = {s.id.partition("/")[2] for s in of_language("run/seed-0/sample/train.jsonl", "hi")}
+        assert numbers != {sentence.id.partition("/")[2] for sentence in both}
+
+    def test_their_order_in_the_recipe_changes_nothing(self, memory: Trainings):
+        execute()
+        memory.clear()
+        turned = 'train = { en = "en/train.conll", hi = "hi/train.conll" }'
+        text = Path("recipe.toml").read_text("utf-8").replace(TRAIN_BY_LANGUAGE, turned)
+        Path("recipe.toml").write_text(text, "utf-8")
+        execute()
+        assert not memory
+        execute(out="turned")
+        assert files(Path("turned/seed-0")) == files(Path("run/seed-0"))
+
+    def test_scores_of_each_against_the_predictions_in_the_folder(self):
+        report = execute("seeds=[0, 3]")
+        gold = {f"{language}/{s.id}": s for language in ("en", "hi") for s in io.read(f"{language}/test.conll")}
+        for described in report["arms"]:
+            assert set(described["per_language"]) == {"en", "hi"}
+            for language, figures in described["per_language"].items():
+                true = {(id, *label) for id, s in gold.items() if id.startswith(language) for label in s.labels}
+                assert figures["gold"] == len(true)
+                for seed, f1 in zip((0, 3), figures["f1"]["values"], strict=True):
+                    predicted = of_language(f"run/seed-{seed}/{described['name']}/predicted.jsonl", language)
+                    found = {(s.id, *label) for s in predicted for label in s.labels}
+                    assert f1 == pytest.approx(2 * len(true & found) / (len(true) + len(found)))
+                    stored = json.loads(Path(f"run/seed-{seed}/{described['name']}/result.json").read_text())
+                    assert stored["scores"]["per_language"][language]["f1"] == f1
+        scores = [arm(report, "gold")["per_language"][language]["f1"]["mean"] for language in ("en", "hi")]
+        assert scores[0] != scores[1]
+        assert "## F1 by language" in Path("run/report.md").read_text("utf-8")
+        assert "By language" in Path("run/report.html").read_text("utf-8")
+
+    def test_the_report_tells_the_files_of_each(self):
+        train = execute()["data"]["train"]
+        assert train["sentences"] == 24 + 28
+        assert {language: own["sentences"] for language, own in train["languages"].items()} == {"en": 24, "hi": 28}
+        assert train["languages"]["hi"]["path"] == "hi/train.conll"
+        assert "path" not in train
+        for name in ("run/report.md", "run/report.html"):
+            text = Path(name).read_text("utf-8")
+            assert "train (hi, 28 sentences)" in text
+            assert train["languages"]["hi"]["sha256"] in text
+            assert "Of train a sample of 16 sentences of each language was used" in text
+
+    def test_in_one_file_they_are_drawn_together_and_scored_apart(self):
+        for split, count in (("train", 24), ("test", 12)):
+            made = [*sentences(count), *hindi(count)]
+            named = [dataclasses.replace(s, language="en" if n < count else "hi") for n, s in enumerate(made)]
+            io.write(Corpus(named), f"{split}.jsonl")
+        report = execute("data.train=train.jsonl", "data.test=test.jsonl", "data.dev=")
+        assert report["arms"][0]["train_sentences"] == [16]
+        assert set(report["arms"][0]["per_language"]) == {"en", "hi"}
+        assert report["data"]["train"]["path"].endswith("train.jsonl")
+        assert "of each language was used" not in Path("run/report.md").read_text("utf-8")
+
+    def test_of_a_single_one_there_is_no_score_apart(self):
+        report = execute('data.test={ en = "en/test.conll" }')
+        assert all(described["per_language"] == {} for described in report["arms"])
+        assert "per_language" not in json.loads(Path("run/seed-0/gold/result.json").read_text())["scores"]
+        assert "language" not in Path("run/report.md").read_text("utf-8").split("## Data")[0]
+
+    def test_one_for_testing_alone(self):
+        report = execute('data.train={ en = "en/train.conll" }', 'data.dev={ en = "en/dev.conll" }')
+        assert set(arm(report, "gold")["per_language"]) == {"en", "hi"}
+
+    def test_a_moved_file_is_the_same_and_a_changed_one_is_refused(self, memory: Trainings):
+        execute()
+        memory.clear()
+        os.rename("hi/train.conll", "हिंदी.conll")
+        execute("data.train.hi=हिंदी.conll")
+        assert not memory
+        io.write(hindi(29), "हिंदी.conll")
+        with pytest.raises(SettingsError, match=r"\n  inputs\.train\.hi: there '\w{64}', asked for '\w{64}'\nChoose"):
+            execute("data.train.hi=हिंदी.conll")
+
+    def test_another_language_of_a_file_is_another_run(self):
+        execute()
+        with pytest.raises(SettingsError, match=r"inputs\.train\.mr: there nothing"):
+            execute('data.train={ en = "en/train.conll", mr = "hi/train.conll" }')
+        with pytest.raises(SettingsError, match=r"inputs\.train: there \{"):
+            execute("data.train=en/train.conll")
+
+    @pytest.mark.parametrize(
+        ("split", "made", "message"),
+        [
+            ("train", [], "hi/train.conll: the train (hi) file has no sentence"),
+            ("dev", [], "hi/dev.conll: the dev (hi) file has no sentence"),
+            ("train", sentences(1, 3), "hi/train.conll: no sentence of the train (hi) file has an entity"),
+            ("test", PRODUCTS, "hi/test.conll: test (hi) has the types PROD, train has LOC, PER: none of them"),
+            ("train", hindi(15), "sample.size is 16, but train (hi) has 15 sentences"),
+        ],
+    )
+    def test_files_that_cannot_be_used(self, split: str, made: list[Sentence], message: str):
+        io.write(made, f"hi/{split}.conll")
+        with pytest.raises(DataError) as caught:
+            execute()
+        assert message in str(caught.value)
+        assert not Path("run").exists()
+
+    def test_all_problems_of_all_files(self):
+        Path("en/train.conll").write_text("Ada\tB-PER\nBo\tB_PER\n")
+        Path("hi/train.conll").unlink()
+        Path("hi/test.conll").write_text("Ada\tB-PER\nx\n")
+        with pytest.raises(DataError) as caught:
+            execute()
+        message = str(caught.value)
+        assert message.startswith("3 problems:")
+        for part in ("en/train.conll:2", "hi/train.conll: there is no such file", "hi/test.conll:2"):
+            assert part in message
+
+    def test_notes_name_the_language(self):
+        text = Path("hi/train.conll").read_text("utf-8").replace("B-PER", "B_PER")
+        Path("hi/train.conll").write_text(text, "utf-8")
+        io.write([*hindi(2), *hindi(6, 200), *PRODUCTS], "hi/test.conll")
+        notes = execute('data.repair=["underscore"]')["notes"]
+        assert any(note.startswith("train (hi) was repaired as asked: underscore") for note in notes)
+        assert "test (hi) has types that train lacks, so they count as missed: PROD (3 mentions)" in notes
+        assert "2 of 11 test (hi) sentences also stand in train, word for word" in notes
+
+    def test_a_sentence_of_another_language(self):
+        named = [dataclasses.replace(s, language=language) for s, language in zip(hindi(2), ["", "mr"], strict=True)]
+        io.write(Corpus([*hindi(20, 50), *named]), "hi.jsonl")
+        with pytest.raises(DataError) as caught:
+            execute("data.train.hi=hi.jsonl")
+        expected = "hi.jsonl (sentence 22): 1 of 22 sentences are in another language than hi, this one in mr"
+        assert expected in str(caught.value)
+        assert "give each language a file of its own" in str(caught.value)
+
+    def test_sentences_that_were_generated_before_keep_their_parents(self, memory: Trainings):
+        execute()
+        made = of_language("run/seed-0/one/train.jsonl", "hi")
+        io.write(made, "made.jsonl")
+        with pytest.raises(DataError, match=r"made\.jsonl: 'hi/hi/.* was made by mention_replacement already"):
+            execute("data.train.hi=made.jsonl", out="second")
+        text = Path("recipe.toml").read_text("utf-8").replace("mention_replacement", "shuffle_within_segments")
+        Path("recipe.toml").write_text(text, "utf-8")
+        run = Run(load("recipe.toml", ["data.train.hi=made.jsonl"]), Path("second"), quiet=True)
+        run.read_corpora()
+        parents = {parent for s in run.corpora["train"] if s.origin for parent in s.origin.parents}
+        assert parents
+        assert parents <= set(run.corpora["train"].by_id)
+
+    def test_a_protocol_that_cannot_draw_so_few_names_the_language(self):
+        io.write([*sentences(24), *PRODUCTS], "en/train.conll")
+        with pytest.raises(DataError, match=r"train \(en\), seed 0: no sample of 1 with a mention of each of 3 types"):
+            execute("sample.size=1", "sample.protocol=every_type")
+
+    def test_the_shipped_recipe_asks_for_files(self):
+        with pytest.raises(DataError, match="6 problems") as caught:
+            Run(load("code_mixing"), Path("run"), quiet=True).execute()
+        assert str(caught.value).endswith(
+            "nersery copy code_mixing my-recipe.toml, then put your own files into its [data]"
+        )
+
+    def test_the_shipped_recipe_runs(self, tiny_model: str, tiny_masked_lm: str, memory: Trainings):
+        splits = [
+            f"data.{split}.{lang}={lang}/{split}.conll" for split in ("train", "dev", "test") for lang in ("en", "hi")
+        ]
+        overrides = [
+            *splits,
+            *(f"augment.{name}.model={tiny_masked_lm}" for name in ("melm", "melm on code_mixing ess")),
+            *(f"augment.{name}.epochs=1" for name in ("melm", "melm on code_mixing ess")),
+            f"augment.code_mixing ess.model={tiny_model}",
+            'tagger={ method = "memory" }',
+            "seeds=[0]",
+            "sample.size=16",
+            "sample.dev_size=4",
+            "evaluate.bootstrap_samples=100",
+            'select=["duplicates"]',
+        ]
+        report = Run(load("code_mixing", overrides), Path("run"), quiet=True).execute()
+        names = ["gold", "code_mixing random", "code_mixing ess", "melm", "melm on code_mixing ess"]
+        assert [described["name"] for described in report["arms"]] == names
+        assert report["notes"] == []
+        gold, _, mixed, melm_gold, both = (described["train_sentences"][0] for described in report["arms"])
+        assert gold == 32
+        assert arm(report, names[4])["generation"]["read"] == 3 * mixed
+        assert both > mixed > gold < melm_gold
+        english = of_language("run/seed-0/code_mixing ess/1-duplicates.jsonl", "en")
+        mentions = {" ".join(s.mention(entity)) for s in english for entity in s.entities}
+        assert mentions <= {name for names in NAMES.values() for name in names}

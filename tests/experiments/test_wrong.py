@@ -1,0 +1,259 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from nersery.core.errors import SettingsError
+from nersery.experiments.recipe import load
+from tests.experiments.asking import (
+    CHAIN,
+    GOOD,
+    Write,
+    problem,
+    problems,
+)
+
+
+class TestWrongRecipes:
+    def test_a_grid_needs_dev(self, write: Write):
+        recipe = GOOD + "[tagger.grid]\nlearning_rate = [0.1, 0.2]\n"
+        assert "name a file as dev" in problem(write(recipe))
+        load(write(recipe.replace("[[augment]]", 'dev = "dev.conll"\n[[augment]]')))
+
+    def test_everything_at_once(self, write: Write):
+        found = problems(
+            write(
+                """
+nane = "x"
+seeds = [0, 0]
+keep_taggers = "yes"
+select = "duplicates"
+[data]
+trian = "a"
+[sample]
+size = "many"
+[tagger]
+preset = "mlem"
+method = "transfomer"
+[evaluate]
+bootstrap_samples = 5
+[[augment]]
+method = "mention_replacment"
+[[augment]]
+method = "mention_replacement"
+rate = 1.5
+copies = 0
+[[augment]]
+copies = 2
+[[augment]]
+name = "../x"
+method = "mention_replacement"
+select = ["agrement", 5]
+"""
+            ),
+            "seeds.x=3",
+        )
+        expected = [
+            '--set "seeds.x=3": say which entry',
+            'unknown key "nane"; did you mean "name"?',
+            "select is 'duplicates', not a list",
+            'augment 1 "mention_replacment": no augment method is called "mention_replacment"; did you mean "mention_r',
+            'augment 2 "mention_replacement": rate is 1.5, expected a probability from 0 to 1',
+            'augment 2 "mention_replacement": copies is 0, expected a whole number, 1 or more',
+            "augment 3: method is missing; known: ",
+            "augment 4 \"../x\": its name is '../x': expected one without slashes",
+            'augment 4 "../x": select: no select method is called "agrement"; did you mean "agreement"?',
+            'augment 4 "../x": select: 5 is no selector',
+            'data has no setting "trian"; did you mean "train"?',
+            'data needs the setting "train"',
+            'data needs the setting "test"',
+            "sample.size is 'many': Input should be a valid integer",
+            'tagger.preset "mlem" is unknown; did you mean "melm"?',
+            'tagger: no tagger method is called "transfomer"; did you mean "transformer"?',
+            "name is missing: expected e.g.",
+            "keep_taggers is 'yes': expected true or false",
+            "seeds is [0, 0]: expected a list of different whole numbers",
+            "evaluate.bootstrap_samples is 5, expected 100",
+        ]
+        assert len(found) == len(expected)
+        for message, start in zip(found, expected, strict=True):
+            assert message.startswith(start)
+
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            ("seeds = 3", "seeds is 3: expected a list"),
+            ("seeds = []", r"seeds is \[\]"),
+            ("seeds = [0, -1]", "seeds is"),
+            ("seeds = [true, false]", r"seeds is \[True, False\]"),
+            ("seeds = [0.5]", "seeds is"),
+            ('seeds = ["0"]', "seeds is"),
+            (f"seeds = [{2**32}]", "from 0 to 4294967295"),
+            ("description = 3", "description is 3: expected a string"),
+            ("data = 3", r"data is not a section \[data\]"),
+            ("data = { train = 'a', test = 'b', encoding = 'klingon' }", 'data: there is no encoding "klingon"'),
+            ("data = { train = 'a', test = 'b', format = 'xml' }", 'data: there is no input format "xml"'),
+            ("data = { train = 'a', test = 'b', repair = ['x'] }", 'data: there is no repair "x"'),
+            ("data = { train = 'a', test = 'b', repair = 'x' }", "data.repair is 'x': expected a list, e.g. "),
+            ("data = { train = 'a', test = 'b', scheme = 'BOI' }", "data: .*BOI"),
+            ("data = { train = '', test = 'b' }", "data.train is empty: expected a file"),
+            (
+                "data = { train = 'a', test = {} }",
+                "data.test is an empty table: expected a file for each language, e.g. {",
+            ),
+            ("data = { train = 'a', test = 'b', dev = {} }", "data.dev is an empty table"),
+            ("data = { train = { en = '' }, test = 'b' }", "data.train.en is '': expected a file"),
+            ("data = { train = 'a', dev = { en = 'a', hi = 3 }, test = 'b' }", "data.dev.hi is 3: expected a file"),
+            (
+                "data = { train = { hindi = 'a' }, test = 'b' }",
+                "data.train: 'hindi' is no language, expected a BCP 47 tag",
+            ),
+            ("data = { train = { 'हि' = 'a' }, test = 'b' }", "data.train: 'हि' is no language"),
+            ("data = { train = { '' = 'a' }, test = 'b' }", "data.train: '' is no language"),
+            ("data = { train = { 'en/../x' = 'a' }, test = 'b' }", "is no language"),
+            ("data = { train = { en = 'a', EN = 'b' }, test = 'b' }", "data.train: en and EN are one language"),
+            ("data = { train = { en = 'a', hi = 'a' }, test = 'b' }", "data.train: en and hi have the same file, a"),
+            ("data = { train = ['a', 'b'], test = 'b' }", r"data.train is \['a', 'b'\]"),
+            ("data = { train = 'a', test = 'b', word_column = 0 }", "data: word_column is 0"),
+            ("data = { train = 'a', test = 'b', tag_column = true }", "data.tag_column is True"),
+            ("sample = 3", r"sample is not a section \[sample\]"),
+            ("sample = { size = 0 }", "sample.size is 0, expected 1 or more"),
+            ("sample = { size = true }", "sample.size is True"),
+            ("sample = { dev_size = -1 }", "sample.dev_size is -1, expected 1 or more"),
+            (
+                "sample = { protocol = 'stratifed' }",
+                'sample.protocol "stratifed" is unknown; did you mean "stratified"',
+            ),
+            ("sample = { sizes = 3 }", 'sample has no setting "sizes"; did you mean "size"'),
+            ("tagger = 3", r"tagger is not a section \[tagger\]"),
+            ("tagger = { steps = 0 }", "tagger: .*steps is 1 or more"),
+            ("tagger = { steps = true }", "tagger: transformer.steps is True"),
+            ("tagger = { steps = 3, epochs = 3 }", "tagger: .*only one of steps and epochs"),
+            ("tagger = { learning_rate = 'high' }", "tagger: transformer.learning_rate is 'high'"),
+            ("tagger = { clip = inf }", "tagger: transformer.clip is inf: expected finite numbers"),
+            ("tagger = { head = 'crff' }", "tagger: transformer.head is 'crff'"),
+            ("tagger = { method = 3 }", "tagger: method is 3; known: bilstm_crf, transformer"),
+            ("tagger = { preset = ['melm'] }", "tagger.preset .* is unknown"),
+            ("evaluate = { bootstrap_samples = 99 }", "bootstrap_samples is 99, expected 100"),
+            ("evaluate = { bootstrap_samples = 1000000000000 }", "expected 100 to 10000000"),
+            ("evaluate = { samples = 100 }", 'evaluate has no setting "samples"'),
+            ("augment = 3", r"augment is 3, not a list: write \[\[augment\]\]"),
+            ("augment = [3]", r"augment 1 is 3; write \[\[augment\]\]"),
+            ("augment = [{ method = 3 }]", "augment 1: method is 3; known: "),
+            ("augment = [{ method = 'mention_replacement', rat = 0.3 }]", 'no setting "rat"; did you mean "rate"'),
+            (
+                "augment = [{ method = 'mention_replacement', gold_copies = 1.5 }]",
+                "gold_copies is 1.5, expected a whole",
+            ),
+            (
+                "augment = [{ method = 'mention_replacement', gold_copies = 9999999999 }]",
+                "gold_copies is 9999999999, expected at most 1000000",
+            ),
+            (
+                "augment = [{ method = 'mention_replacement', copies = true }]",
+                "copies is True, expected a whole number",
+            ),
+            (
+                "augment = [{ method = 'mention_replacement', select = 'duplicates' }]",
+                "select is 'duplicates', not a list",
+            ),
+            (
+                "augment = [{ method = 'mention_replacement', select = [{ method = 'duplicates', similarity = 2 }] }]",
+                'augment 1 "mention_replacement": select: similarity is 2',
+            ),
+            ("select = [{ threshold = 1 }]", "select: method is missing; known: agreement, "),
+        ],
+    )
+    def test_one_thing(self, write: Write, line: str, message: str):
+        lines = {"name": 'name = "x"', "data": 'data = { train = "a", test = "b" }'}
+        lines[line.split(" = ")[0]] = line
+        assert re.search(message, problem(write("\n".join(lines.values()))))
+
+    @pytest.mark.parametrize(
+        "name",
+        ["", ".", "..", "a/b", "a\\\\b", "/abs", "a\\u0000b", "a\\nb", " a", "a ", ".hidden", "x" * 201, "व" * 70],
+    )
+    def test_names_that_no_folder_can_have(self, write: Write, name: str):
+        assert "its name is" in problem(write(GOOD + f'name = "{name}"'))
+        assert problem(write(GOOD.replace("mine", name))).startswith("name is ")
+
+    @pytest.mark.parametrize("name", ["gold", "sample", "Gold", "SAMPLE"])
+    def test_names_of_a_run_s_own_folders(self, write: Write, name: str):
+        assert "every run has folders gold and sample" in problem(write(GOOD + f'name = "{name}"'))
+
+    @pytest.mark.parametrize(("one", "other"), [("a", "a"), ("arm", "ARM"), ("é", "e\u0301"), ("straße", "STRASSE")])
+    def test_two_names_for_one_folder(self, write: Write, one: str, other: str):
+        arm = '[[augment]]\nmethod = "mention_replacement"\n'
+        text = f'{GOOD}name = "{one}"\n{arm}name = "{other}"\n'
+        assert problem(write(text)).startswith("2 augment entries are called")
+
+    @pytest.mark.parametrize(
+        ("override", "message"),
+        [
+            ("augment.c.on=d", "augment \"c\": on is 'd', expected an arm above it; known: a, b"),
+            ("augment.c.on=bb", 'did you mean "b"?'),
+            ("augment.c.on=c", "augment \"c\": on is 'c', expected an arm above it"),
+            ("augment.b.on=c", "augment \"b\": on is 'c', expected an arm above it; known: a"),
+            ("augment.a.on=b", "augment \"a\": on is 'b', expected an arm above it; this is the first one"),
+            ("augment.a.on=gold", "augment \"a\": on is 'gold', expected an arm above it; this is the first one"),
+            ("augment.b.on=3", 'augment "b": on is 3, expected an arm above it'),
+            ("augment.b.on=false", 'augment "b": on is False, expected an arm above it'),
+            ('augment.b.on=["a"]', "augment \"b\": on is ['a'], expected an arm above it"),
+        ],
+    )
+    def test_arms_that_nothing_can_go_on_from(self, write: Write, override: str, message: str):
+        assert message in problem(write(CHAIN), override)
+
+    @pytest.mark.parametrize(
+        ("override", "message"),
+        [
+            (
+                "augment.b.method=mention_replacement",
+                'augment "b": "a" and "b" have the same method, mention_replacement',
+            ),
+            (
+                "augment.c.method=mention_replacement",
+                'augment "c": "a" and "c" have the same method, mention_replacement',
+            ),
+        ],
+    )
+    def test_a_method_twice_in_a_row_of_arms(self, write: Write, override: str, message: str):
+        """Both would call what they make of a gold sentence the same."""
+        assert message in problem(write(CHAIN), override)
+
+    def test_an_arm_on_itself_and_an_arm_on_that_one(self, write: Write):
+        assert len(problems(write(CHAIN), "augment.b.on=b")) == 1
+
+    def test_two_arms_of_one_method_without_names(self, write: Write):
+        assert 'called "mention_replacement"; give each' in problem(write(GOOD + GOOD[GOOD.index("[[") :]))
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            (b"name = ", "is not a TOML file in UTF-8"),
+            (b'name = "a"\nname = "b"', "is not a TOML file in UTF-8"),
+            ('name = "é"'.encode("latin-1"), "is not a TOML file in UTF-8"),
+            (b"a = " + b"[" * 100_000, "is not a TOML file in UTF-8"),
+            (b"", "the section \\[data\\] is missing"),
+        ],
+    )
+    def test_files_that_are_no_recipes(self, tmp_path: Path, content: bytes, message: str):
+        path = tmp_path / "recipe.toml"
+        path.write_bytes(content)
+        with pytest.raises(SettingsError, match=message):
+            load(str(path))
+
+    @pytest.mark.parametrize("name", ["dmeo", "nowhere/recipe.toml", "x" * 5000, "a\0b", ""])
+    def test_recipes_that_are_not_there(self, name: str):
+        with pytest.raises(SettingsError, match="there is no recipe"):
+            load(name)
+
+    def test_a_shipped_recipe_is_suggested(self):
+        with pytest.raises(SettingsError, match='did you mean "demo"'):
+            load("dmeo")
+
+    def test_a_folder_is_no_recipe(self, tmp_path: Path):
+        with pytest.raises(SettingsError, match="neither a file nor"):
+            load(str(tmp_path))

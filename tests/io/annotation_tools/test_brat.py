@@ -1,0 +1,135 @@
+"""Documents of brat: a text and its labels in two files."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from pathlib import Path
+from time import process_time
+
+import pytest
+
+from nersery.cli.options import content_of, refuse_same_file
+from nersery.core.errors import DataError, SettingsError
+from nersery.io import (
+    ReadOptions,
+    format_of,
+    open_corpus,
+    read,
+    writer,
+)
+
+TEXT = "Ada Lovelace lived in London.\r\n\r\nBabbage 😀 too\r\n"
+LABELS = (
+    "T1\tPER 0 12\tAda Lovelace\nT2\tLOC 22 28\tLondon\nT3\tPER 33 40\tBabbage\n"
+    "R1\tIn Arg1:T1 Arg2:T2\n#1\tNote T1\tx\n"
+)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "a.txt").write_bytes(TEXT.encode())
+    (folder / "a.ann").write_text(LABELS, "utf-8")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.ann", ""])
+def test_a_document_is_read_by_either_name_or_with_its_folder(folder: Path, name: str) -> None:
+    (folder / "annotation.conf").write_text("[entities]\n", "utf-8")
+    found = read(folder / name)
+    assert [(s.id, s.words, s.labels) for s in found] == [
+        ("a:1", ("Ada", "Lovelace", "lived", "in", "London", "."), ((0, 2, "PER"), (4, 5, "LOC"))),
+        ("a:3", ("Babbage", "😀", "too"), ((0, 1, "PER"),)),
+    ]
+
+
+def test_a_text_without_labels_beside_it_is_text(folder: Path) -> None:
+    (folder / "b.txt").write_text("plain, here\n", "utf-8")
+    assert [s.id for s in read(folder)] == ["a:1", "a:3", "b:1"]
+    assert read(folder / "b.txt")[0].words == ("plain,", "here")
+    assert [s.entities for s in read(folder, format="text")] == [()] * 3
+
+
+def test_both_files_are_its_content(folder: Path) -> None:
+    before = content_of(open_corpus(folder / "a.ann"))
+    (folder / "a.txt").write_bytes(TEXT.replace("too", "two").encode())
+    assert content_of(open_corpus(folder / "a.ann")) != before
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("T9\tX 0 3;4 8\tAda Love", r"a\.ann:6 \(sentence a:1\): X \[0, 8\) is in 2 parts, expected one"),
+        ("T9\tX 34 36\tab", r"a\.ann:6 \(sentence a:3\): X \[34, 36\) covers 'ab', a part of 'Babbage'"),
+        ("T9\tX 41 42\tB", r"covers '😀', and should cover 'B'"),
+        ("T9\tX 0-3\tAda", r"a\.ann:6 \(sentence a\): .*expected e\.g\. T1"),
+        ("T9\tX 0 900\tAda", r"does not lie within the 48 characters"),
+    ],
+)
+def test_faults_are_told_by_the_line_of_the_label(folder: Path, line: str, expected: str) -> None:
+    with (folder / "a.ann").open("a", encoding="utf-8") as stream:
+        stream.write(f"{line}\n")
+    with pytest.raises(DataError, match=expected):
+        read(folder)
+    corpus = open_corpus(folder, ReadOptions(repair=("drop-sentence",)))
+    assert 0 < len(list(corpus)) + len(corpus.rejects) <= 2
+    assert corpus.rejects
+
+
+def test_words_that_trigger_an_event_are_no_entities(folder: Path) -> None:
+    with (folder / "a.ann").open("a", encoding="utf-8") as stream:
+        stream.write("T9\tLive 13 18\tlived\nE1\tLive:T9 Who:T1\n")
+    assert read(folder)[0].labels == ((0, 2, "PER"), (4, 5, "LOC"))
+
+
+def test_a_file_of_other_kind_beside_a_text_is_told(folder: Path) -> None:
+    (folder / "a.ann").write_text("notes on the text\n", "utf-8")
+    with pytest.raises(DataError, match=r"a\.ann:1 .*expected e\.g\. T1(.|\n)*--format text"):
+        read(folder / "a.txt")
+    assert len(read(folder / "a.txt", format="text")) == 2
+    (folder / "a.txt").write_text("Ada B-PER\n", "utf-8")
+    assert read(folder / "a.txt", word_column=1)[0].labels == ((0, 1, "PER"),)
+
+
+def test_neither_half_is_overwritten(folder: Path) -> None:
+    for name, other in (("a.ann", "a.txt"), ("a.txt", "a.ann")):
+        with pytest.raises(SettingsError, match="is an input and would be overwritten"):
+            refuse_same_file(folder / other, str(folder / name))
+
+
+def test_long_documents_take_no_longer_a_line(tmp_path: Path) -> None:
+    lines = [f"line {number} is of Ada Lovelace 😀" for number in range(4000)]
+    (tmp_path / "a.txt").write_text("\n".join(lines), "utf-8")
+    ends = accumulate(len(line) + 1 for line in lines)
+    labels = (f"T{n}\tPER {end - 15} {end - 3}\tAda Lovelace" for n, end in enumerate(ends))
+    (tmp_path / "a.ann").write_text("\n".join(labels), "utf-8")
+    began = process_time()
+    assert sum(len(s.entities) for s in read(tmp_path / "a.ann")) == 4000
+    assert process_time() - began < 5, "quadratic it took a minute"
+
+
+def test_standard_input_is_one_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with (folder / "a.txt").open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        with pytest.raises(SettingsError, match="keeps a document in two files"):
+            open_corpus("-", ReadOptions(format="brat"))
+
+
+def test_a_missing_half_is_told(folder: Path) -> None:
+    (folder / "a.txt").unlink()
+    with pytest.raises(DataError, match=r"a\.txt: there is no such file"):
+        read(folder / "a.ann")
+
+
+def test_a_blank_document_has_no_sentence(folder: Path) -> None:
+    (folder / "a.txt").write_text("\n", "utf-8")
+    (folder / "a.ann").write_text("", "utf-8")
+    assert not read(folder)
+
+
+def test_it_is_not_written() -> None:
+    with pytest.raises(SettingsError, match=r'"\.ann" names no format'):
+        format_of("a.ann")
+    with pytest.raises(SettingsError, match="read and not written"):
+        writer("brat")

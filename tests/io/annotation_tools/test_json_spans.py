@@ -1,0 +1,292 @@
+"""What annotation tools export in JSON becomes sentences; words and labels stay in step."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nersery import Entity, Sentence
+from nersery.core.errors import DataError
+from nersery.core.outcome import Reject
+from nersery.io import (
+    ReadOptions,
+    open_corpus,
+    read,
+    write,
+)
+
+PERSON = {"start": 0, "end": 12, "text": "Ada Lovelace"}
+DOCCANO = {"id": 5, "text": "Ada Lovelace lived in London.", "label": [[0, 12, "PER"], [22, 28, "LOC"]]}
+WORDS = ("Ada", "Lovelace", "lived", "in", "London", ".")
+LABELS = ((0, 2, "PER"), (4, 5, "LOC"))
+RESULT = [
+    {"value": {**PERSON, "labels": ["PER"]}, "from_name": "label", "to_name": "text", "type": "labels"},
+    {"value": {"start": 22, "end": 28, "text": "London", "labels": ["LOC"]}, "type": "labels"},
+    {"value": {"choices": ["sure"]}, "type": "choices"},
+]
+TASK = {"id": 5, "data": {"text": DOCCANO["text"], "n": 1}, "annotations": [{"result": RESULT}], "predictions": []}
+
+
+def save(path: Path, *values: Any) -> Path:
+    path.write_text("".join(f"{json.dumps(value, ensure_ascii=False)}\n" for value in values), "utf-8")
+    return path
+
+
+def problems(path: Path, *repair: str) -> list[str]:
+    with pytest.raises(DataError) as error:
+        read(path, repair=repair)
+    return [str(problem) for problem in error.value.problems]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        DOCCANO,
+        {"id": 5, "text": DOCCANO["text"], "labels": DOCCANO["label"], "meta": {}},
+        {
+            "id": 5,
+            "text": DOCCANO["text"],
+            "entities": [
+                {"id": 1, "label": "PER", "start_offset": 0, "end_offset": 12},
+                {"id": 2, "label": "LOC", "start_offset": 21, "end_offset": 28},  # with the space before it
+            ],
+            "relations": [],
+        },
+        {"id": "5", "text": DOCCANO["text"], "label": [{**PERSON, "labels": ["PER"]}, [22, 28, "LOC"]]},
+        TASK,
+        {
+            **TASK,
+            "data": {"body": DOCCANO["text"]},
+            "annotations": [{"result": [], "was_cancelled": True}, {"result": RESULT}],
+        },
+        {
+            "id": 5,
+            "text": DOCCANO["text"],
+            "spans": [{"start": 0, "end": 12, "label": "PER"}, {"start": 22, "end": 28, "label": "LOC"}],
+            "answer": "accept",
+        },
+        {"id": 5, "text": DOCCANO["text"], "ner": [{**PERSON, "labels": ["PER"]}, [22, 28, "LOC"]]},
+        {**TASK, "data": {"body": DOCCANO["text"], "source": "b.pdf", "meta": {}}},
+        {**TASK, "annotations": [{"result": []}, {"result": RESULT, "ground_truth": True}]},
+    ],
+)  # fmt: skip
+def test_every_tool_says_the_same(tmp_path: Path, value: dict[str, Any]) -> None:
+    [sentence] = read(save(tmp_path / "a.jsonl", value))
+    assert (sentence.id, sentence.words, sentence.labels) == ("5", WORDS, LABELS)
+
+
+def test_an_array_is_read_as_lines_are(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    pair = [DOCCANO["text"], {"entities": DOCCANO["label"]}]
+    for indent in (None, 2):
+        path.write_text(json.dumps([TASK, pair], indent=indent), "utf-8")
+        assert [(s.id, s.labels) for s in read(path)] == [("5", LABELS), ("a:2", LABELS)]
+    path.write_text("[]", "utf-8")
+    assert open_corpus(path).description == "spans of text, empty"
+
+
+@pytest.mark.parametrize("rest", ["", ",", ', {"text": ', "] x", ' {"text": "b"}]', "}]"])
+def test_an_array_that_is_broken_is_told_with_its_line(tmp_path: Path, rest: str) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(f"[\n{json.dumps(DOCCANO)}\n{rest}", "utf-8")
+    with pytest.raises(DataError, match=r"a\.json:[23]: not JSON"):
+        read(path)
+
+
+def test_prodigys_tokens_are_the_words(tmp_path: Path) -> None:
+    tokens = [
+        {"text": "Oslo-", "start": 0, "end": 5},
+        {"text": "\n", "start": 5, "end": 6},
+        {"text": "a.b", "start": 6, "end": 9},
+    ]
+    value = {"text": "Oslo-\na.b", "tokens": tokens, "spans": [{"start": 6, "end": 9, "label": "X"}]}
+    first, second = read(save(tmp_path / "a.jsonl", value))
+    assert (first.words, second.words, second.labels) == (("Oslo-",), ("a.b",), ((0, 1, "X"),))
+    for broken in (tokens[::-1], tokens[:2], [{**tokens[0], "end": 5.0}, tokens[2]], [{"text": "Oslo-"}], "Oslo-"):
+        assert '"tokens" are' in problems(save(tmp_path / "a.jsonl", {**value, "tokens": broken}))[0]
+
+
+def test_each_line_of_a_text_is_a_sentence(tmp_path: Path) -> None:
+    value = {"id": "x", "text": "\nAda\r\n\n  Oslo, Rome ", "label": [[1, 4, "PER"], [9, 13, "LOC"], [15, 20, "LOC"]]}
+    found = read(save(tmp_path / "a.jsonl", value))
+    assert [(s.id, s.words, s.labels) for s in found] == [
+        ("x:2", ("Ada",), ((0, 1, "PER"),)),
+        ("x:4", ("Oslo", ",", "Rome"), ((0, 1, "LOC"), (2, 3, "LOC"))),
+    ]
+
+
+def test_text_alone_has_no_labels(tmp_path: Path) -> None:
+    corpus = open_corpus(save(tmp_path / "a.jsonl", {"text": "raw text"}), ReadOptions(language="en"))
+    assert [(s.words, s.labels, s.language) for s in corpus] == [(("raw", "text"), (), "en")]
+    assert corpus.description == "spans of text"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"text": 5, "label": []}, '"text" is 5'),
+        ([1], 'expected a "text" with "label"'),
+        ({"text": "a", "label": "X"}, '''"label" is 'X', expected a list'''),
+        ({"text": "a", "label": [[0, 1]]}, "a label is [0, 1], expected [start, end, type]"),
+        ({"text": "a", "label": [[0, "1", "X"]]}, "a label is [0, '1', 'X']"),
+        ({"text": "a", "label": [{"start": 0, "end": 1, "labels": []}]}, "a label is {'start': 0"),
+        ({"text": "a", "label": [{"start": True, "end": 1, "label": "X"}]}, "a label is {'start': True"),
+        ({"text": "a", "label": [[0, 1, "X"]], "spans": [[0, 1, "Y"]]}, "labels stand under label and spans"),
+        ({"text": "a b", "label": [[0, 4, "X"]]}, "X [0, 4) does not lie within the 3 characters"),
+        ({"text": "a b", "label": [[-1, 1, "X"]]}, "X [-1, 1) does not lie within"),
+        ({"text": "a b", "label": [[2, 1, "X"]]}, "X [2, 1) does not lie within"),
+        ({"text": "a b", "label": [[1, 2, "X"]]}, "X [1, 2) covers no word"),
+        ({"text": "a\nb", "label": [[0, 3, "X"]]}, "X [0, 3) goes on behind the end of its line"),
+        ({"text": "Oslo-based", "label": [[0, 4, "X"]]}, "X [0, 4) covers 'Oslo', a part of 'Oslo-based'"),
+        ({"text": "a b", "label": [[0, 1, "X"], [0, 3, "Y"]]}, "entity [0, 2) Y overlaps"),
+        ({"text": "a b", "label": [{"start": 0, "end": 1, "label": "X", "text": "b"}]}, "covers 'a', and should cover"),
+        ({"text": "  "}, "at least one word"),
+        ({"text": "a", "language": 1}, '"language" is 1'),
+        ({"text": "a", "answer": "ignore"}, 'the answer to it was "ignore"'),
+        ({**TASK, "annotations": []}, "nobody has annotated this task"),
+        ({**TASK, "annotations": [{"result": RESULT}, {"result": RESULT[:1]}]}, "2 annotations that differ"),
+        ({**TASK, "data": {"a": "x", "b": "y"}}, '"data" has a, b'),
+        ({**TASK, "data": {"text": ["x"]}}, """"text" is ['x']"""),
+        ({**TASK, "annotations": [{"result": 1.5}]}, '"result" is 1.5, expected a list'),
+        ({**TASK, "annotations": [{"result": [{"id": ["a"], "value": {"start": 1, "end": 2}}]}]}, "of the kind"),
+        ({**TASK, "data": {"id": "x", "talk": [{}]}, "annotations": [{"result": []}]}, '"data" has id, talk'),
+        ({**TASK, "annotations": [{"result": [{**RESULT[0], "to_name": "head"}, RESULT[0]]}]}, "labels are of 2 texts"),
+        (
+            {**TASK, "annotations": [{"result": [{"type": "hypertextlabels", "value": {"start": "/p", "end": "/p"}}]}]},
+            'of the kind "hypertextlabels"',
+        ),
+        ({"text": "a", "annotations": [{"label": 3, "start_offset": 0, "end_offset": 1}]}, "a label is {'label': 3"),
+        ({"text": "Ada met Bob", "spans": [[0, 3, "PER"]], "_is_binary": True}, "judges one label"),
+        ({"text": "a b", "label": [[0, 1, "X\nY"]]}, "a type is a name without"),
+        ({"text": "a\rb"}, "carriage return"),
+    ],
+)  # fmt: skip
+def test_faults_are_told_or_rejected(tmp_path: Path, value: Any, expected: str) -> None:
+    path = save(tmp_path / "a.jsonl", {"text": "first"}, value, {"text": "last"})
+    for problem in problems(path):
+        assert expected in problem
+        assert "a.jsonl:2 (sentence " in problem
+    corpus = open_corpus(path, ReadOptions(repair=("drop-sentence",)))
+    assert [s.text for s in corpus] == ["first", "last"]
+    for reject in corpus.rejects:
+        assert isinstance(reject, Reject)
+        assert reject.sentence is not None
+        assert expected in reject.sentence.comments[-1]
+
+
+def test_what_has_words_of_its_own_is_read_as_before(tmp_path: Path) -> None:
+    both = {"text": "Ada lives", "tokens": ["Ada", "lives"], "ner_tags": ["B-PER", "O"]}
+    assert open_corpus(save(tmp_path / "a.jsonl", both)).description.startswith("jsonl, IOB2")
+    save(tmp_path / "a.jsonl", {**both, "ner_tags": [1, 0]})
+    assert "numbers must be turned into them first" in problems(tmp_path / "a.jsonl")[0]
+
+
+def test_the_first_line_that_can_be_read_tells_the_format(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(f"{{broken\n{json.dumps(DOCCANO)}\n", "utf-8")
+    assert len(problems(path)) == 1
+    save(path, [DOCCANO["text"], {"entities": DOCCANO["label"]}], ["b", {"entities": []}])
+    assert [s.labels for s in read(path)] == [LABELS, ()]
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_an_array_on_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, indent: int | None) -> None:
+    (tmp_path / "a").write_text(json.dumps([TASK], indent=indent), "utf-8")
+    with (tmp_path / "a").open() as stream:
+        monkeypatch.setattr("sys.stdin", stream)
+        assert [s.labels for s in open_corpus("-")] == [LABELS]
+
+
+def test_a_long_line_is_told_at_once(tmp_path: Path) -> None:
+    label = [[place, place + 1, "X"] for place in range(0, 200_000, 50)]
+    [problem] = problems(save(tmp_path / "a.jsonl", {"text": "a " * 100_001, "label": label}))
+    assert "more than 100,000 characters" in problem
+
+
+@pytest.mark.parametrize("word", ["\u3000", "a\xa0"])
+def test_words_that_would_not_come_back_are_not_written(tmp_path: Path, word: str) -> None:
+    with pytest.raises(DataError, match="begins or ends with white space"):
+        write([Sentence(("b", word), id="a")], tmp_path / "a.jsonl", format="spans")
+
+
+def test_ids_are_distinct_among_lines_too(tmp_path: Path) -> None:
+    path = save(tmp_path / "a.jsonl", {"id": "x", "text": "a\nb"}, {"id": "x:2", "text": "c"})
+    assert problems(path) == [f'{path}:2 (sentence x:2): the id "x:2" stands in line 1 already; expected another']
+
+
+def test_the_same_label_twice_is_one(tmp_path: Path) -> None:
+    [sentence] = read(save(tmp_path / "a.jsonl", {"text": "a b", "label": [[0, 1, "X"], [0, 2, "X"]]}))
+    assert sentence.labels == ((0, 1, "X"),)
+
+
+def test_words_are_cut_at_labels_when_asked_for(tmp_path: Path) -> None:
+    path = save(tmp_path / "a.jsonl", {"text": "the Oslo-based 北京人 firm", "label": [[4, 8, "LOC"], [15, 17, "LOC"]]})
+    corpus = open_corpus(path, ReadOptions(repair=("cut-words",)))
+    [sentence] = corpus
+    assert sentence.words == ("the", "Oslo", "-based", "北京", "人", "firm")
+    assert sentence.labels == ((1, 2, "LOC"), (3, 4, "LOC"))
+    assert corpus.repaired == {"cut-words": 2}
+
+
+def test_characters_of_scripts_without_spaces_are_parted_when_asked_for(tmp_path: Path) -> None:
+    path = save(tmp_path / "a.jsonl", {"text": "王小明在北京工作", "label": [[0, 3, "PER"], [4, 6, "LOC"]]})
+    with pytest.raises(DataError, match="--split characters"):
+        read(path)
+    [sentence] = read(path, split="characters")
+    assert (len(sentence), sentence.labels) == (8, ((0, 3, "PER"), (4, 6, "LOC")))
+
+
+def test_places_that_javascript_counted(tmp_path: Path) -> None:
+    text = "👩🏽‍🔬 Ada 😀"
+    as_javascript = [[8, 11, "PER"], [12, 14, "X"]]
+    path = save(tmp_path / "a.jsonl", {"text": text, "label": as_javascript}, {"text": "Ada", "label": [[0, 3, "PER"]]})
+    assert len(problems(path)) == 2
+    corpus = open_corpus(path, ReadOptions(repair=("utf16-offsets",)))
+    assert [[s.mention(e) for e in s.entities] for s in corpus] == [[("Ada",), ("😀",)], [("Ada",)]]
+    assert corpus.repaired == {"utf16-offsets": 2}
+    told = {
+        "text": text,
+        "label": [{"start": text.index("Ada"), "end": text.index("Ada") + 3, "label": "PER", "text": "Ada"}],
+    }
+    [sentence] = read(save(tmp_path / "a.jsonl", told), repair=("utf16-offsets",))
+    assert sentence.labels == ((1, 2, "PER"),), "what it says that it covers decides"
+    half = save(tmp_path / "a.jsonl", {"text": text, "label": [[1, 11, "PER"]]})
+    assert "does not lie within" in problems(half, "utf16-offsets")[0]
+
+
+NAMES = st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=4).filter(
+    lambda word: word.split() == [word]
+)
+
+
+@given(
+    st.lists(NAMES | st.just("Dr.") | st.just("New York"), min_size=1, max_size=8),
+    st.sampled_from(["", "de", "fr", "zh"]),
+    st.data(),
+)  # fmt: skip
+def test_what_is_written_is_read_again(
+    tmp_path_factory: pytest.TempPathFactory, words: list[str], language: str, data: st.DataObject
+) -> None:
+    start = data.draw(st.integers(0, len(words) - 1))
+    end = data.draw(st.integers(start + 1, len(words)))
+    sentence = Sentence(tuple(words), (Entity(start, end, "X"),), id="a", language=language)
+    path = tmp_path_factory.mktemp("spans") / "a.jsonl"
+    write([sentence], path, format="spans")
+    assert list(read(path)) == [sentence]
+
+
+@given(st.text(st.sampled_from("ab. -'\u0301\u200d\n北👩"), max_size=15), st.integers(0, 15), st.integers(0, 15))
+def test_a_label_covers_its_characters_or_there_is_a_fault(
+    tmp_path_factory: pytest.TempPathFactory, text: str, start: int, end: int
+) -> None:
+    path = save(tmp_path_factory.mktemp("spans") / "a.jsonl", {"text": text, "label": [[start, end, "X"]]})
+    corpus = open_corpus(path, ReadOptions(repair=("cut-words", "drop-sentence")))
+    found = [sentence.mention(entity) for sentence in corpus for entity in sentence.entities]
+    assert ["".join(mention) for mention in found] == ["".join(text[start:end].split())] * (not corpus.rejects)
+    kept = [s.words for s in corpus] + [r.sentence.words for r in corpus.rejects if r.sentence and text.strip()]
+    assert sorted("".join(map("".join, kept))) == sorted("".join(text.split())), "no character is lost"

@@ -1,0 +1,114 @@
+"""Lines cut into words, of which no character is lost."""
+
+from __future__ import annotations
+
+from time import process_time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nersery.core.errors import SettingsError
+from nersery.io.tokenization import splitter
+from tests.io.strategies import AWKWARD
+
+LINES = st.one_of(
+    st.text(max_size=40),
+    st.lists(
+        st.sampled_from([*AWKWARD, "Dr.", "3.", "U.S.", "l'été", "it's", "https://a.b/c.", "(", "...", "東京"])
+    ).map(" ".join),
+)
+
+
+@given(LINES, st.sampled_from(["spaces", "punctuation", "characters"]), st.sampled_from(["", "en", "de", "fr-CA"]))
+def test_no_character_is_lost(line: str, splitting: str, language: str):
+    words = splitter(splitting, language)(line)  # type: ignore[arg-type]
+    assert "".join(words) == "".join(line.split())
+    assert all(words)
+    assert not any(word.split() != [word] for word in words)
+
+
+@given(LINES)
+def test_splitting_again_changes_nothing_where_no_language_is_known(line: str):
+    split = splitter("spaces")
+    assert split(" ".join(split(line))) == split(line)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("He came, saw; and won!", "He came , saw ; and won !"),
+        ("Dr. Müller paid $3.50.", "Dr. Müller paid $ 3.50 ."),
+        ("the U.S. and J. Smith etc.", "the U.S. and J. Smith etc."),
+        ("They went home. Then", "They went home . Then"),
+        ("Plan B.", "Plan B ."),
+        ("1,000 or 10:30, 5%", "1,000 or 10:30 , 5 %"),
+        ("Obama's don't O’Brien’s", "Obama 's don't O’Brien ’s"),
+        ("(AT&T) semi-final a_b", "( AT&T ) semi-final a_b"),
+        ('"Wait ..." -- he said', '" Wait ... " -- he said'),
+        ("See https://a.b/c?d=e, or x.y@z.org.", "See https://a.b/c?d=e , or x.y@z.org ."),
+        ("#tag @me", "#tag @me"),
+        ("राम दिल्ली में है। डॉ. सिंह", "राम दिल्ली में है । डॉ. सिंह"),
+        ("३.५ कि॰मी॰ दूर।", "३.५ कि॰मी॰ दूर ।"),
+        ("هل رأيت؟ نعم، رأيت.", "هل رأيت ؟ نعم ، رأيت ."),
+        ("¿Qué? «Sí».", "¿ Qué ? « Sí » ."),
+        ("He said no. It was no. 5, fig. 2.", "He said no . It was no. 5 , fig. 2 ."),
+        ("Follow me. Art.", "Follow me . Art ."),
+        ("जे.पी. नड्डा, எம்.ஜி.ஆர். வந்தார்.", "जे.पी. नड्डा , எம்.ஜி.ஆர். வந்தார் ."),
+        ('נשיא ארה"ב קרא "הארץ" וה"ידיעות".', 'נשיא ארה"ב קרא " הארץ " וה " ידיעות " .'),
+        ("👩\u200d👩\u200d👧 ❤️!", "👩\u200d👩\u200d👧 ❤️ !"),
+        ("👩🏽\u200d🔬, 🇩🇪🇫🇷! 👍🏽👍🏽 1️⃣", "👩🏽\u200d🔬 , 🇩🇪 🇫🇷 ! 👍🏽 👍🏽 1️⃣"),
+    ],
+)
+def test_punctuation(line: str, words: str):
+    assert splitter("punctuation")(line) == words.split(" ")
+
+
+@pytest.mark.parametrize(
+    ("language", "line", "words"),
+    [
+        ("fr", "L'Italie n'a qu'un d’entre-elles.", "L' Italie n' a qu' un d’ entre-elles ."),
+        ("it", "dell'Italia", "dell' Italia"),
+        ("fr", "aujourd'hui", "aujourd'hui"),
+        ("de", "Am 3. Oktober, z.B.", "Am 3. Oktober , z.B."),
+        ("en", "Am 3. Oktober", "Am 3 . Oktober"),
+        ("fr", "Me. Dupont et MM. Durand", "Me. Dupont et MM. Durand"),
+        ("en", "Follow me. Durand", "Follow me . Durand"),
+        ("en-GB", "Anna's", "Anna 's"),
+        ("nl", "Anna's foto's", "Anna's foto's"),
+        ("de-AT", "Der 3. Mann 2019.", "Der 3. Mann 2019 ."),
+    ],
+)
+def test_languages(language: str, line: str, words: str):
+    assert splitter("punctuation", language)(line) == words.split(" ")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("東京へ Tokyo、iPhone12を。", "東 京 へ Tokyo 、 iPhone12 を 。"),
+        ("ที่นี่ 3.5 บาท", "ที่ นี่ 3.5 บ า ท"),
+        ("𠮷野", "𠮷 野"),
+        ("ﾄﾖﾀ車", "ﾄ ﾖ ﾀ 車"),
+        ("မန္တလေး។ខ្មែរ", "မ န္တ လေး ។ ខ្មែ រ"),
+        ("Ada wrote.", "Ada wrote ."),
+    ],
+)
+def test_characters(line: str, words: str):
+    assert splitter("characters")(line) == words.split(" ")
+
+
+def test_spaces_are_taken_as_given():
+    assert splitter("spaces")(" Dr.  Müller, \u3000 x\n") == ["Dr.", "Müller,", "x"]
+
+
+def test_an_unknown_way():
+    with pytest.raises(SettingsError, match='no splitting "punctuaton"; did you mean "punctuation"'):
+        splitter("punctuaton")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["a-" * 50_000, "Ab9+/" * 20_000 + "=", "กขค" * 30_000 + "."])
+def test_a_long_run_without_spaces_takes_no_longer_a_character(text: str):
+    began = process_time()
+    assert "".join(splitter("punctuation")(text)) == text
+    assert process_time() - began < 5, "quadratic it took a minute"

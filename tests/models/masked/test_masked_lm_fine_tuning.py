@@ -1,0 +1,180 @@
+"""Fine-tuning of a masked language model."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from nersery.core.errors import SettingsError
+from nersery.core.progress import Progress
+from nersery.core.random import item_rng
+from nersery.models.masked import masked_lm
+from nersery.models.masked.masked_inputs import Cloze
+from nersery.models.masked.masked_lm import MaskedLM, fine_tuning_plan
+from nersery.models.masked.masked_subwords import Row
+from nersery.models.subwords.subwords import collate
+from tests.models.masked_texts import (
+    TEXTS,
+    all_words,
+    one_word,
+    opened,
+    plan,
+    weights,
+)
+
+
+class TestFineTuning:
+    EXAMPLES = tuple(tuple(text.split()) for text in TEXTS[:4])
+
+    def rows_seen(self, model: MaskedLM, monkeypatch: pytest.MonkeyPatch, epochs: int, seed: int) -> list[Row]:
+        """The rows of a training with one step an epoch, in order."""
+        seen: list[Row] = []
+        loss = model._loss
+
+        def watched(rows: Sequence[Row]) -> torch.Tensor:
+            seen.extend(sorted(rows, key=lambda row: row.window.firsts))
+            return loss(rows)
+
+        monkeypatch.setattr(model, "_loss", watched)
+        model.fine_tune(self.EXAMPLES, all_words, plan(epochs, len(self.EXAMPLES)), rate=0.5, seed=seed)
+        return seen
+
+    def test_masks_differ_between_epochs_and_are_the_same_for_the_same_seed(
+        self, tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        first, again, other = (self.rows_seen(opened(tiny_masked_lm), monkeypatch, 3, seed) for seed in (1, 1, 2))
+        assert first == again != other
+        size = len(first) // 3
+        epochs = [first[start : start + size] for start in range(0, len(first), size)]
+        assert len(epochs) == 3
+        assert all(a != b for a, b in itertools.combinations(epochs, 2))
+
+    def test_the_gaps_themselves_may_be_drawn_anew(self, fresh: MaskedLM) -> None:
+        drawn: list[tuple[int, ...]] = []
+
+        def cloze(words: tuple[str, ...], rng: random.Random) -> Cloze:
+            made = one_word(words, rng)
+            drawn.append(made.gaps)
+            return made
+
+        fresh.fine_tune([tuple(TEXTS[0].split())], cloze, plan(20), rate=1.0)
+        assert len(drawn) == 20
+        assert len(set(drawn)) > 4
+
+    def test_the_loss_counts_hidden_pieces_only(self, model: MaskedLM) -> None:
+        clozes = [Cloze(tuple(text.split()), (0, 1)) for text in TEXTS[:3]]
+        rows = [row for number, c in enumerate(clozes) for row in model.gaps.hidden(c, 0.7, random.Random(number))]
+        batch = collate([row.window for row in rows], model.encoder.pad)
+        labels = torch.full_like(batch.input_ids, -100)
+        for number, row in enumerate(rows):
+            labels[number, list(row.positions)] = torch.tensor(row.targets)
+        expected = model.network(input_ids=batch.input_ids, attention_mask=batch.attention_mask, labels=labels).loss
+        assert model._loss(rows).item() == pytest.approx(expected.item(), abs=1e-5)
+        assert model._mean_loss(rows) == pytest.approx(expected.item(), abs=1e-5)
+
+    def test_a_book_in_one_line_goes_through_the_model_in_parts(
+        self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        seen: list[int] = []
+        fresh.network.register_forward_pre_hook(
+            lambda module, _, given: seen.append(len(given["input_ids"])), with_kwargs=True
+        )
+        book = Cloze(tuple(TEXTS[0].split() * 60), tuple(range(540)))
+        rows = fresh.gaps.hidden(book, 0.5, random.Random(0))
+        gradients = []
+        for most in (64 * len(rows), 64 * 4):
+            monkeypatch.setattr(masked_lm, "MOST_PIECES", most)
+            fresh.network.zero_grad()
+            fresh._loss(rows).backward()  # type: ignore[no-untyped-call]
+            gradients.append(torch.cat([p.grad.flatten() for p in fresh.network.parameters() if p.grad is not None]))
+        assert seen[0] == len(rows) > 8
+        assert max(seen[1:]) == 4
+        assert torch.allclose(*gradients, atol=1e-6)
+
+    def test_same_seed_same_weights_other_seed_others(self, tiny_masked_lm: str) -> None:
+        found = []
+        for seed in (1, 1, 2):
+            torch.manual_seed(len(found))
+            model = opened(tiny_masked_lm)
+            model.fine_tune(self.EXAMPLES, one_word, plan(), rate=1.0, seed=seed)
+            found.append(weights(model))
+        assert torch.equal(found[0], found[1])
+        assert not torch.equal(found[0], found[2])
+
+    def test_global_chance_is_left_alone(self, fresh: MaskedLM) -> None:
+        before, plain = torch.get_rng_state(), random.getstate()
+        fresh.fine_tune(self.EXAMPLES, one_word, plan(), rate=1.0, dev=self.EXAMPLES)
+        assert torch.equal(before, torch.get_rng_state())
+        assert random.getstate() == plain
+
+    def test_dev_picks_the_best_epoch(self, fresh: MaskedLM) -> None:
+        """Learning "Ada won" first helps with, and then harms "Oslo won": the best epoch is not the last."""
+        train, dev = [("Ada", "won")] * 4 + [("Oslo", "won")], [("Oslo", "won")]
+        cloze = lambda words, rng: Cloze(words, (0,))  # noqa: E731
+        history = fresh.fine_tune(train, cloze, plan(40, 5, 1e-2), rate=1.0, dev=dev, seed=3)
+        assert history.best is not None
+        scores = [evaluation.score for evaluation in history.evaluations]
+        assert len(scores) == 40
+        assert history.best.score == max(scores) > scores[-1]
+        rows = fresh.gaps.hidden(cloze(dev[0], item_rng(3, "dev", 0, 0)), 1.0, item_rng(3, "dev", 0, 0))
+        assert -fresh._mean_loss(rows) == pytest.approx(history.best.score, abs=1e-6)
+
+    def test_without_dev_the_last_epoch_stays(self, fresh: MaskedLM) -> None:
+        history = fresh.fine_tune(self.EXAMPLES, one_word, plan(3), rate=1.0)
+        assert (history.best, history.evaluations, history.steps) == (None, (), 3)
+
+    def test_dev_is_asked_the_same_each_time(self, fresh: MaskedLM) -> None:
+        calls: list[tuple[str, ...]] = []
+
+        def cloze(words: tuple[str, ...], rng: random.Random) -> Cloze:
+            calls.append(words)
+            return one_word(words, rng)
+
+        dev = [("राम", "won")]
+        fresh.fine_tune(self.EXAMPLES, cloze, plan(5), rate=1.0, dev=dev)
+        assert calls.count(dev[0]) == 1
+
+    def test_texts_without_gaps_harm_nothing(self, fresh: MaskedLM) -> None:
+        before = weights(fresh)
+        fresh.fine_tune(self.EXAMPLES, lambda words, rng: Cloze(words, ()), plan(), rate=1.0, dev=self.EXAMPLES)
+        assert torch.equal(weights(fresh), before)
+
+    def test_a_long_text_is_learnt_to_its_end(self, fresh: MaskedLM) -> None:
+        long = ("Ada", "won") * 60 + ("Oslo", "there")
+        fresh.fine_tune([long], lambda words, rng: Cloze(words, (120,)), plan(30, 1, 1e-2), rate=1.0)
+        ((guesses,),) = fresh.guesses([Cloze(long, (120,))], 1)
+        assert guesses[0][0] == "Oslo"
+
+    def test_progress_counts_the_steps(self, fresh: MaskedLM) -> None:
+        with Progress("training", quiet=True) as progress:
+            fresh.fine_tune(self.EXAMPLES, one_word, plan(3, 2), rate=1.0, progress=progress)
+            fresh.fine_tune(self.EXAMPLES, one_word, plan(1, 4), rate=1.0, progress=progress)
+        assert progress.total == progress.done == 7
+
+    def test_a_finished_training_is_taken_from_its_folder(self, tiny_masked_lm: str, tmp_path: Path) -> None:
+        first, second = opened(tiny_masked_lm), opened(tiny_masked_lm)
+        first.fine_tune(self.EXAMPLES, one_word, plan(), rate=1.0, folder=tmp_path / "state")
+        calls: list[Any] = []
+        second._loss = lambda rows: calls.append(rows)  # type: ignore[assignment, method-assign]
+        second.fine_tune(self.EXAMPLES, one_word, plan(), rate=1.0, folder=tmp_path / "state")
+        assert torch.equal(weights(first), weights(second))
+        assert not calls
+
+    @pytest.mark.parametrize(
+        ("number", "name", "value"),
+        [
+            *((number, name, value) for number, name in enumerate(("epochs", "batch_size")) for value in (0, -1)),
+            *((2, "learning_rate", value) for value in (0, -1, float("nan"))),
+        ],
+    )
+    def test_a_plan_needs_numbers_above_zero(self, number: int, name: str, value: float) -> None:
+        settings: list[Any] = [1, 1, 1e-3]
+        settings[number] = value
+        with pytest.raises(SettingsError, match=f"{name} must be above 0"):
+            fine_tuning_plan(*settings, "fp32")

@@ -1,0 +1,180 @@
+"""Which models can be masked language models here, and which are refused or do not suit."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.models import loading
+from nersery.models.loading import ModelSource
+from nersery.models.masked.masked_inputs import OWN, Cloze, Drawing
+from nersery.models.masked.masked_lm import MaskedLM
+from nersery.models.subwords.subwords import collate
+from tests.models.masked_texts import (
+    TEXTS,
+    opened,
+    plan,
+    rngs,
+)
+
+SMALL: dict[str, Any] = {
+    "vocab_size": 600,
+    "hidden_size": 32,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 64,
+    "max_position_embeddings": 70,
+}
+XLM: dict[str, Any] = {"vocab_size": 600, "emb_dim": 32, "n_layers": 1, "n_heads": 2, "pad_index": 0}
+MODERN_BERT_IDS = ("cls_token_id", "sep_token_id", "bos_token_id", "eos_token_id")
+ARCHITECTURES: dict[str, dict[str, Any]] = {
+    "Bert": SMALL,
+    "XLMRoberta": {**SMALL, "pad_token_id": 1},
+    "DistilBert": {"vocab_size": 600, "dim": 32, "n_layers": 1, "n_heads": 2, "hidden_dim": 64},
+    "Albert": {**SMALL, "embedding_size": 16},
+    "Electra": {**SMALL, "embedding_size": 16},
+    "DebertaV2": SMALL,
+    "MPNet": SMALL,
+    "ModernBert": {**SMALL, "pad_token_id": 0, **dict.fromkeys(MODERN_BERT_IDS, 2)},
+    "XLM": {**XLM, "max_position_embeddings": 70},
+}
+
+
+@pytest.mark.parametrize("name", ARCHITECTURES)
+class TestArchitectures:
+    """What the tests above do with BERT holds for its kin."""
+
+    @pytest.fixture
+    def kin(self, name: str, tiny_masked_lm: str, tmp_path: Path) -> MaskedLM:
+        import transformers
+
+        config = getattr(transformers, f"{name}Config")(**ARCHITECTURES[name])
+        torch.manual_seed(0)
+        transformers.AutoModelForMaskedLM.from_config(config).save_pretrained(tmp_path)
+        for path in Path(tiny_masked_lm).glob("token*.json"):
+            shutil.copy(path, tmp_path)
+        return opened(tmp_path)
+
+    def test_the_output_layer_gives_the_same_where_it_sees_the_masks_alone(self, kin: MaskedLM, name: str) -> None:
+        clozes = [Cloze(tuple(text.split()), (0, 1)) for text in TEXTS[:3]]
+        rows = [row for cloze in clozes for row in kin.gaps.rows(cloze)]
+        batch = collate([row.window for row in rows], kin.encoder.pad)
+        with torch.no_grad():
+            seen: list[int] = []
+            output = kin.network.get_output_embeddings()
+            handle = output.register_forward_hook(lambda layer, inputs, made: seen.append(made.shape[:-1].numel()))
+            found = kin._logits(rows)
+            handle.remove()
+            whole = kin.network(input_ids=batch.input_ids, attention_mask=batch.attention_mask).logits
+        expected = torch.cat([whole[number, list(row.positions)] for number, row in enumerate(rows)])
+        assert torch.allclose(found, expected, atol=1e-5)
+        assert seen == [len(expected)], "the output layer was run on other positions too"
+
+    def test_it_is_given_tokens_trained_and_asked(self, kin: MaskedLM, name: str) -> None:
+        token = f"{OWN}<x>"
+        kin.add_tokens({token: "person name"})
+        (number,) = kin.encoder.own[token]
+        pieces = [piece for word in kin.encoder.pieces(["person", "name"]) for piece in word]
+        vectors = kin.network.get_input_embeddings().weight
+        assert torch.allclose(vectors[number], vectors[pieces].mean(0))
+        examples = [(token, word, token, "won") for word in ("Ada", "Grace")]
+        kin.fine_tune(examples, lambda words, rng: Cloze(words, (1,)), plan(2), rate=1.0)
+        ((guesses,),) = kin.guesses([Cloze(examples[0], (1,))], 5)
+        assert len(guesses) == 5
+
+    def test_it_reads_long_texts(self, kin: MaskedLM, name: str) -> None:
+        long = tuple(TEXTS[0].split() * 30)
+        assert len(kin.fill([Cloze(long, (0, 250))], rngs(1), Drawing())[0]) == 2
+
+
+class TestRefusals:
+    def test_a_model_without_a_mask_token(self, tiny_masked_lm: str, tmp_path: Path) -> None:
+        from transformers import AutoTokenizer
+
+        folder = shutil.copytree(tiny_masked_lm, tmp_path / "plain")
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+        tokenizer.mask_token = None
+        tokenizer.save_pretrained(folder)
+        with pytest.raises(MissingResourceError, match=r"plain\" has no mask token.*e\.g\. bert-base-cased, xlm-rob"):
+            opened(folder)
+
+    def test_an_encoder_without_the_head(self, tiny_model: str) -> None:
+        with pytest.raises(MissingResourceError, match=r"without the head of Auto.*e\.g\. cls\.pred.*trained"):
+            opened(tiny_model)
+
+    def test_a_model_with_half_its_weights(self, tiny_masked_lm: str, tmp_path: Path) -> None:
+        from safetensors.torch import load_file, save_file
+
+        folder = shutil.copytree(tiny_masked_lm, tmp_path / "half")
+        tensors = load_file(folder / "model.safetensors")
+        kept = {name: tensor for name, tensor in tensors.items() if "layer.1.attention" not in name}
+        assert len(kept) < len(tensors)
+        save_file(kept, folder / "model.safetensors", {"format": "pt"})
+        with pytest.raises(MissingResourceError, match="are not those of its configuration: 10 are missing"):
+            opened(folder)
+
+    def test_a_model_that_cannot_be_given_tokens(self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(fresh.network, "get_output_embeddings", lambda: None)
+        with pytest.raises(SettingsError, match="cannot be given new tokens"):
+            fresh.add_tokens({f"{OWN}<x>": "person"})
+
+    def test_weights_that_are_no_numbers(self, fresh: MaskedLM) -> None:
+        with torch.no_grad():
+            next(fresh.network.parameters()).fill_(torch.nan)
+        cloze = Cloze(("Ada", "won"), (0,))
+        with pytest.raises(SettingsError, match=r"values that are no numbers.*use a lower learning_rate"):
+            fresh.fill([cloze], [random.Random(0)], Drawing(5))
+        with pytest.raises(SettingsError, match="values that are no numbers"):
+            fresh.guesses([cloze], 5)
+
+    def test_a_condition_that_leaves_no_room(self, fresh: MaskedLM) -> None:
+        fresh.check_condition(["name", "of", "a", "place"])
+        with pytest.raises(SettingsError, match="Shorten it"):
+            fresh.check_condition(["place"] * 50)
+
+
+class TestMisfit:
+    def test_another_language_is_noticed(self, fresh: MaskedLM, capsys: pytest.CaptureFixture[str]) -> None:
+        loading.warn.cache_clear()
+        fresh.warn_of_misfit(["Ada", "won", "the", "program"])
+        assert capsys.readouterr().err == ""
+        fresh.warn_of_misfit(["Привет", "мир"])
+        assert "was made for other languages than this text" in capsys.readouterr().err
+
+    def test_the_bundled_model_says_that_it_knows_english_alone(
+        self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        loading.warn.cache_clear()
+        fresh.warn_of_misfit(["won"], ["de"])
+        monkeypatch.setattr(fresh, "source", ModelSource("bundled"))
+        fresh.warn_of_misfit(["won"], ["en", "EN-gb", ""])
+        assert capsys.readouterr().err == ""
+        fresh.warn_of_misfit(["won"], ["nl", "en", "de"])
+        assert "the bundled model knows English alone, and there is text in de, nl" in capsys.readouterr().err
+
+    def test_a_model_that_leaves_out_accents_is_noticed(
+        self, tiny_masked_lms: dict[str, Path], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        words = ["राम", "दिल्ली", "में", *"the first program in London".split()]
+        loading.warn.cache_clear()
+        uncased = opened(tiny_masked_lms["wordpiece"])
+        uncased.warn_of_misfit([*"the first program in London".split() * 10, "Ádá"])
+        assert capsys.readouterr().err == ""
+        uncased.warn_of_misfit(words)
+        assert "leaves out accents and vowel signs, which 25 % of the words have" in capsys.readouterr().err
+
+    def test_capitals_are_spoken_of_for_the_bundled_model(
+        self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        loading.warn.cache_clear()
+        monkeypatch.setattr(fresh, "source", ModelSource("bundled"))
+        fresh.warn_of_misfit(["won"])
+        assert capsys.readouterr().err == ""
+        fresh.warn_of_misfit(["Ada", "won"])
+        assert "lower case only" in capsys.readouterr().err

@@ -1,0 +1,378 @@
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from transformers import BertConfig, EncoderDecoderConfig
+
+from nersery.augment.linearized.linearization import linearize, tag_token, token_descriptions
+from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.progress import Progress
+from nersery.core.sentence import Entity, Sentence
+from nersery.models.loading import ModelSource
+from nersery.models.masked.masked_inputs import GAP, OWN
+from nersery.models.masked.masked_lm import fine_tuning_plan
+from nersery.models.seq2seq.encoder_decoder import (
+    Seq2Seq,
+    check,
+    that_fit,
+    warn_of_words_apart,
+)
+from nersery.models.seq2seq.seq2seq_inputs import (
+    BROKEN,
+    UNKNOWN,
+    Pair,
+    Sampling,
+)
+from nersery.models.training import checkpoint
+
+KINDS = ["bart", "mbart", "t5"]
+TYPES = ["PER", "creative work", "a:b", "<x>", "<b-PER>", "स्थान", "per"]
+GOLD = [
+    Sentence(("Ada", "Lovelace", "wrote", "the", "program"), (Entity(0, 2, "PER"),)),
+    Sentence(("we", "saw", "Linus", "in", "New", "York"), (Entity(2, 3, "PER"), Entity(4, 6, "LOC"))),
+    Sentence(("राम", "दिल्ली", "में", "रहता", "है"), (Entity(0, 1, "PER"), Entity(1, 2, "LOC"))),
+]
+Texts = tuple[str, ...]
+
+
+def opened(folder: Path | str, language: str = "en") -> Seq2Seq:
+    return Seq2Seq(ModelSource(str(folder)), "cpu", "fp32", language)
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def model(request: pytest.FixtureRequest, tiny_seq2seqs: dict[str, Path]) -> Seq2Seq:
+    made = opened(tiny_seq2seqs[request.param])
+    made.add_tokens(token_descriptions(TYPES, (), {}))
+    return made
+
+
+@pytest.fixture
+def copy(tiny_seq2seqs: dict[str, Path], tmp_path: Path) -> Path:
+    """Of the BART, for a test to change."""
+    return Path(shutil.copytree(tiny_seq2seqs["bart"], tmp_path / "copy"))
+
+
+def words_hidden(sentence: Sentence, rng: random.Random) -> Pair:
+    """Half of the words that belong to no entity."""
+    shown = linearize(sentence)
+    entities = {place for entity in sentence.entities for place in range(entity.start, entity.end)}
+    hidden = {shown.places[p] for p in range(len(sentence)) if p not in entities and rng.random() < 0.5}
+    return Pair(tuple(GAP if place in hidden else word for place, word in enumerate(shown.words)), shown.words)
+
+
+def copied(words: Texts, rng: random.Random) -> Pair:
+    return Pair(words, words)
+
+
+def ids(model: Seq2Seq, source: Texts, language: str = "en") -> Texts:
+    """The pieces of a source, as the tokenizer names them."""
+    pieces = model.dialect.source(source, model.dialect.frame(language))
+    return tuple(model.dialect.pieces.tokenizer.convert_ids_to_tokens(list(pieces)))
+
+
+class TestWords:
+    @pytest.mark.parametrize("type_", TYPES)
+    def test_tag_tokens_come_back_as_they_are(self, model: Seq2Seq, type_: str) -> None:
+        begins, inside = tag_token(type_, begins=True), tag_token(type_, begins=False)
+        words = (begins, "Ada", begins, inside, "Ada", inside, "wrote", begins)
+        assert model.written(words) == words
+
+    def test_any_word_comes_back_from_bytes(self, tiny_seq2seq: str) -> None:
+        words = ("👩‍👩‍👧", "தமிழ்", "क्‍ष", "don't", "<mask>", "</s>", "<b-PER>", "C++", ".", "東京", "x" * 300)
+        assert opened(tiny_seq2seq).written(words) == words
+
+    def test_a_word_that_is_not_in_the_vocabulary_is_seen_to_be_unknown(self, tiny_seq2seqs: dict[str, Path]) -> None:
+        for kind in ("mbart", "t5"):
+            assert UNKNOWN in opened(tiny_seq2seqs[kind]).written(("we", "தமிழ்"))
+
+    def test_what_is_no_text_is_seen(self, model: Seq2Seq) -> None:
+        tokenizer = model.dialect.pieces.tokenizer
+        special = [tokenizer.pad_token_id, tokenizer.eos_token_id, tokenizer.unk_token_id]
+        assert model.dialect.words(special) == (f"{OWN}<pad>", f"{OWN}</s>", UNKNOWN)
+        source = model.dialect.source((GAP, "saw"), model.dialect.frame("en"))
+        assert model.dialect.words(source)[-3:] == (GAP, "saw", f"{OWN}</s>")
+
+    def test_half_a_character_is_seen(self, tiny_seq2seq: str) -> None:
+        model = opened(tiny_seq2seq)
+        pieces = model.dialect.target(("saw", "த"))
+        assert model.dialect.words(pieces[:-1]) == ("saw", BROKEN)
+
+    def test_a_word_that_nobody_sees_is_none(self, tiny_seq2seq: str) -> None:
+        dialect = opened(tiny_seq2seq).dialect
+        assert dialect.words(dialect.target(("saw", "\u200d", "\u0301"))) == ("saw", BROKEN, BROKEN)
+
+    def test_signs_that_stand_alone_stay_words_of_their_own(self, word_parting_seq2seq: str) -> None:
+        """Decoders of WordPiece vocabularies write "Oslo ." as one word."""
+        words = ("cars", "in", "oslo", ".")
+        assert opened(word_parting_seq2seq).written(words) == words
+
+    def test_a_word_has_the_parts_that_the_model_writes(self, word_parting_seq2seq: str, tiny_seq2seq: str) -> None:
+        parting, keeping = opened(word_parting_seq2seq), opened(tiny_seq2seq)
+        for word, parts in {"東京": ("東", "京"), "Oslo.": ("oslo", "."), "New 東京": ("New", "東", "京")}.items():
+            assert parting.parts(word) == parts
+            assert keeping.parts(word) == tuple(word.split())
+        for word in ("Oslo", "Oslo☃.", "\u00a0"):
+            assert parting.parts(word) == (word,), "one word, not all of which can be written perhaps"
+
+    def test_many_words_apart_are_told(
+        self, word_parting_seq2seq: str, tiny_seq2seq: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        text = [Sentence(("日本", "in", "Oslo", "."))]
+        warn_of_words_apart(opened(tiny_seq2seq), text)
+        warn_of_words_apart(opened(word_parting_seq2seq), text * 5 + [Sentence(("in",) * 80)])
+        assert not capsys.readouterr().err
+        warn_of_words_apart(opened(word_parting_seq2seq), text)
+        assert 'writes 25 % of the words as several, e.g. "日本" as "日 本"' in capsys.readouterr().err
+
+
+class TestGaps:
+    def test_gaps_side_by_side_are_one(self, tiny_seq2seq: str) -> None:
+        model = opened(tiny_seq2seq)
+        found = ids(model, (GAP, GAP, "saw", GAP, GAP, GAP))
+        assert found == ("<s>", "<mask>", "Ġsaw", "<mask>", "</s>")
+
+    def test_t5_numbers_them(self, tiny_seq2seqs: dict[str, Path]) -> None:
+        model = opened(tiny_seq2seqs["t5"])
+        found = ids(model, (GAP, GAP, "▁", "saw", GAP, "there", GAP))
+        assert [piece for piece in found if piece.startswith("<")] == [
+            *("<extra_id_0>", "<extra_id_1>", "<extra_id_2>"),
+            "</s>",
+        ]
+
+    def test_more_gaps_than_sentinels_do_not_fit(self, tiny_seq2seqs: dict[str, Path]) -> None:
+        model = opened(tiny_seq2seqs["t5"])
+        assert model.fits(Pair((GAP, "saw") * 4, ("saw",)))
+        assert not model.fits(Pair((GAP, "saw") * 5, ("saw",)))
+        with pytest.raises(DataError, match=r'more gaps than the model has sentinels.* begins "gap saw gap'):
+            model.generate([(GAP, "saw") * 5], [random.Random(0)], Sampling())
+
+
+def test_what_is_too_long_to_learn_from_is_counted(tiny_seq2seq: str, capsys: pytest.CaptureFixture[str]) -> None:
+    model = opened(tiny_seq2seq)
+    short, long = (Sentence(("saw",) * count, id=f"text:{count}") for count in (3, 100))
+
+    def misfit(sentence: Sentence) -> str:
+        return model.misfit(Pair((GAP,), sentence.words))
+
+    assert that_fit(model, [short, long], misfit) == [short]
+    assert "1 of 2 sentences do not fit" in (told := capsys.readouterr().err)
+    assert "text:100: the target has 102 pieces, and the model reads 64. It does not learn" in told
+    with pytest.raises(DataError, match="all 1 sentences do not fit"):
+        that_fit(model, [long], misfit)
+
+
+class TestLanguages:
+    def test_the_code_stands_on_both_sides(self, tiny_seq2seqs: dict[str, Path]) -> None:
+        model = opened(tiny_seq2seqs["mbart"])
+        for language, code in (
+            ("en", "en_XX"),
+            ("hi", "hi_IN"),
+            ("hi-IN", "hi_IN"),
+            ("EN", "en_XX"),
+            ("ta_IN", "ta_IN"),
+        ):
+            frame = model.dialect.frame(language)
+            assert model.dialect.pieces.tokenizer.convert_ids_to_tokens(list(frame.lead)) == ["</s>", code]
+            assert ids(model, ("saw",), language) == (code, "▁saw", "</s>")
+
+    def test_a_text_may_say_its_own(self, tiny_seq2seqs: dict[str, Path]) -> None:
+        model, sources = opened(tiny_seq2seqs["mbart"]), [("we", GAP)] * 6
+        drawn = [random.Random(number) for number in range(6)]
+        same = [random.Random(number) for number in range(6)]
+        texts = model.generate(sources, drawn, Sampling(max_pieces=8), ["hi", "en"] * 3)
+        in_english = model.generate(sources, same, Sampling(max_pieces=8))
+        assert [a == b for a, b in zip(texts, in_english, strict=True)] == [False, True] * 3
+
+    @pytest.mark.parametrize(("language", "said"), [("xx", 'no code for the language "xx"'), ("", "has to be told")])
+    def test_without_a_code_the_error_names_all(self, tiny_seq2seqs: dict[str, Path], language: str, said: str) -> None:
+        with pytest.raises(SettingsError, match=f"{said}.*af_ZA, ar_AR.*zh_CN"):
+            opened(tiny_seq2seqs["mbart"], "").fits(Pair((), (), language))
+
+    def test_it_is_told_before_weights_are_loaded(self, tiny_seq2seqs: dict[str, Path], tmp_path: Path) -> None:
+        folder = Path(shutil.copytree(tiny_seq2seqs["mbart"], tmp_path / "weightless"))
+        (folder / "model.safetensors").write_bytes(b"")
+        check(ModelSource(str(folder)), ["en", "hi"])
+        with pytest.raises(SettingsError, match="no code"):
+            check(ModelSource(str(folder)), ["en", "xx"])
+
+    def test_models_without_codes_take_any(self, tiny_seq2seqs: dict[str, Path]) -> None:
+        for kind in ("bart", "t5"):
+            model = opened(tiny_seq2seqs[kind], "xx")
+            assert model.dialect.frame("xx") == model.dialect.frame("")
+
+
+class TestRefusals:
+    def test_a_masked_language_model(self, tiny_masked_lm: str) -> None:
+        with pytest.raises(MissingResourceError, match="is BertForMaskedLM, which is no encoder-decoder"):
+            opened(tiny_masked_lm)
+
+    def test_an_encoder_and_a_decoder_put_together(self, copy: Path) -> None:
+        bert = BertConfig(hidden_size=8, num_attention_heads=1)
+        EncoderDecoderConfig.from_encoder_decoder_configs(bert, bert).save_pretrained(copy)
+        with pytest.raises(MissingResourceError, match="whose vocabulary cannot grow"):
+            check(ModelSource(str(copy)))
+
+    def test_a_model_without_mask_token_or_sentinels(self, copy: Path) -> None:
+        settings = json.loads((copy / "tokenizer_config.json").read_text("utf-8"))
+        del settings["mask_token"]
+        (copy / "tokenizer_config.json").write_text(json.dumps(settings), "utf-8")
+        with pytest.raises(MissingResourceError, match="neither a mask token nor sentinels"):
+            opened(copy)
+
+    def test_a_model_that_says_not_how_texts_begin(self, tiny_seq2seqs: dict[str, Path], tmp_path: Path) -> None:
+        folder = Path(shutil.copytree(tiny_seq2seqs["t5"], tmp_path / "copy"))
+        config = json.loads((folder / "config.json").read_text("utf-8"))
+        (folder / "config.json").write_text(json.dumps(config | {"decoder_start_token_id": None}), "utf-8")
+        with pytest.raises(MissingResourceError, match="says nothing of decoder_start_token_id"):
+            opened(folder).fits(Pair((), ()))
+
+    def test_pickled_weights(self, copy: Path) -> None:
+        torch.save(torch.zeros(1), copy / "pytorch_model.bin")
+        (copy / "model.safetensors").unlink()
+        with pytest.raises(MissingResourceError, match="safetensors"):
+            opened(copy)
+
+    def test_weights_that_are_no_numbers(self, tiny_seq2seq: str) -> None:
+        model = opened(tiny_seq2seq)
+        with torch.no_grad():
+            model.network.get_output_embeddings().weight.fill_(torch.nan)
+        with pytest.raises(SettingsError, match="no numbers"):
+            model.generate([("we",)], [random.Random(0)], Sampling())
+
+
+class TestLength:
+    def test_a_text_fits_up_to_the_last_position(self, model: Seq2Seq) -> None:
+        """BART and mBART put two tokens around a source and before a target, T5 one."""
+        framing = len(model.dialect.source((), model.dialect.frame("en")))
+        most = ("saw",) * ((64 - framing) // len(model.dialect.target(("saw",))))
+        assert model.fits(Pair(most, most))
+        assert not model.fits(Pair((*most, "saw"), most))
+        assert not model.fits(Pair(most, (*most, "saw")))
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_it_is_never_cut(self, tiny_seq2seqs: dict[str, Path], kind: str) -> None:
+        model, long = opened(tiny_seq2seqs[kind]), ("saw",) * 65
+        with pytest.raises(DataError, match=r"the source has \d+ pieces, and the model reads 64"):
+            model.generate([("we",), long], [random.Random(0)] * 2, Sampling())
+        with pytest.raises(DataError, match=r"the target has \d+ pieces"):
+            model.fine_tune([long], lambda words, rng: Pair(("we",), words), fine_tuning_plan(1, 1, 1e-3, "fp32"))
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_the_longest_pair_can_be_learned_and_drawn(self, tiny_seq2seqs: dict[str, Path], kind: str) -> None:
+        model = opened(tiny_seq2seqs[kind])
+        most = ("saw",) * (64 - len(model.dialect.source((), model.dialect.frame("en"))))
+        model.fine_tune([most], copied, fine_tuning_plan(1, 1, 1e-3, "fp32"))
+        with torch.no_grad():  # the end is never reached
+            model.network.get_output_embeddings().weight[model.dialect.frame("en").end] = 0.0
+        (text,) = model.generate([most], [random.Random(0)], Sampling(top_k=1, max_pieces=1000))
+        assert not text.finished
+
+
+class TestTokens:
+    def test_embeddings_begin_at_the_mean_of_the_description(self, tiny_seq2seqs: dict[str, Path]) -> None:
+        for kind in KINDS:
+            model = opened(tiny_seq2seqs[kind])
+            weight = model.network.get_input_embeddings().weight.detach().clone()
+            token = tag_token("PER", begins=True)
+            model.add_tokens({token: "person or family"})
+            model.add_tokens({token: "something else"})
+            pieces = model.dialect.target(("person", "or", "family"))
+            (number,) = model.dialect.target((token,))
+            grown = model.network.get_input_embeddings().weight
+            assert number == len(weight) == len(grown) - 1
+            assert torch.allclose(grown[number], weight[list(pieces)].mean(0))
+            assert torch.equal(grown[:number], weight)
+
+
+class TestFineTuning:
+    def test_the_decoder_sees_what_transformers_would_show_it(self, tiny_seq2seqs: dict[str, Path]) -> None:
+        for kind in KINDS:
+            model = opened(tiny_seq2seqs[kind])
+            row = model._row(Pair(("we", GAP), ("we", "saw")))
+            labels = torch.tensor([[*row.lead[1:], *row.target]])
+            shown = model.network.prepare_decoder_input_ids_from_labels(labels)
+            assert shown.tolist() == [list(row.shown)]
+            outputs = model.network(input_ids=torch.tensor([row.source]), labels=labels)
+            theirs = torch.nn.functional.cross_entropy(
+                outputs.logits[0, len(row.lead) - 1 :], torch.tensor(row.target), reduction="none"
+            )
+            assert torch.allclose(model._losses([row]), theirs, atol=1e-5)
+
+    def test_padding_has_no_part_in_the_loss(self, model: Seq2Seq) -> None:
+        pairs = [Pair(("we",), ("we", "saw", "Linus", "there")), Pair(("we", "saw", GAP, "today"), ("we",))]
+        rows = [model._row(pair) for pair in pairs]
+        apart = torch.cat([model._losses([row]) for row in rows])
+        assert torch.allclose(model._losses(rows), apart, atol=1e-5)
+
+    def test_each_epoch_has_new_pairs_and_dev_the_same(self, tiny_seq2seq: str) -> None:
+        drawn: dict[str, list[float]] = {}
+
+        def noted(words: Texts, rng: random.Random) -> Pair:
+            drawn.setdefault(words[0], []).append(rng.random())
+            return Pair(words, words)
+
+        def trained(batch_size: int) -> dict[str, list[float]]:
+            drawn.clear()
+            progress = Progress(None)
+            plan = fine_tuning_plan(3, batch_size, 1e-3, "fp32")
+            items = [("we", "saw"), ("Linus",), ("there",)]
+            opened(tiny_seq2seq).fine_tune(items, noted, plan, dev=[("today",)], seed=3, progress=progress)
+            assert progress.total == plan.total_steps(3)
+            return dict(drawn)
+
+        first = trained(1)
+        assert {word: len(set(values)) for word, values in first.items()} == {
+            **dict.fromkeys(("we", "Linus", "there"), 3),
+            "today": 1,
+        }
+        assert trained(2) == first
+
+    def test_a_bart_from_nothing_learns_to_write_the_sentences(self, tiny_seq2seq: str) -> None:
+        model = opened(tiny_seq2seq)
+        model.add_tokens(token_descriptions({"PER", "LOC"}, (), {}))
+        history = model.fine_tune(GOLD, words_hidden, fine_tuning_plan(50, 3, 1e-2, "fp32"), dev=GOLD)
+        assert history.best is not None
+        assert history.best.score == max(evaluation.score for evaluation in history.evaluations) > -0.1
+        pairs = [words_hidden(sentence, random.Random(number)) for number, sentence in enumerate(GOLD * 2)]
+        rngs = [random.Random(number) for number in range(len(pairs))]
+        texts = model.generate([pair.source for pair in pairs], rngs, Sampling(top_k=5))
+        assert [text.words for text in texts] == [pair.target for pair in pairs]
+        assert all(text.finished and -0.2 < text.log_probability < 0 for text in texts)
+
+    def test_after_a_stop_it_ends_with_the_same_bytes(
+        self, tiny_seq2seq: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(checkpoint, "CHECKPOINT_SECONDS", 0.0)
+        monkeypatch.setattr(checkpoint, "LARGEST_SHARE", 1e9)
+
+        def weights(pair: Any, folder: Path | None) -> dict[str, torch.Tensor]:
+            model = opened(tiny_seq2seq)
+            model.add_tokens(token_descriptions({"PER", "LOC"}, (), {}))
+            plan = fine_tuning_plan(4, 2, 1e-2, "fp32")
+            model.fine_tune(GOLD, pair, plan, dev=GOLD[:1], folder=folder, fingerprint={"a": 1})
+            return checkpoint.weights_of(model.network)
+
+        calls = []
+
+        def stopped(sentence: Sentence, rng: random.Random) -> Pair:
+            calls.append(sentence)
+            if len(calls) == 9:
+                raise KeyboardInterrupt
+            return words_hidden(sentence, rng)
+
+        undisturbed = weights(words_hidden, None)
+        with pytest.raises(KeyboardInterrupt):
+            weights(stopped, tmp_path / "state")
+        assert list((tmp_path / "state").glob("step-*"))
+        resumed = weights(words_hidden, tmp_path / "state")
+        assert all(torch.equal(tensor, resumed[name]) for name, tensor in undisturbed.items())
+        with pytest.raises(SettingsError, match="other settings"):
+            opened(tiny_seq2seq).fine_tune(
+                GOLD, copied, fine_tuning_plan(1, 2, 1e-2, "fp32"), folder=tmp_path / "state"
+            )

@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from nersery.core.errors import SettingsError
+from nersery.models.loading import ModelSource
+from nersery.models.masked.masked_inputs import GAP
+from nersery.models.seq2seq.encoder_decoder import Seq2Seq
+from nersery.models.seq2seq.generation import (
+    BLOCK,
+    ROWS,
+    SOURCES,
+    Draft,
+    Request,
+    Sampler,
+    largest,
+)
+from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling
+
+KINDS = ["bart", "mbart", "t5"]
+SAMPLING = Sampling(max_pieces=12)
+Texts = tuple[str, ...]
+
+
+def opened(folder: Path | str) -> Seq2Seq:
+    return Seq2Seq(ModelSource(str(folder)), "cpu", "fp32", "en")
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def model(request: pytest.FixtureRequest, tiny_seq2seqs: dict[str, Path]) -> Seq2Seq:
+    return opened(tiny_seq2seqs[request.param])
+
+
+@pytest.fixture(scope="module")
+def bart(tiny_seq2seq: str) -> Seq2Seq:
+    return opened(tiny_seq2seq)
+
+
+def sources_of_all_sorts(count: int = 60) -> list[Texts]:
+    """Of one piece up to fifty."""
+    rng = random.Random(4)
+    words = ["we", "saw", "Linus", "there", GAP, "Ada", "राम", "Oslo"]
+    return [tuple(rng.choice(words) for _ in range(rng.choice([1, 3, 3, 5, 9, 14]))) for _ in range(count)]
+
+
+def drawn(model: Seq2Seq, sources: Sequence[Texts], sampling: Sampling = SAMPLING) -> list[Generated]:
+    """Each source with the generator of its own words."""
+    return model.generate(sources, [random.Random(" ".join(source)) for source in sources], sampling)
+
+
+def drafts(model: Seq2Seq, count: int, sampling: Sampling, source: Texts = ("we", GAP), seed: int = 0) -> list[Draft]:
+    """Texts for the same source again and again, as pieces."""
+    frame = model.dialect.frame("en")
+    pieces = model.dialect.source(source, frame)
+    requests = [Request(pieces, frame.lead, frame.end, random.Random(f"{seed} {number}")) for number in range(count)]
+    barred = model.dialect.nameless(model.network.get_output_embeddings().weight.shape[0])
+    return Sampler(model.network, model.source, sampling, pad=1, barred=barred, longest=model.longest).draw(requests)
+
+
+@torch.no_grad()
+def scores(model: Seq2Seq, pieces: Sequence[int], source: Texts = ("we", GAP)) -> torch.Tensor:
+    """Log probabilities behind each of the pieces, without cache, padding or batch. Shape: (pieces + 1, vocabulary)."""
+    frame = model.dialect.frame("en")
+    logits: torch.Tensor = model.network(
+        input_ids=torch.tensor([model.dialect.source(source, frame)]),
+        decoder_input_ids=torch.tensor([[*frame.lead, *pieces]]),
+        use_cache=False,
+    ).logits[0, len(frame.lead) - 1 :]
+    logits[:, model.dialect.nameless(logits.shape[1])] = -torch.inf
+    return logits.log_softmax(-1)
+
+
+class Calls:
+    """Notes the shape and mask of each pass through the decoder."""
+
+    def __init__(self, model: Seq2Seq, patch: pytest.MonkeyPatch) -> None:
+        self.shapes: list[tuple[int, ...]] = []
+        self.masks: list[torch.Tensor] = []
+        forward = model.network.forward
+
+        def noted(*args: Any, **settings: Any) -> Any:
+            self.shapes.append(tuple(settings["decoder_input_ids"].shape))
+            self.masks.append(settings["attention_mask"])
+            return forward(*args, **settings)
+
+        patch.setattr(model.network, "forward", noted)
+
+
+@pytest.fixture
+def raised_end(bart: Seq2Seq) -> Iterator[Any]:
+    """Makes the end of texts more probable, or less."""
+    bias = bart.network.final_logits_bias
+    yield lambda value: bias[0].__setitem__(2, value)
+    bias.zero_()
+
+
+class TestOthersBesideIt:
+    def test_a_text_is_the_same_to_the_last_bit_whatever_is_drawn_beside_it(self, model: Seq2Seq) -> None:
+        sources = sources_of_all_sorts()
+        texts = drawn(model, sources)
+        assert len({text.words for text in texts}) > 30
+        assert texts[::-1] == drawn(model, sources[::-1])
+        assert texts[7:19] == drawn(model, sources[7:19])
+        assert texts[:5] == [drawn(model, [source])[0] for source in sources[:5]]
+
+    def test_also_in_half_precision(self, tiny_seq2seq: str) -> None:
+        model = Seq2Seq(ModelSource(tiny_seq2seq), "cpu", "bf16")
+        sources = sources_of_all_sorts(20)
+        assert drawn(model, sources)[4:9] == drawn(model, sources[4:9])
+
+    def test_every_source_is_padded_or_none(self, bart: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Without padding models leave out the mask, and compute otherwise."""
+        calls = Calls(bart, monkeypatch)
+        for pieces in (31, 32, 63, 64):
+            drafts(bart, 2, Sampling(max_pieces=1), ("saw",) * (pieces - 2))
+            assert all((mask == 0).any(1).all() == (pieces < 64) for mask in calls.masks)
+            calls.masks.clear()
+
+    def test_the_generator_is_the_only_chance(self, bart: Seq2Seq) -> None:
+        texts = drawn(bart, [("we", GAP)])
+        torch.manual_seed(1)
+        random.seed(1)
+        assert texts == drawn(bart, [("we", GAP)])
+        others = bart.generate([("we", GAP)] * 5, [random.Random(number) for number in range(5)], SAMPLING)
+        assert len({text.words for text in others}) > 3
+
+    def test_nothing_comes_of_nothing(self, bart: Seq2Seq) -> None:
+        assert bart.generate([], [], SAMPLING) == []
+
+
+class TestAgainstTransformers:
+    @torch.no_grad()
+    def test_the_best_pieces_are_those_that_it_finds(self, model: Seq2Seq) -> None:
+        frame = model.dialect.frame("en")
+        barred = model.dialect.nameless(model.network.get_output_embeddings().weight.shape[0])
+        for source in sources_of_all_sorts(6):
+            theirs = model.network.generate(
+                torch.tensor([model.dialect.source(source, frame)]),
+                decoder_input_ids=torch.tensor([frame.lead]),
+                do_sample=False,
+                max_new_tokens=12,
+                suppress_tokens=barred or None,
+                forced_eos_token_id=None,
+            )[0].tolist()[len(frame.lead) :]
+            (draft,) = drafts(model, 1, Sampling(top_k=1, candidates=1, max_pieces=11), source)
+            assert [*draft.pieces, *[frame.end] * draft.finished] == theirs
+
+    def test_the_log_probability_is_that_of_all_pieces(self, model: Seq2Seq) -> None:
+        for draft in drafts(model, 5, SAMPLING):
+            behind = [*draft.pieces, *[draft.end] * draft.finished]
+            values = scores(model, behind[:-1]).gather(1, torch.tensor(behind)[:, None])
+            assert draft.mean == pytest.approx(float(values.mean()), abs=1e-4)
+
+
+class TestDrawing:
+    def test_pieces_are_as_frequent_as_they_are_probable(self, bart: Seq2Seq) -> None:
+        count, best = 1500, scores(bart, ())[0].topk(4)
+        first = Counter(
+            (*draft.pieces, draft.end)[0]
+            for draft in drafts(bart, count, Sampling(top_k=4, candidates=1, max_pieces=1))
+        )
+        assert set(first) <= set(best.indices.tolist())
+        chances = dict(zip(best.indices.tolist(), best.values.softmax(0).tolist(), strict=True))
+        for piece, chance in chances.items():
+            assert abs(first[piece] / count - chance) < 4 * math.sqrt(chance / count)
+
+    def test_the_most_probable_candidate_is_kept(self, bart: Seq2Seq, raised_end: Any) -> None:
+        """Of twenty candidates the best is better than one drawn at random."""
+        raised_end(-1e4)
+        one, many = (
+            [draft.mean for draft in drafts(bart, 30, replace(SAMPLING, candidates=candidates))]
+            for candidates in (1, 20)
+        )
+        assert min(many) > sum(one) / len(one)
+
+    def test_a_finished_candidate_goes_before_a_more_probable_one(self) -> None:
+        finished, unfinished, worse = Draft(2), Draft(2), Draft(2)
+        for draft, pieces in ((finished, [5, 6, 2]), (unfinished, [5, 6, 7]), (worse, [5, 2])):
+            for piece in pieces:
+                draft.add(piece, -2.0 if draft is finished else -1.0 if draft is unfinished else -3.0)
+        assert finished.pieces == [5, 6]
+        assert finished.mean == -2.0
+        assert max((unfinished, worse, finished), key=lambda draft: draft.rank) is finished
+        assert max((unfinished, Draft(2, [5], -9.0)), key=lambda draft: draft.rank) is unfinished
+
+    def test_a_text_at_the_limit_is_unfinished_and_says_so(self, bart: Seq2Seq, raised_end: Any) -> None:
+        raised_end(3.0)
+        long, short = (drafts(bart, 60, Sampling(top_k=100, candidates=1, max_pieces=most)) for most in (12, 5))
+        assert {draft.finished for draft in short} == {draft.finished for draft in long} == {True, False}
+        for cut, whole in zip(short, long, strict=True):
+            assert cut.finished == (whole.finished and len(whole.pieces) <= 5)
+            assert cut.pieces == whole.pieces[: len(cut.pieces)]
+
+    def test_what_stands_for_nothing_is_never_drawn(self, model: Seq2Seq) -> None:
+        nameless = model.dialect.nameless(model.network.get_output_embeddings().weight.shape[0])
+        with torch.no_grad():
+            bias = torch.zeros(model.network.get_output_embeddings().weight.shape[0])
+            bias[nameless] = 1e4
+        handle = model.network.get_output_embeddings().register_forward_hook(lambda module, inputs, out: out + bias)
+        found = drafts(model, 20, Sampling(top_k=10_000, candidates=1, max_pieces=10))
+        handle.remove()
+        assert not set(nameless) & {piece for draft in found for piece in draft.pieces}
+
+    @pytest.mark.parametrize("name", ["top_k", "candidates", "max_pieces"])
+    def test_wrong_settings_are_refused(self, name: str) -> None:
+        with pytest.raises(SettingsError, match=f"{name} is 0, expected 1 or more"):
+            Sampling(**{name: 0})
+
+
+class TestWork:
+    def test_nothing_is_computed_for_texts_that_have_ended(
+        self, bart: Seq2Seq, raised_end: Any, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        raised_end(3.0)
+        calls = Calls(bart, monkeypatch)
+        count = 3 * ROWS + 5
+        found = drafts(bart, count, Sampling(top_k=100, candidates=1, max_pieces=30))
+        lengths = [len(draft.pieces) for draft in found]
+        alive = [sum(length > step for length in lengths) for step in range(30)]
+        assert calls.shapes[: -(-count // SOURCES)] == [(SOURCES, 2)] * -(-count // SOURCES)
+        assert calls.shapes[-(-count // SOURCES) :] == [(ROWS, 1)] * sum(-(-rows // ROWS) for rows in alive)
+        assert alive[0] > ROWS > alive[-1]
+
+    def test_each_source_is_read_once_for_all_candidates(self, bart: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
+        calls = Calls(bart, monkeypatch)
+        drafts(bart, SOURCES, Sampling(candidates=5, max_pieces=2))
+        kinds = [len(list(same)) for _, same in itertools.groupby(calls.shapes)]
+        assert kinds[0] == 1
+
+    def test_long_texts_have_fewer_rows_in_a_pass(self, bart: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
+        calls = Calls(bart, monkeypatch)
+        drafts(bart, 1, Sampling(max_pieces=2000), ("saw",) * 40)
+        assert max(rows for rows, _ in calls.shapes[1:]) < ROWS
+
+
+@pytest.mark.parametrize("columns", [5, BLOCK * 12, BLOCK * 40 + 17])
+def test_largest(columns: int) -> None:
+    scores = torch.rand(7, columns, generator=torch.Generator().manual_seed(columns))
+    scores[3, : columns // 2] = -torch.inf
+    count = min(10, columns)
+    values, ids = largest(scores, count)
+    assert torch.equal(values, scores.topk(count).values)
+    assert torch.equal(scores.gather(1, ids), values)
+    assert all(len({*row}) == count for row in ids.tolist())

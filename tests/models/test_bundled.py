@@ -1,0 +1,83 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from safetensors import safe_open
+from transformers import AutoModelForMaskedLM
+
+from nersery.core.errors import MissingResourceError
+from nersery.models import bundled
+from nersery.models.loading import ModelSource, quiet_transformers
+from nersery.models.masked.masked_inputs import Cloze
+from nersery.models.masked.masked_lm import MaskedLM
+
+MOST_BYTES = 16_000_000
+EMBEDDINGS = "bert.embeddings.word_embeddings.weight"
+LAYER = "bert.encoder.layer.2.output.dense.weight"
+
+
+def fresh() -> Any:
+    """The installed encoder under an untrained head."""
+    with quiet_transformers():
+        return AutoModelForMaskedLM.from_pretrained(bundled.folder())
+
+
+def test_what_was_learnt_comes_back_nearly_as_it_was(tmp_path: Path) -> None:
+    trained = fresh()
+    weights = dict(trained.named_parameters())
+    chance = torch.Generator().manual_seed(0)
+    with torch.no_grad():
+        weights[LAYER] += 0.01 * torch.randn(weights[LAYER].shape, generator=chance)
+        weights[EMBEDDINGS][[5, 700]] += 0.01
+    bundled.save_masked_lm(trained, tmp_path / "learnt.safetensors")
+    again = fresh()
+    bundled.add_masked_lm(again, tmp_path / "learnt.safetensors")
+    for name, weight in again.named_parameters():
+        assert torch.allclose(weight, weights[name], atol=5e-4), name
+
+
+def test_rows_that_did_not_change_take_no_room(tmp_path: Path) -> None:
+    trained = fresh()
+    with torch.no_grad():
+        trained.get_input_embeddings().weight[[5, 700]] += 0.01
+    bundled.save_masked_lm(trained, tmp_path / "learnt.safetensors")
+    with safe_open(tmp_path / "learnt.safetensors", framework="pt") as file:
+        assert file.get_tensor(EMBEDDINGS + bundled.ROWS).tolist() == [5, 700]
+        assert file.get_tensor(EMBEDDINGS).shape == (2, 384)
+        assert file.get_tensor(LAYER).shape == (0, 1536)
+
+
+def test_what_comes_along_is_small_and_knows_english() -> None:
+    assert bundled.MASKED_LM.stat().st_size <= MOST_BYTES
+    model = MaskedLM(ModelSource("bundled"), "cpu", "fp32")
+    cloze = Cloze(tuple("she was born in Paris , the capital of France , in 1901 .".split()), (4, 7, 9))
+    (gaps,) = model.guesses([cloze], 20)
+    places, capitals, countries = ({word.casefold() for word, _ in guesses} for guesses in gaps)
+    assert {"london", "paris"} & places
+    assert "capital" in capitals
+    assert {"france", "england", "germany"} & countries
+
+
+@pytest.mark.parametrize("content", [None, b"", b"\x08\0\0\0\0\0\0\0{}      "])
+def test_a_file_that_is_missing_or_damaged_is_named(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "learnt.safetensors"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(MissingResourceError, match=r"learnt\.safetensors"):
+        bundled.add_masked_lm(fresh(), path)
+
+
+@pytest.mark.parametrize("head", ["AutoModel", "AutoModelForTokenClassification"])
+def test_a_tagger_may_start_from_the_layers_that_answer_questions(head: str) -> None:
+    plain, better = (dict(ModelSource(name).model(head).named_parameters()) for name in ("bundled", "bundled-qa"))
+    answering = dict(ModelSource("bundled").question_answering().named_parameters())
+    layer = LAYER if head != "AutoModel" else LAYER.removeprefix("bert.")
+    embeddings = EMBEDDINGS if head != "AutoModel" else EMBEDDINGS.removeprefix("bert.")
+    assert torch.equal(better[layer], answering[LAYER])
+    assert not torch.equal(better[layer], plain[layer])
+    assert torch.equal(better[embeddings], plain[embeddings])
+    with pytest.raises(MissingResourceError, match="was saved without the head of AutoModelForMaskedLM"):
+        ModelSource("bundled-qa").masked_lm()

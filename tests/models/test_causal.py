@@ -1,0 +1,176 @@
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.models.causal import CausalLM, Likelihood
+from nersery.models.loading import ModelSource
+from tests.conftest import build_tokenizer
+
+VOCABULARY = 500
+TEXTS = [
+    ["Ada", "wrote", "in", "London"],
+    ["Oslo"],
+    ["दिल्ली", "में", "।"],
+    ["東京", "は", "首都"],
+    ["👩‍👩‍👧", "\u200b"],
+    ["Ada", "Lovelace", "wrote"] * 40,
+    ["x" * 300, "Oslo"],
+]
+
+
+def build(folder: Path, begin: dict[str, str]) -> None:
+    """An untrained GPT-2 with 64 positions, and a tokenizer with a token that begins texts, or without."""
+    from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel, PreTrainedTokenizerFast
+
+    build_tokenizer("bytes", folder)
+    inner = AutoTokenizer.from_pretrained(folder).backend_tokenizer
+    for path in folder.iterdir():
+        path.unlink()
+    PreTrainedTokenizerFast(tokenizer_object=inner, model_max_length=64, **begin).save_pretrained(folder)
+    torch.manual_seed(0)
+    sizes = {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": 64, "bos_token_id": 2, "eos_token_id": 3}
+    GPT2LMHeadModel(GPT2Config(vocab_size=VOCABULARY, initializer_range=0.3, **sizes)).save_pretrained(folder)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("causal")
+    build(folder, {"bos_token": "[CLS]", "eos_token": "[SEP]"})
+    return folder
+
+
+@pytest.fixture
+def model(folder: Path) -> CausalLM:
+    return opened(folder)
+
+
+def opened(folder: Path, **settings: Any) -> CausalLM:
+    return CausalLM(ModelSource(str(folder)), **{"device": "cpu", "precision": "fp32", **settings})
+
+
+def by_hand(folder: Path, pieces: list[int]) -> list[float]:
+    """The log probability of each piece after those before it, each in a pass of its own; none of the first."""
+    network = ModelSource(str(folder)).model("AutoModelForCausalLM").eval()
+    with torch.no_grad():
+        logits = [network(input_ids=torch.tensor([pieces[:end]])).logits[0, -1] for end in range(1, len(pieces))]
+    return [float(row.log_softmax(-1)[piece]) for row, piece in zip(logits, pieces[1:], strict=True)]
+
+
+def cut(folder: Path, text: list[str]) -> list[int]:
+    pieces: list[int] = ModelSource(str(folder)).tokenizer()(" ".join(text), add_special_tokens=False)["input_ids"]
+    return pieces
+
+
+def test_the_chain_of_pieces_behind_the_token_that_begins_texts(folder: Path, model: CausalLM) -> None:
+    begin = ModelSource(str(folder)).tokenizer().bos_token_id
+    for text, found in zip(TEXTS[:5], model.likelihoods(TEXTS[:5]), strict=True):
+        logs = by_hand(folder, [begin, *cut(folder, text)])
+        assert found.pieces == len(cut(folder, text)) == len(logs)
+        assert found.log == pytest.approx(sum(logs), rel=1e-4)
+
+
+def test_a_model_that_knows_nothing_guesses_among_all_pieces(model: CausalLM) -> None:
+    with torch.no_grad():
+        model._network.transformer.wte.weight.zero_()
+    assert [found.perplexity for found in model.likelihoods(TEXTS)] == pytest.approx([VOCABULARY] * len(TEXTS))
+
+
+@pytest.mark.parametrize("begin", [{"eos_token": "[SEP]"}, {}], ids=["eos", "none"])
+def test_without_bos_stands_eos_and_without_that_nothing(tmp_path: Path, begin: dict[str, str]) -> None:
+    build(tmp_path, begin)
+    text = TEXTS[0]
+    pieces = cut(tmp_path, text)
+    before = [ModelSource(str(tmp_path)).tokenizer().eos_token_id] if begin else []
+    (found,) = opened(tmp_path).likelihoods([text])
+    assert found.pieces == len(pieces) - (not begin)
+    assert found.log == pytest.approx(sum(by_hand(tmp_path, [*before, *pieces])), rel=1e-4)
+    if not begin:
+        (alone,) = opened(tmp_path).likelihoods([["a"]])
+        assert (alone.log, alone.pieces) == (0, 0)
+        assert math.isnan(alone.perplexity)
+
+
+def test_a_piece_of_a_long_text_is_scored_once_after_half_a_window_or_more(folder: Path) -> None:
+    model = opened(folder, max_pieces=17)
+    text = ["Ada", "wrote", "in", "London", "दिल्ली", *TEXTS[0], "in", "Oslo"]
+    pieces = [*model.begin, *cut(folder, text)]
+    assert 17 < len(pieces) <= 17 + 9
+    second = by_hand(folder, pieces[17 - 8 :])[8 - 1 :]
+    expected = [*by_hand(folder, pieces[:17]), *second]
+    assert len(expected) == len(pieces) - 1
+    (found,) = model.likelihoods([text])
+    assert found.pieces == len(pieces) - 1
+    assert found.log == pytest.approx(sum(expected), rel=1e-4)
+
+
+@pytest.mark.parametrize("max_pieces", [2, 3, 8, 9, 64])
+def test_windows_neither_lose_nor_repeat_a_piece(folder: Path, max_pieces: int) -> None:
+    """A model that sees the piece before alone gets the same from any windows."""
+    model = opened(folder, max_pieces=max_pieces)
+    with torch.no_grad():
+        model._network.transformer.wpe.weight.zero_()
+        for layer in model._network.transformer.h:
+            layer.attn.c_proj.weight.zero_()
+        pieces = torch.tensor([*model.begin, *cut(folder, TEXTS[5])])
+        assert len(pieces) > 3 * 64
+        logs = model._network(input_ids=pieces[:-1, None]).logits[:, 0].log_softmax(-1)  # each piece by itself
+        expected = float(logs.gather(1, pieces[1:, None]).sum())
+    (found,) = model.likelihoods([TEXTS[5]])
+    assert found.pieces == len(pieces) - 1
+    assert found.log == pytest.approx(expected, rel=1e-5)
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_what_stands_beside_a_text_does_not_change_a_bit(folder: Path, precision: Any) -> None:
+    model = opened(folder, precision=precision)
+    many = [*TEXTS, *([f"word{number}"] * (number % 9 + 1) for number in range(9))]
+    together = model.likelihoods(many)
+    assert [model.likelihoods([text])[0] for text in many] == together
+    order = random.Random(0).sample(range(len(many)), len(many))
+    assert model.likelihoods([many[number] for number in order]) == [together[number] for number in order]
+
+
+def test_small_passes_give_the_same(model: CausalLM, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = model.likelihoods(TEXTS)
+    monkeypatch.setattr("nersery.models.causal.PASS_PIECES", 1)
+    for found, wanted in zip(model.likelihoods(TEXTS), expected, strict=True):
+        assert found.pieces == wanted.pieces
+        assert found.log == pytest.approx(wanted.log, rel=1e-5)
+
+
+def test_a_word_that_looks_like_a_special_token_is_text(folder: Path, model: CausalLM) -> None:
+    (found,) = model.likelihoods([["[SEP]"]])
+    assert found.pieces > 1
+    assert model.likelihoods([[]]) == [Likelihood()]
+    assert model.likelihoods([]) == []
+
+
+def test_likelihoods_add_up_to_the_perplexity_over_all_pieces():
+    total = Likelihood(-math.log(8), 1) + Likelihood(-math.log(4), 4)
+    assert total.perplexity == pytest.approx(2)  # 32 ** (1 / 5)
+    assert math.isnan(Likelihood().perplexity)
+    assert Likelihood(-1e6, 1).perplexity == math.inf
+
+
+def test_numbers_that_are_none_are_refused(model: CausalLM) -> None:
+    with torch.no_grad():
+        model._network.transformer.ln_f.bias.fill_(float("nan"))
+    with pytest.raises(SettingsError, match="no numbers"):
+        model.likelihoods([["Ada"]])
+
+
+def test_a_window_has_room_for_a_piece_and_one_before_it(folder: Path) -> None:
+    with pytest.raises(SettingsError, match="max_pieces is 1"):
+        opened(folder, max_pieces=1)
+
+
+def test_a_model_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(MissingResourceError, match="no model folder"):
+        opened(tmp_path / "none")

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+
+from nersery import Sentence
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.progress import Progress
+from nersery.models import fluency, loading
+from nersery.models.causal import CausalLM, Likelihood
+from nersery.models.fluency import (
+    PseudoLM,
+    likelihood,
+    open_scorer,
+    warn_of_misfit,
+)
+from nersery.models.loading import ModelSource
+from nersery.models.masked.masked_inputs import Cloze
+from tests.models.test_causal import build
+
+TEXTS = [
+    ["Ada", "wrote", "in", "London"],
+    ["Oslo"],
+    ["दिल्ली", "में", "।"],
+    ["famous", "Hopperon", "won"],
+]
+LONG = [["Ada", "Lovelace", "wrote"] * 60, ["hgfe" * 24, "Oslo"]]
+
+
+def opened(folder: Path | str) -> PseudoLM:
+    return PseudoLM(ModelSource(str(folder)), device="cpu", precision="fp32")
+
+
+def by_hand(folder: Path | str, text: list[str]) -> list[float]:
+    """The log probability of each piece, hidden alone, each in a pass of its own."""
+    source = ModelSource(str(folder))
+    network, tokenizer = source.masked_lm().eval(), source.tokenizer()
+    inputs = tokenizer([text], is_split_into_words=True, split_special_tokens=True, return_tensors="pt")
+    (pieces,) = inputs["input_ids"].tolist()
+    logs = []
+    for place, owner in enumerate(inputs.word_ids()):
+        if owner is not None:
+            hidden = [*pieces[:place], tokenizer.mask_token_id, *pieces[place + 1 :]]
+            with torch.no_grad():
+                row = network(input_ids=torch.tensor([hidden])).logits[0, place].log_softmax(-1)
+            logs.append(float(row[pieces[place]]))
+    return logs
+
+
+class TestPseudoLM:
+    @pytest.mark.parametrize("kind", ["wordpiece", "unigram"])
+    def test_each_piece_is_hidden_alone(self, tiny_masked_lms: dict[str, Path], kind: str) -> None:
+        found = opened(tiny_masked_lms[kind]).likelihoods(TEXTS)
+        for text, one in zip(TEXTS, found, strict=True):
+            logs = by_hand(tiny_masked_lms[kind], text)
+            assert one.pieces == len(logs)
+            assert one.log == pytest.approx(sum(logs), rel=1e-4)
+        assert max(one.pieces / len(text) for text, one in zip(TEXTS, found, strict=True)) > 2
+
+    def test_a_long_text_and_a_long_word_are_scored_to_their_end(self, tiny_masked_lm: str) -> None:
+        model = opened(tiny_masked_lm)
+        pieces = [sum(map(len, model._lm.encoder.pieces(text))) for text in LONG]
+        assert min(pieces) > 64
+        assert [found.pieces for found in model.likelihoods(LONG)] == pieces
+
+    def test_a_long_text_is_cut_into_windows_once(self, tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """To cut it for each of its pieces would take a time that grows with the square of its length."""
+        model = opened(tiny_masked_lm)
+        own, cut = model._lm.encoder.own, model._lm.encoder.windows
+        found, lengths = model.likelihoods(LONG), list[int]()
+        for text, one in zip(LONG, found, strict=True):
+            pieces = [piece for word in model._lm.encoder.pieces(text) for piece in word]
+            words = tuple(next(word for word, ids in own.items() if ids == (piece,)) for piece in pieces)
+            whole = model._lm.log_probabilities([Cloze(words, (gap,)) for gap in range(len(words))])
+            assert one.log == sum(log for (log,) in whole)
+        monkeypatch.setattr(
+            model._lm.encoder, "windows", lambda words, *o: (lengths.append(len(words)), cut(words, *o))[1]
+        )
+        model.likelihoods(LONG)
+        assert sum(length > 64 for length in lengths) == len(LONG)
+
+    def test_what_stands_beside_a_text_does_not_change_a_bit(self, tiny_masked_lm: str) -> None:
+        model = opened(tiny_masked_lm)
+        many = [*TEXTS, *([f"word{number}"] * (number % 5 + 1) for number in range(9))]
+        together = model.likelihoods(many)
+        assert [model.likelihoods([text])[0] for text in many] == together
+        order = random.Random(0).sample(range(len(many)), len(many))
+        assert model.likelihoods([many[number] for number in order]) == [together[number] for number in order]
+
+    def test_how_many_gaps_are_prepared_at_once_does_not_matter(
+        self, tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        model = opened(tiny_masked_lm)
+        expected = model.likelihoods(TEXTS)
+        monkeypatch.setattr(fluency, "CLOZES", 3)
+        assert model.likelihoods(TEXTS) == expected
+        assert model.likelihoods([]) == []
+
+    def test_numbers_that_are_none_are_refused(self, tiny_masked_lm: str) -> None:
+        model = opened(tiny_masked_lm)
+        with torch.no_grad():
+            model._lm.network.bert.encoder.layer[0].output.dense.bias.fill_(float("nan"))
+        with pytest.raises(SettingsError, match="no numbers"):
+            model.likelihoods([["Ada"]])
+
+    def test_the_bundled_model_knows_a_sentence_from_its_words_in_disorder(self) -> None:
+        model = open_scorer(ModelSource("bundled"))
+        sound, shuffled = model.likelihoods(
+            [["she", "lives", "in", "new", "york"], ["york", "in", "she", "new", "lives"]]
+        )
+        assert model.kind == "pseudo-perplexity"
+        assert sound.pieces == shuffled.pieces == 5
+        assert sound.perplexity < 100 < shuffled.perplexity
+
+
+class TestOpening:
+    def test_a_model_is_taken_for_what_it_is(self, tmp_path: Path, tiny_masked_lm: str) -> None:
+        build(tmp_path, {"bos_token": "[CLS]"})
+        causal = open_scorer(ModelSource(str(tmp_path)))
+        assert (type(causal), causal.kind) == (CausalLM, "perplexity")
+        masked = open_scorer(ModelSource(tiny_masked_lm))
+        assert (type(masked), masked.kind) == (PseudoLM, "pseudo-perplexity")
+
+    @pytest.mark.parametrize("name", ["LlamaForCausalLM", "GPT2LMHeadModel", "BertLMHeadModel"])
+    def test_a_mask_token_alone_makes_no_masked_model(self, tmp_path: Path, tiny_masked_lm: str, name: str) -> None:
+        shutil.copytree(tiny_masked_lm, tmp_path, dirs_exist_ok=True)
+        kind = getattr(transformers, name)
+        sizes = {"hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+        kind(kind.config_class(vocab_size=600, max_position_embeddings=64, **sizes)).save_pretrained(tmp_path)
+        model = open_scorer(ModelSource(str(tmp_path)))
+        assert type(model) is CausalLM
+        assert model.likelihoods([["Ada", "wrote"]])[0].pieces > 0
+
+    def test_an_encoder_decoder_is_refused(self, tmp_path: Path) -> None:
+        from transformers import BartConfig
+
+        BartConfig(d_model=16).save_pretrained(tmp_path)
+        with pytest.raises(SettingsError, match="encoder-decoder"):
+            open_scorer(ModelSource(str(tmp_path)))
+
+    def test_a_model_without_a_head_is_refused(self, tiny_model: str) -> None:
+        with pytest.raises(MissingResourceError, match="AutoModelForMaskedLM"):
+            open_scorer(ModelSource(tiny_model))
+
+
+class Fake:
+    """A model to which each word has two pieces of probability 1/e."""
+
+    kind: Any = "perplexity"
+    unfit = ""
+
+    def likelihoods(self, texts: Any) -> list[Likelihood]:
+        return [Likelihood(-2.0 * len(text), 2 * len(text)) for text in texts]
+
+    def misfit(self, words: Any) -> str:
+        return self.unfit
+
+
+@pytest.mark.parametrize("size", [1, 2, 1000])
+def test_a_corpus_is_the_sum_of_its_sentences(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fluency, "SENTENCES", size)
+    progress = Progress("perplexity", quiet=True)
+    sentences = (Sentence(tuple(text)) for text in TEXTS)
+    assert likelihood(Fake(), sentences, progress) == Likelihood(-2 * 11, 2 * 11)
+    assert progress.done == len(TEXTS)
+    assert likelihood(Fake(), []) == Likelihood()
+
+
+@pytest.mark.parametrize(
+    ("model", "language", "unfit", "said"),
+    [
+        ("bundled", "hi", "", "it knows English alone, and there is text in hi"),
+        ("gpt2", "hi", "", ""),
+        ("gpt2", "", "90 % of the words", "90 % of the words"),
+        ("bundled", "en", "", ""),
+    ],
+)
+def test_a_model_for_other_languages_is_told(
+    model: str, language: str, unfit: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr(Fake, "unfit", unfit)
+    loading.warn.cache_clear()
+    warn_of_misfit(Fake(), ModelSource(model), [Sentence(("a",), language=language)])
+    told = capsys.readouterr().err
+    assert bool(told) == bool(said)
+    assert said in told

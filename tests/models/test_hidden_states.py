@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from nersery.core.errors import SettingsError
+from nersery.models.hidden_states import LayerEncoder
+from nersery.models.loading import ModelSource
+
+TEXTS = [
+    ["Ada", "wrote", "in", "London"],
+    ["दिल्ली", "में", "।"],
+    ["Oslo"],
+    [],
+    ["Ada", "Lovelace"] * 100,
+    ["👩‍👩‍👧", "東京"],
+]
+
+
+def opened(folder: Path | str, layer: int | None = None, **settings: Any) -> LayerEncoder:
+    return LayerEncoder(ModelSource(str(folder)), layer, **{"device": "cpu", "precision": "fp32", **settings})
+
+
+def of_text(encoder: LayerEncoder, texts: list[list[str]], number: int) -> Tensor:
+    states = encoder.states(texts)
+    start = states.starts[number]
+    return states.values[start : start + len(states.owners[number])]
+
+
+@pytest.mark.parametrize("kind", ["wordpiece", "bytes", "unigram"])
+@pytest.mark.parametrize("layer", [1, 2])
+def test_they_are_those_of_the_whole_model(tiny_models: dict[str, Path], kind: str, layer: int) -> None:
+    """Each window by itself, without padding, through all layers."""
+    source = ModelSource(str(tiny_models[kind]))
+    encoder, network = opened(source.name, layer), source.model("AutoModel").eval()
+    states = encoder.states(TEXTS)
+    for number, text in enumerate(TEXTS):
+        expected, owners = [], []
+        for window in encoder.pieces.windows(text):
+            with torch.no_grad():
+                output = network(torch.tensor([window.pieces]), output_hidden_states=True)
+            for word in range(*window.core):
+                start, end = encoder.pieces.word_spans(window)[word - window.start]
+                expected += [*output.hidden_states[layer][0, start:end]]
+                owners += [word] * (end - start)
+        assert states.owners[number] == tuple(owners)
+        found = states.values[states.starts[number] :][: len(owners)]
+        assert torch.allclose(found, torch.stack(expected) if expected else found, atol=1e-5)
+    assert len(states.values) == sum(map(len, states.owners)) + 1
+    assert not states.values[-1].any()
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_what_stands_beside_a_text_does_not_change_a_bit(tiny_model: str, precision: str) -> None:
+    encoder = opened(tiny_model, precision=precision)
+    many = [*TEXTS, *([f"word{number}"] * (number % 9 + 1) for number in range(50))]
+    together = encoder.states(many)
+    for number in range(0, len(many), 4):
+        start, owners = together.starts[number], together.owners[number]
+        assert torch.equal(of_text(encoder, [many[number]], 0), together.values[start : start + len(owners)])
+
+
+def test_the_shape_of_a_pass_follows_from_each_of_its_windows_alone(tiny_model: str) -> None:
+    """A product of matrices rounds differently for other shapes, though not with models as small as this one."""
+    encoder = opened(tiny_model)
+    encoder.states([["Oslo"]])  # the first call also looks whether it can do without the upper layers
+
+    def shapes(texts: list[list[str]]) -> set[tuple[int, ...]]:
+        seen = set()
+        watch = encoder.network.register_forward_pre_hook(
+            lambda module, args, kwargs: seen.add(tuple(kwargs["input_ids"].shape)), with_kwargs=True
+        )
+        encoder.states(texts)
+        watch.remove()
+        return seen
+
+    alone = {length: shapes([["Oslo"] * length]) for length in range(1, 62)}
+    assert {shape[1] for found in alone.values() for shape in found} == {8, 16, 24, 32, 40, 48, 56, 64}
+    assert all(len(found) == 1 for found in alone.values())
+    for many in ([["Oslo"] * length for length in alone], [["Oslo"] * 4] * 300, [["Oslo"] * 5, ["Oslo"]] * 70):
+        assert shapes(many) == {shape for text in many for shape in alone[len(text)]}
+
+
+def test_a_word_that_is_nothing_to_the_tokenizer_has_no_piece(tiny_model: str) -> None:
+    states = opened(tiny_model).states([["Ada", "\u200d", "☃"], ["\u200d"]])
+    assert states.owners == ((0, 2), ())
+
+
+def test_layers_above_are_not_computed(tiny_model: str) -> None:
+    encoder = opened(tiny_model, 1)
+    before = of_text(encoder, TEXTS, 0)
+    with torch.no_grad():
+        for parameter in encoder.network.encoder.layer[1].parameters():
+            parameter.fill_(float("nan"))
+    assert torch.equal(of_text(encoder, TEXTS, 0), before)
+    assert len(encoder.network.encoder.layer) == 2
+
+
+@pytest.mark.parametrize("layer", [1, 2])
+def test_a_model_with_a_norm_behind_its_last_layer(tmp_path: Path, tiny_models: dict[str, Path], layer: int) -> None:
+    from transformers import T5Config, T5Model
+
+    sizes = {"d_model": 16, "d_kv": 8, "d_ff": 16, "num_heads": 2, "num_layers": 2, "num_decoder_layers": 1}
+    T5Model(T5Config(vocab_size=500, **sizes)).save_pretrained(tmp_path)
+    ModelSource(str(tiny_models["unigram"])).tokenizer().save_pretrained(tmp_path)
+    encoder = opened(tmp_path, layer)
+    network = ModelSource(str(tmp_path)).model("AutoModel").eval().get_encoder()
+    with torch.no_grad():
+        pieces = torch.tensor([encoder.pieces.windows(TEXTS[0])[0].pieces])
+        expected = network(pieces, output_hidden_states=True).hidden_states[layer][0]
+    front = len(encoder.pieces.prefix)
+    found = of_text(encoder, TEXTS, 0)
+    assert torch.allclose(found, expected[front : front + len(found)], atol=1e-5)
+
+
+def test_the_layer_two_thirds_of_the_way_up(tmp_path: Path, tiny_model: str) -> None:
+    from transformers import AutoConfig, AutoModel, AutoTokenizer
+
+    for layers, expected in ((12, 8), (6, 4), (3, 2), (1, 1)):
+        config = AutoConfig.from_pretrained(tiny_model, num_hidden_layers=layers)
+        AutoModel.from_config(config).save_pretrained(tmp_path)
+        AutoTokenizer.from_pretrained(tiny_model).save_pretrained(tmp_path)
+        assert opened(tmp_path).layer == expected
+
+
+@pytest.mark.parametrize("layer", [0, 3, -1])
+def test_a_layer_that_is_not_there(tiny_model: str, layer: int) -> None:
+    with pytest.raises(SettingsError, match="from 1 to 2"):
+        opened(tiny_model, layer)
+
+
+def test_a_saved_model_is_the_same_and_knows_its_layer(tmp_path: Path, tiny_masked_lm: str) -> None:
+    encoder = opened(tiny_masked_lm, 1, masked_lm=True)
+    with torch.no_grad():
+        encoder.network.bert.encoder.layer[0].output.dense.weight.mul_(2)
+    encoder.save(tmp_path / "saved")
+    for masked_lm in (False, True):
+        again = opened(tmp_path / "saved", masked_lm=masked_lm)
+        assert again.layer == 1
+        assert torch.equal(of_text(again, TEXTS, 0), of_text(encoder, TEXTS, 0))
+    assert opened(tmp_path / "saved", 2).layer == 2
+
+
+def test_which_texts_it_can_read(tiny_model: str) -> None:
+    encoder = opened(tiny_model)
+    assert encoder.can_read(["Ada"] * 500)
+    assert encoder.can_read([])
+    assert not encoder.can_read(["Ada", "da" * 40])
+    assert encoder.piece_count(["Ada", "da" * 40]) == 81

@@ -1,0 +1,83 @@
+"""How models are found, and what is refused."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery.core.errors import MissingResourceError
+from nersery.models import bundled
+from nersery.models.loading import ModelSource
+
+
+def test_a_folder_without_a_tokenizer_is_refused(tiny_model: str, tmp_path: Path) -> None:
+    shutil.copyfile(Path(tiny_model, "config.json"), tmp_path / "config.json")
+    with pytest.raises(MissingResourceError, match=r"has no tokenizer: .*tokenizer\.json"):
+        ModelSource(str(tmp_path)).tokenizer()
+
+
+@pytest.mark.parametrize("name", ["T5Config", "MBartConfig", "DebertaV2Config"])
+def test_a_mark_for_spaces_makes_no_tokenizer(name: str, tmp_path: Path) -> None:
+    import transformers
+
+    getattr(transformers, name)().save_pretrained(tmp_path)
+    with pytest.raises(MissingResourceError, match="has no tokenizer"):
+        ModelSource(str(tmp_path)).tokenizer()
+
+
+def test_a_folder_without_weights_is_refused_before_they_are_needed(tiny_model: str, tmp_path: Path) -> None:
+    folder = shutil.copytree(tiny_model, tmp_path / "model")
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(MissingResourceError, match=r"has no weights as safetensors\. .* Pickled weights"):
+        ModelSource(str(folder)).tokenizer()
+
+
+def test_a_model_of_another_kind_is_named_in_a_line(tiny_seq2seq: str) -> None:
+    with pytest.raises(MissingResourceError, match="has a BartConfig, a kind that cannot be used") as raised:
+        ModelSource(tiny_seq2seq).model("AutoModelForTokenClassification")
+    assert len(str(raised.value)) < 300
+
+
+def test_a_tokenizer_of_a_larger_model_is_refused(tiny_model: str, tmp_path: Path) -> None:
+    from transformers import AutoTokenizer
+
+    folder = shutil.copytree(tiny_model, tmp_path / "model")
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    tokenizer.add_tokens([f"new{number}" for number in range(500)])
+    tokenizer.save_pretrained(folder)
+    with pytest.raises(
+        MissingResourceError, match=r"has pieces up to number \d+ and its configuration vectors for \d+"
+    ):
+        ModelSource(str(folder)).tokenizer()
+
+
+@pytest.mark.parametrize(
+    ("added", "fits"), [({"extra_special_tokens": ["<picture>"]}, True), ({"pad_token": "<p>"}, False)]
+)
+def test_special_pieces_need_vectors_only_where_they_stand_in_text(
+    added: dict[str, Any], fits: bool, tmp_path: Path
+) -> None:
+    """As Gemma's tokenizer has a piece for pictures behind the last row of the model for text."""
+    from transformers import AutoTokenizer
+
+    for file in bundled.folder().iterdir():
+        if file.is_file():
+            shutil.copyfile(file, tmp_path / file.name)
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path)
+    tokenizer.add_special_tokens(added)
+    (tmp_path / "special_tokens_map.json").unlink()  # of another version of transformers, which would win
+    tokenizer.save_pretrained(tmp_path)
+    if fits:
+        assert len(ModelSource(str(tmp_path)).tokenizer()) == len(ModelSource("bundled").tokenizer()) + 1
+    else:
+        with pytest.raises(MissingResourceError, match="has pieces up to number 30522 and"):
+            ModelSource(str(tmp_path)).tokenizer()
+
+
+def test_a_tagger_that_is_no_hugging_face_model_is_called_so(tmp_path: Path) -> None:
+    (tmp_path / "nersery.json").write_text("{}", "utf-8")
+    with pytest.raises(MissingResourceError, match="is a tagger of nersery that is no Hugging Face model"):
+        ModelSource(str(tmp_path)).config()

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.progress import Progress
+from nersery.models.loading import ModelSource
+from nersery.models.text_encoder import TextEncoder
+
+TEXTS = [
+    ["Ada", "wrote", "in", "London"],
+    ["दिल्ली", "में", "।"],
+    ["東京", "は", "首都"],
+    ["Oslo"],
+    ["👩‍👩‍👧", "\u200b"],
+    ["Ada", "Lovelace"] * 100,
+    ["x" * 400],
+]
+
+
+@pytest.fixture(scope="module", params=["wordpiece", "bytes", "unigram"])
+def encoder(request: pytest.FixtureRequest, tiny_models: dict[str, Path]) -> TextEncoder:
+    return TextEncoder(ModelSource(str(tiny_models[request.param])), device="cpu", precision="fp32")
+
+
+def by_hand(source: ModelSource, text: list[str]) -> Any:
+    """The last layer for a text that fits, as transformers gives it without padding."""
+    model, tokenizer = source.model("AutoModel").eval(), source.tokenizer()
+    with torch.no_grad():
+        inputs = tokenizer([text], is_split_into_words=True, return_tensors="pt")
+        return model(**inputs).last_hidden_state[0].numpy(), inputs.word_ids()
+
+
+def test_a_sentence_is_the_mean_of_its_pieces_at_length_one(tiny_model: str) -> None:
+    source = ModelSource(tiny_model)
+    embeddings = TextEncoder(source, precision="fp32").sentences(TEXTS[:4])
+    for text, row in zip(TEXTS[:4], embeddings, strict=True):
+        mean = by_hand(source, text)[0].mean(0)
+        assert row == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
+
+
+def test_a_word_is_the_mean_of_its_pieces_at_length_one(tiny_model: str) -> None:
+    source = ModelSource(tiny_model)
+    words = TextEncoder(source, precision="fp32").words(TEXTS[:4])
+    for text, rows in zip(TEXTS[:4], words, strict=True):
+        hidden, owners = by_hand(source, text)
+        assert rows.shape == (len(text), 32)
+        for number, row in enumerate(rows):
+            mean = hidden[[place for place, owner in enumerate(owners) if owner == number]].mean(0)
+            assert row == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
+
+
+def test_shapes_lengths_and_order(encoder: TextEncoder) -> None:
+    embeddings, words = encoder.sentences(TEXTS), encoder.words(TEXTS)
+    assert embeddings.shape == (len(TEXTS), encoder.dimension) == (len(TEXTS), 32)
+    assert embeddings.dtype == np.float32
+    assert np.linalg.norm(embeddings, axis=1) == pytest.approx(1)
+    assert [len(rows) for rows in words] == [len(text) for text in TEXTS]
+    assert all(np.linalg.norm(rows, axis=1) == pytest.approx(1) for rows in words)
+    assert encoder.sentences([]).shape == (0, 32)
+    assert encoder.words([]) == []
+
+
+@pytest.mark.parametrize("precision", ["fp32", "bf16"])
+def test_what_stands_beside_a_text_does_not_change_a_bit(tiny_model: str, precision: Any) -> None:
+    encoder = TextEncoder(ModelSource(tiny_model), device="cpu", precision=precision)
+    many = [*TEXTS, *([f"word{number}"] * (number % 9 + 1) for number in range(50))]
+    together, words = encoder.sentences(many), encoder.words(many)
+    for number, text in enumerate(many):
+        assert np.array_equal(encoder.sentences([text])[0], together[number])
+        assert np.array_equal(encoder.words([text])[0], words[number])
+
+
+def test_chunks_do_not_matter(encoder: TextEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected, words = encoder.sentences(TEXTS), encoder.words(TEXTS)
+    monkeypatch.setattr("nersery.models.text_encoder.CHUNK", 2)
+    assert np.array_equal(encoder.sentences(TEXTS), expected)
+    assert all(map(np.array_equal, encoder.words(TEXTS), words))
+
+
+def test_a_long_text_is_read_to_its_end(encoder: TextEncoder) -> None:
+    long = ["Ada", "wrote"] * 60
+    whole, cut = encoder.sentences([[*long, "Oslo", "Oslo", "Oslo"], long])
+    assert not np.allclose(whole, cut, atol=1e-4)
+    (rows,) = encoder.words([[*long, "Oslo"]])
+    assert len(rows) == 121
+
+
+def test_every_word_of_a_long_text_counts_once_in_the_window_that_it_is_the_core_of(tiny_model: str) -> None:
+    encoder = TextEncoder(ModelSource(tiny_model), precision="fp32")
+    text = ["Ada", "wrote", "in", "London"] * 40
+    windows = encoder.pieces.windows(text)
+    assert len(windows) > 2
+    total, count, words = np.zeros(32), 0, []
+    for window in windows:
+        with torch.no_grad():
+            hidden = encoder._network(torch.tensor([window.pieces])).last_hidden_state[0].numpy()
+        spans = [encoder.pieces.word_spans(window)[word - window.start] for word in range(*window.core)]
+        own = [0, *range(spans[0][0], spans[-1][1]), len(hidden) - 1]
+        total, count = total + hidden[own].sum(0), count + len(own)
+        words += [hidden[start:end].mean(0) for start, end in spans]
+    assert count == sum(map(len, encoder.pieces.pieces(text))) + 2 * len(windows)
+    assert encoder.sentences([text])[0] == pytest.approx(total / np.linalg.norm(total), abs=1e-5)
+    expected = np.stack([word / np.linalg.norm(word) for word in words])
+    assert encoder.words([text])[0] == pytest.approx(expected, abs=1e-5)
+
+
+def test_progress_counts_windows(encoder: TextEncoder) -> None:
+    progress = Progress("embed", quiet=True)
+    encoder.sentences(TEXTS[:3], progress)
+    encoder.words(TEXTS[:3], progress)
+    assert progress.done == 6
+
+
+def test_the_bundled_model_knows_what_is_alike() -> None:
+    encoder = TextEncoder(ModelSource("bundled"))
+    physician, doctor, tree = encoder.sentences([["a", "physician"], ["a", "doctor"], ["an", "oak", "tree"]])
+    assert physician @ doctor > 0.7 > physician @ tree
+
+
+def test_the_encoder_of_an_encoder_decoder(tmp_path: Path, tiny_models: dict[str, Path]) -> None:
+    from transformers import BartConfig, BartModel
+
+    sizes = {f"{side}_{what}": 2 for side in ("encoder", "decoder") for what in ("layers", "attention_heads")}
+    sizes |= {"encoder_ffn_dim": 16, "decoder_ffn_dim": 16, "max_position_embeddings": 64}
+    BartModel(BartConfig(vocab_size=500, d_model=16, **sizes)).save_pretrained(tmp_path)
+    ModelSource(str(tiny_models["bytes"])).tokenizer().save_pretrained(tmp_path)
+    source = ModelSource(str(tmp_path))
+    embeddings = TextEncoder(source, precision="fp32").sentences(TEXTS[:3])
+    encoder, pieces = source.model("AutoModel").eval().get_encoder(), TextEncoder(source).pieces
+    for text, row in zip(TEXTS[:3], embeddings, strict=True):
+        with torch.no_grad():
+            mean = encoder(torch.tensor([pieces.windows(text)[0].pieces])).last_hidden_state[0].mean(0).numpy()
+        assert row == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
+
+
+def test_weights_of_another_model_are_refused(tmp_path: Path, tiny_model: str) -> None:
+    from safetensors.torch import load_file, save_file
+
+    for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
+        (tmp_path / name).write_bytes((Path(tiny_model) / name).read_bytes())
+    weights = load_file(Path(tiny_model) / "model.safetensors")
+    renamed = {f"other.{name}": weight for name, weight in weights.items()}
+    save_file(renamed, tmp_path / "model.safetensors", {"format": "pt"})
+    with pytest.raises(MissingResourceError, match="are missing"):
+        TextEncoder(ModelSource(str(tmp_path)))
+
+
+def test_numbers_that_are_none_are_refused(tiny_model: str) -> None:
+    encoder = TextEncoder(ModelSource(tiny_model))
+    with torch.no_grad():
+        encoder._network.encoder.layer[0].output.dense.bias.fill_(float("nan"))
+    with pytest.raises(SettingsError, match="fp32"):
+        encoder.sentences([["Ada"]])
+    with pytest.raises(SettingsError, match="fp32"):
+        encoder.words([["Ada"]])
+
+
+def test_a_model_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(MissingResourceError, match="no model folder"):
+        TextEncoder(ModelSource(str(tmp_path / "none")))

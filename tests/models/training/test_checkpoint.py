@@ -1,0 +1,212 @@
+"""The state of a training on disk."""
+
+from __future__ import annotations
+
+import os
+import resource
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from nersery.core.errors import SettingsError
+from nersery.core.files import locked
+from nersery.core.progress import Progress
+from nersery.models.training import checkpoint
+from nersery.models.training.checkpoint import (
+    BrokenStateError,
+    Checkpoint,
+    OtherTrainingError,
+    is_foreign,
+)
+from tests.models.trainings import (
+    STEPS,
+    Stop,
+    Tied,
+    Wider,
+    fit,
+    outcome,
+    save_always,
+    stop_at,
+)
+from tests.standins import files
+
+
+@pytest.fixture
+def always(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state is saved after each step."""
+    save_always(monkeypatch)
+
+
+@pytest.fixture
+def stopped(tmp_path: Path, always: None) -> Path:
+    """The folder of a training that ended before its eighth step."""
+    with pytest.raises(Stop):
+        fit(tmp_path / "state", step=stop_at(8))
+    return tmp_path / "state"
+
+
+@pytest.mark.usefixtures("always")
+class TestAgain:
+    @pytest.mark.parametrize("evaluates", [True, False])
+    def test_a_finished_one_takes_no_step(self, tmp_path: Path, evaluates: bool):
+        first = outcome(*fit(tmp_path / "state", evaluates=evaluates))
+        assert {path.name for path in (tmp_path / "state").iterdir()} == {"state.json", f"final-{STEPS}.safetensors"}
+        before = files(tmp_path)
+        progress = Progress("train", quiet=True)
+        model, history = fit(tmp_path / "state", evaluates=evaluates, step=stop_at(1), progress=progress)
+        assert outcome(model, history) == first
+        assert files(tmp_path) == before
+        assert not model.training
+        assert (progress.done, progress.resumed) == (STEPS, STEPS)
+
+    @pytest.mark.parametrize("evaluates", [True, False])
+    def test_losses_since_the_last_evaluation_are_kept(self, tmp_path: Path, evaluates: bool):
+        for step in (3, 2, 4):
+            with pytest.raises(Stop):
+                fit(tmp_path / "state", evaluates=evaluates, step=stop_at(step), evaluate_every=5)
+        whole = outcome(*fit(None, evaluates=evaluates, evaluate_every=5))
+        assert outcome(*fit(tmp_path / "state", evaluates=evaluates, evaluate_every=5)) == whole
+
+    def test_patience_goes_on_too(self, tmp_path: Path):
+        settings: dict[str, Any] = {"patience": 1, "evaluate_every": 1, "seed": 3, "score": lambda: 1.0}
+        whole = outcome(*fit(None, **settings))
+        assert whole["history"]["steps"] == 2
+        with pytest.raises(Stop):
+            fit(tmp_path / "state", step=stop_at(2), **settings)
+        assert outcome(*fit(tmp_path / "state", **settings)) == whole
+        assert outcome(*fit(tmp_path / "state", step=stop_at(1), **settings)) == whole
+
+    def test_progress_says_what_was_done(self, stopped: Path):
+        progress = Progress("train", STEPS, quiet=True)
+        fit(stopped, progress=progress)
+        assert (progress.done, progress.resumed) == (STEPS, 7)
+
+    def test_a_folder_in_which_nothing_was_saved_is_removed(self, tmp_path: Path):
+        with pytest.raises(Stop):
+            fit(tmp_path / "deep" / "state", step=stop_at(1))
+        assert os.listdir(tmp_path / "deep") == []
+
+    def test_views_and_parts_of_one_storage(self, tmp_path: Path):
+        class Views(Tied):
+            def __init__(self) -> None:
+                super().__init__()
+                self.register_buffer("whole", torch.arange(6.0))
+                self.register_buffer("part", self.whole[2:4])
+                self.register_buffer("flipped", torch.arange(6.0).view(2, 3).T)
+                self.register_buffer("square", self.whole.view(2, 3))
+                self.register_buffer("nothing", torch.zeros(0))
+
+        with pytest.raises(Stop):
+            fit(tmp_path / "state", step=stop_at(8), model=Views)
+        model, history = fit(tmp_path / "state", model=Views)
+        assert outcome(model, history) == outcome(*fit(None, model=Views))
+        assert model.second.weight is model.first.weight
+        assert model.flipped.tolist() == [[0, 3], [1, 4], [2, 5]]
+
+    def test_a_weight_with_two_names_is_written_once(self, stopped: Path):
+        for name, prefix in (("step-7", "weights."), ("best-6", "")):
+            names = set(load_file(stopped / f"{name}.safetensors"))
+            assert f"{prefix}first.weight" in names
+            assert f"{prefix}second.weight" not in names
+
+    def test_two_at_once(self, stopped: Path):
+        with locked(stopped), pytest.raises(SettingsError, match="another process is writing"):
+            fit(stopped)
+
+
+class TestWhen:
+    def test_at_times_and_at_little_cost(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        now, cost = [100.0], [1.0]
+
+        def slow(tensors: Any, path: Path) -> None:
+            now[0] += cost[0]
+            path.write_bytes(b"")
+
+        monkeypatch.setattr(checkpoint, "time", SimpleNamespace(monotonic=lambda: now[0]))
+        monkeypatch.setattr(checkpoint, "save_file", slow)
+        state = Checkpoint(tmp_path, {})
+        for number, (cost[0], wait) in enumerate([(1.0, 60.0), (4.0, 80.0), (0.1, 60.0)]):
+            state.save({}, {f"step-{number}": {}})
+            now[0] += wait - 0.5
+            assert not state.is_due
+            now[0] += 0.5
+            assert state.is_due
+
+    def test_a_short_training_writes_once(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        written: list[str] = []
+        original = checkpoint.save_file
+        monkeypatch.setattr(checkpoint, "save_file", lambda t, path: (written.append(path.name), original(t, path)))
+        fit(tmp_path / "state")
+        assert written == [f"final-{STEPS}.safetensors"]
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("changes", "difference"),
+        [
+            ({"learning_rate": 0.06}, "  plan.learning_rate: there 0.05, asked for 0.06"),
+            ({"seed": 6}, "  seed: there 5, asked for 6"),
+            ({"examples": range(11)}, "  examples: there 10, asked for 11"),
+            ({"fingerprint": {"corpus": "a"}}, "  corpus: there nothing, asked for 'a'"),
+            ({"model": Wider}, "  weights.third.weight: there [2, 4], asked for [3, 4]"),
+        ],
+    )
+    def test_another_training(self, stopped: Path, changes: dict[str, Any], difference: str):
+        before = files(stopped)
+        with pytest.raises(OtherTrainingError, match="holds an unfinished training with other settings") as caught:
+            fit(stopped, **changes)
+        assert isinstance(caught.value, SettingsError)
+        assert difference in str(caught.value).split("\n")
+        assert f"delete the folder {stopped} to start anew" in str(caught.value)
+        assert files(stopped) == before
+
+    def test_many_differences_are_counted(self, stopped: Path):
+        with pytest.raises(OtherTrainingError, match="… and 11 more differences"):
+            fit(stopped, fingerprint={f"key {number}": number for number in range(21)})
+
+    @pytest.mark.parametrize("name", ["state.json", "step-7.safetensors", "best-6.safetensors"])
+    @pytest.mark.parametrize("damage", ["empty", "half", "zeros", "other", "missing"])
+    def test_a_broken_state(self, stopped: Path, name: str, damage: str):
+        path = stopped / name
+        whole = path.read_bytes()
+        contents = {"half": whole[: len(whole) // 2], "zeros": bytes(len(whole)), "other": b"[]"}
+        if damage == "missing":
+            path.write_bytes(b"{}") if name == "state.json" else path.unlink()
+        else:
+            path.write_bytes(contents.get(damage, b""))
+        before = files(stopped)
+        with pytest.raises(BrokenStateError, match=f"Delete the folder {stopped} to start the training anew"):
+            fit(stopped)
+        assert files(stopped) == before
+
+    def test_a_state_of_other_tensors(self, stopped: Path):
+        (stopped / "step-7.safetensors").write_bytes((stopped / "best-6.safetensors").read_bytes())
+        with pytest.raises(BrokenStateError):
+            fit(stopped)
+
+    def test_a_full_disk(self, stopped: Path):
+        whole = outcome(*fit(None))
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, hard))
+        try:
+            with pytest.raises(OSError, match="File too large"):
+                fit(stopped)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert outcome(*fit(stopped)) == whole
+
+    def test_files_of_others_stay(self, stopped: Path):
+        (stopped / "thesis.safetensors").write_text("precious")
+        assert not is_foreign(stopped)
+        fit(stopped)
+        assert (stopped / "thesis.safetensors").read_text() == "precious"
+        (stopped / "state.json").unlink()
+        assert is_foreign(stopped)
+        (stopped / "thesis.safetensors").unlink()
+        (stopped / ".tmpAbc12").touch()
+        (stopped / "state.json.tmp").touch()
+        assert not is_foreign(stopped)

@@ -1,0 +1,115 @@
+import pytest
+import torch
+from torch import nn
+
+from nersery.core.errors import SettingsError
+from nersery.models.training.dropout import thinned
+
+PASSES, ROWS, WORDS, FEATURES = 3, 4, 5, 16
+
+
+def ones(passes=PASSES, words=WORDS):
+    return torch.ones(passes * ROWS, words, FEATURES)
+
+
+def masks(layer=None, passes=PASSES, seed=0, words=WORDS):
+    """What one dropout layer makes of ones. Shape: (passes, features)."""
+    layer = (layer or nn.Sequential(nn.Dropout(0.25))).eval()
+    with thinned(layer, passes, seed):
+        found = layer(ones(passes, words))
+    blocks = found.view(passes, ROWS * words, FEATURES)
+    assert torch.equal(blocks, blocks[:, :1].expand_as(blocks)), "rows or positions of a pass differ"
+    return blocks[:, 0]
+
+
+def test_a_pass_drops_the_same_features_of_all_rows_and_positions():
+    first, second, third = masks()
+    assert not torch.equal(first, second)
+    assert not torch.equal(second, third)
+    assert first.unique().tolist() == [0.0, pytest.approx(4 / 3)]
+
+
+def test_what_a_pass_drops_depends_on_seed_and_number_and_nothing_else():
+    torch.manual_seed(9)
+    whole = masks()
+    torch.manual_seed(10)
+    assert torch.equal(masks(words=1), whole)
+    assert torch.equal(masks(passes=2), whole[:2])
+    assert not torch.equal(masks(seed=1), whole)
+
+
+def test_on_the_mean_nothing_is_lost():
+    assert float(masks(passes=400).mean()) == pytest.approx(1.0, abs=0.03)
+    assert float((masks(passes=400) == 0).float().mean()) == pytest.approx(0.25, abs=0.02)
+
+
+def test_each_layer_drops_others():
+    layers = nn.ModuleDict({"first": nn.Dropout(0.5), "second": nn.Dropout(0.5)}).eval()
+    with thinned(layers, PASSES, 0):
+        assert not torch.equal(layers["first"](ones()), layers["second"](ones()))
+
+
+def test_what_has_other_dimensions_stays_whole():
+    layer = nn.Sequential(nn.Dropout(0.5)).eval()
+    with thinned(layer, 2, 0):
+        for shape in ((4, 8), (4, 2, 8, 8)):
+            assert torch.equal(layer[0](torch.ones(shape)), torch.ones(shape))
+
+
+def test_afterwards_all_is_as_before_even_behind_an_error():
+    layer = nn.Sequential(nn.Dropout(0.5)).eval()
+    with pytest.raises(KeyError), thinned(layer, 2, 0):
+        raise KeyError
+    assert torch.equal(layer(ones()), ones())
+    assert not layer[0]._forward_hooks
+
+
+def test_precision_stays():
+    layer = nn.Sequential(nn.Dropout(0.5)).eval()
+    with thinned(layer, 1, 0):
+        assert layer(ones().bfloat16()).dtype == torch.bfloat16
+
+
+def test_the_callers_chance_is_left_alone():
+    torch.manual_seed(1)
+    expected = torch.rand(1)
+    torch.manual_seed(1)
+    masks()
+    assert torch.equal(torch.rand(1), expected)
+
+
+def test_a_network_without_dropout_is_refused():
+    for network in (nn.Linear(2, 2), nn.Sequential(nn.Dropout(0.0))):
+        with pytest.raises(SettingsError, match="none"), thinned(network, 2, 0):
+            pass
+    with pytest.raises(SettingsError, match="passes is 0"), thinned(nn.Dropout(0.5), 0, 0):
+        pass
+
+
+class Positions(nn.Module):
+    """Its layers have positions before rows, as XLNet's."""
+
+    def __init__(self):
+        super().__init__()
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, rows):
+        return self.dropout(rows.transpose(0, 1))
+
+
+class Attention(nn.Module):
+    """What it drops is no feature."""
+
+    def __init__(self):
+        super().__init__()
+        self.dropout = nn.Dropout(0.5)
+
+    def forward(self, rows):
+        return self.dropout(rows.unsqueeze(1)).squeeze(1)
+
+
+@pytest.mark.parametrize("network", [Positions(), Attention()], ids=["positions first", "attention alone"])
+def test_a_network_that_reads_all_passes_alike_is_refused(network):
+    with pytest.raises(SettingsError, match="Take another model"), thinned(network.eval(), 2, 0):
+        network(ones(2))
+    assert torch.equal(network(ones(2)).sum(), ones(2).sum()), "afterwards it is whole"

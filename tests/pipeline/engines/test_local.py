@@ -1,0 +1,132 @@
+"""Workers that are processes; each takes half a second to start, so there are few tests."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nersery import Sentence
+from nersery.core.outcome import Tally
+from nersery.pipeline.engines.local import LocalEngine
+from nersery.pipeline.engines.pool import Pool
+from nersery.pipeline.engines.worker import Orders
+from nersery.pipeline.shards import MANIFEST, ShardJob
+from nersery.pipeline.stage import WorkerDiedError
+from tests.pipeline.fakes import Capitals, expected, rows
+from tests.standins import environment
+
+ODD = rows(60, at5="kill-once", at20="fail", at33="kill", at34="reject")
+SLOW = rows(300, **{f"at{number}": "sleep" for number in range(300)})
+
+
+def run(folder: Path, sentences: list[Sentence], workers: int, batch_size: int = 5) -> Tally:
+    """A job over shards of 25 rows."""
+    (folder / "marks").mkdir(parents=True, exist_ok=True)
+    orders = Orders(Capitals(str(folder / "marks")))
+    with Pool(LocalEngine(), orders, workers, print) as pool:
+        return ShardJob(folder / "out", 25, {}).run(sentences, pool.answers, batch_size=batch_size)
+
+
+def output(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted((folder / "out").glob("part-*")))
+
+
+def pids(folder: Path) -> list[int]:
+    """Of all workers that were ever ready."""
+    return [int(path.name.split("-")[1]) for path in (folder / "marks").glob("start-*")]
+
+
+def is_at_work(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    until = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+def shards_of(folder: Path) -> int:
+    """How many shards of an unfinished job are done."""
+    path = folder / "out.part" / MANIFEST
+    return path.read_text().count('"files"') if path.exists() else 0
+
+
+def test_any_number_of_workers_gives_the_same_bytes_whatever_becomes_of_them(tmp_path: Path) -> None:
+    manifests = set()
+    for workers in (1, 3):
+        folder = tmp_path / str(workers)
+        tally = run(folder, ODD, workers, batch_size=1)
+        assert (tally.read, tally.written) == (60, 57)
+        assert tally.reasons["failed: a worker died of it: killed by signal 9 (SIGKILL, as for want of memory)"] == 1
+        assert output(folder) == expected(ODD)
+        assert not any(map(is_at_work, pids(folder)))
+        manifests.add((folder / "out" / MANIFEST).read_bytes())
+    assert len(manifests) == 1
+
+
+def test_a_worker_that_is_killed_costs_nothing(tmp_path: Path) -> None:
+    process = start(tmp_path)
+    wait_until(lambda: len(pids(tmp_path)) == 2 and shards_of(tmp_path) > 0)
+    os.kill(pids(tmp_path)[0], signal.SIGKILL)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    assert len(pids(tmp_path)) == 3
+    assert output(tmp_path) == expected(SLOW)
+
+
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGINT])
+def test_the_same_call_goes_on_after_the_end_of_its_process(sign: signal.Signals, tmp_path: Path) -> None:
+    process = start(tmp_path)
+    wait_until(lambda: shards_of(tmp_path) >= 2)
+    if sign == signal.SIGINT:
+        os.killpg(process.pid, sign)  # as Ctrl-C does, which the workers leave to the process that started them
+    else:
+        process.send_signal(sign)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode != 0
+    assert errors.count("Traceback") == (sign == signal.SIGINT), errors
+    wait_until(lambda: not any(map(is_at_work, pids(tmp_path))))
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "out.part").glob("part-*.jsonl")}
+    assert len(before) >= 2
+    assert run(tmp_path, SLOW, workers=1).read == 300
+    assert output(tmp_path) == expected(SLOW)
+    after = {tmp_path / "out.part" / path.name: path.stat().st_mtime_ns for path in (tmp_path / "out").glob("part-*")}
+    assert before.items() <= after.items(), "finished shards are not written again"
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    """The slow job with two workers, in a process of its own and a group of its own, as a terminal gives it."""
+    command = [sys.executable, "-m", __name__, str(folder)]
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment(), start_new_session=True
+    )
+
+
+class TestWorker:
+    def test_how_it_ended_is_told(self) -> None:
+        engine = LocalEngine()
+        worker = engine.start(pickle.dumps(Orders(Capitals(missing="life"))))
+        assert engine.wait([worker], None) == [worker]
+        with pytest.raises(WorkerDiedError, match=r"killed by signal 9 \(SIGKILL, as for want of memory\)"):
+            worker.receive()
+        worker.send(b"nobody takes it")
+        worker.stop()
+
+
+if __name__ == "__main__":
+    print(json.dumps(run(Path(sys.argv[1]), SLOW, workers=2).as_dict()))

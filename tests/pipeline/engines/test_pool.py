@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from nersery import Sentence
+from nersery.core.errors import MissingResourceError
+from nersery.core.outcome import Reject, Tally
+from nersery.pipeline.engines import pool as pools
+from nersery.pipeline.engines.pool import JobFailedError, Pool
+from nersery.pipeline.engines.worker import (
+    FAILED,
+    LONGEST_REASON,
+    Orders,
+    Work,
+    reason_of,
+)
+from nersery.pipeline.shards import batches
+from nersery.pipeline.stage import Answer, Stage
+from tests.pipeline.fakes import (
+    Capitals,
+    Inline,
+    expected,
+    rows,
+)
+
+
+def run(
+    sentences: list[Any], *, workers: int = 2, batch_size: int = 4, seed: int = 0, stage: Stage[Any, Any] | None = None
+) -> tuple[Answer, Inline, list[str]]:
+    """Everything through a pool, as one answer; who worked; and what was said."""
+    engine, said = Inline(seed), list[str]()
+    whole = Answer(0)
+    with Pool(engine, Orders(stage or Capitals()), workers, said.append) as pool:
+        for answer in pool.answers(batches(sentences, 10**9, batch_size)):
+            whole += answer
+    assert engine.closed
+    assert all(worker.stopped for worker in engine.started)
+    return whole, engine, said
+
+
+def reasons(answer: Answer) -> dict[str, str]:
+    lines = map(json.loads, answer.rejects.decode().splitlines())
+    return {line.get("id", ""): line["reason"] for line in lines}
+
+
+@settings(deadline=None)
+@given(st.integers(0, 40), st.integers(1, 5), st.integers(1, 7), st.integers(0, 999))
+def test_answers_come_in_order_whoever_is_first(count: int, workers: int, batch_size: int, seed: int) -> None:
+    answer, engine, said = run(rows(count, at7="reject"), workers=workers, batch_size=batch_size, seed=seed)
+    assert answer.output == expected(rows(count, at7="reject"))
+    assert answer.rows == answer.tally.read == count
+    assert len(engine.started) <= workers
+    assert not said
+
+
+def test_nobody_starts_where_there_is_nothing_to_do() -> None:
+    assert not run([])[1].started
+
+
+def test_no_more_batches_lie_about_than_workers_need() -> None:
+    taken = 0
+
+    def endless() -> Any:
+        nonlocal taken
+        while True:
+            taken += 1
+            yield rows(1)
+
+    engine = Inline()
+    with Pool(engine, Orders(Capitals()), 3, print) as pool:
+        answers = pool.answers(endless())
+        for number in range(50):
+            next(answers)
+            assert taken - number <= 3 * pools.AHEAD + 2
+    assert max(worker.most_waiting for worker in engine.started) == pools.AHEAD
+    assert len(engine.started) == 3
+
+
+def test_the_first_worker_is_ready_before_others_start(tmp_path: Path) -> None:
+    """For it trains, and the others go on from that."""
+    engine = Inline()
+    with Pool(engine, Orders(Capitals()), 3, print) as pool:
+        list(pool.answers([rows(1)] * 20))
+    first, *others = [worker.orders for worker in engine.started]
+    assert first.is_first
+    assert not any(orders.is_first for orders in others)
+
+
+class TestRowsThatFail:
+    def test_they_alone_are_rejected(self) -> None:
+        sentences = rows(40, at3="fail", at4="fail", at30="nan")
+        answer, engine, _ = run(sentences, batch_size=16)
+        assert answer.output == expected(sentences)
+        assert answer.tally.read == 40
+        failed = reasons(answer)
+        assert failed["s3"] == failed["s4"] == "failed: ValueError: a poisoned row"
+        assert failed["s30"].startswith("failed: DataError: sentence s30: a score is NaN")
+        assert len(failed) == 3
+        assert len(engine.started) <= 2
+
+    def test_a_reason_is_one_line_and_short(self) -> None:
+        assert reason_of(ValueError("a\nb\x1b[2J")) == "failed: ValueError: a\\nb\\x1b[2J"
+        assert len(reason_of(ValueError("x" * 9999))) == len(FAILED) + LONGEST_REASON + 1
+
+    def test_a_reject_that_cannot_be_written_is_one_without_its_numbers(self) -> None:
+        odd = Reject("odd", Sentence(("a",), id="s0", scores={"odd": float("nan")}))
+        answer = Work(Orders(Capitals())).answer([odd])
+        assert json.loads(answer.rejects)["words"] == ["a"]
+        assert answer.tally == Tally(1, 0, answer.tally.reasons)
+
+    def test_too_many_stop_the_job(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(pools, "MOST_FAILED", 3)
+        assert run(rows(9, at1="fail", at2="fail", at8="fail"))[0].tally.rejected == 3
+        with pytest.raises(JobFailedError, match=r"more than 3 rows failed.*a poisoned row"):
+            run(rows(9, at1="fail", at2="fail", at3="fail", at8="fail"))
+
+    def test_what_the_reader_rejected_passes_through(self) -> None:
+        answer, _, _ = run([*rows(3), Reject("broken", Sentence(("x",), id="r"))])
+        assert answer.tally.read == 4
+        assert reasons(answer) == {"r": "broken"}
+
+    def test_wrong_settings_and_missing_models_stop_the_job(self) -> None:
+        with pytest.raises(MissingResourceError, match="there is no model"):
+            run(rows(5), stage=Capitals(missing="model"))
+
+
+class TestWorkersThatDie:
+    def test_a_death_by_chance_costs_nothing(self, tmp_path: Path) -> None:
+        sentences = rows(40, at13="kill-once")
+        answer, engine, said = run(sentences, stage=Capitals(str(tmp_path)))
+        assert answer.output == expected(sentences)
+        assert answer.tally.rejected == 0
+        assert len(engine.started) == 3
+        assert said == ["a worker died at 4 rows from s12 on: killed; they are done again"]
+
+    @pytest.mark.parametrize("workers", [1, 3])
+    @pytest.mark.parametrize("batch_size", [1, 5, 16, 100])
+    def test_a_row_that_kills_is_found_and_rejected(self, workers: int, batch_size: int) -> None:
+        sentences = rows(40, at0="kill", at17="kill", at18="kill", at39="reject")
+        answer, _, said = run(sentences, workers=workers, batch_size=batch_size)
+        assert answer.output == expected(sentences)
+        assert answer.rows == answer.tally.read == 40
+        died = "failed: a worker died of it: killed"
+        assert reasons(answer) == {"s0": died, "s17": died, "s18": died, "s39": "asked for"}
+        assert sum(line.endswith("it is rejected") for line in said) == 3
+
+    def test_each_row_gets_a_second_try_alone(self, tmp_path: Path) -> None:
+        """A worker that dies of want of memory, of whatever row it is at, costs no good row."""
+        sentences = rows(16, **{f"at{number}": "kill-once" for number in range(16)})
+        answer, _, _ = run(sentences, batch_size=16, stage=Capitals(str(tmp_path)))
+        assert answer.output == expected(sentences)
+
+    def test_what_lay_with_a_dead_worker_but_was_not_begun_is_not_suspect(self) -> None:
+        sentences = rows(40, at0="kill")
+        _, engine, said = run(sentences, workers=1)
+        deaths = [line.split(":")[0] for line in said]
+        assert deaths == [
+            "a worker died at 4 rows from s0 on", "a worker died at 4 rows from s0 on",
+            "a worker died at 2 rows from s0 on", "a worker died at 1 rows from s0 on",
+            "2 workers died at 1 rows from s0 on",
+        ]  # fmt: skip
+        assert len(engine.started) == 6
+
+    def test_too_many_stop_the_job(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(pools, "MOST_DEATHS", 3)
+        with pytest.raises(JobFailedError, match="3 workers died, the last one at 2 rows from s0 on: killed"):
+            run(rows(9, at0="kill"))
+
+    def test_too_many_that_are_never_ready_stop_the_job(self) -> None:
+        with pytest.raises(
+            JobFailedError, match="3 workers in a row died before they were ready, the last one: killed"
+        ):
+            run(rows(9), stage=Capitals(missing="life"))
+
+
+class Lines(Capitals):
+    """Writes text, a line for each row."""
+
+    extension, blank = "txt", "\n"
+
+    def encode(self, made: Any) -> str:
+        return f"{made.text}\n"
+
+
+def test_where_every_row_has_its_line_a_reject_leaves_it_blank() -> None:
+    answer, _, _ = run(rows(6, at1="reject", at3="kill", at4="fail"), stage=Lines())
+    assert answer.output.decode().split("\n") == ["WORD HERE", "", "WORD HERE", "", "", "WORD HERE", ""]
+    assert answer.tally.written == 3
+
+
+@settings(deadline=None)
+@given(st.lists(st.sampled_from(["here", "fail", "kill", "reject", "nan"]), max_size=30), st.integers(0, 99))
+def test_no_row_is_lost_or_doubled(words: list[str], seed: int) -> None:
+    sentences = [Sentence(("word", word), id=f"s{number}") for number, word in enumerate(words)]
+    size = random.Random(seed).randint(1, 9)
+    answer, _, _ = run(sentences, workers=3, batch_size=size, seed=seed)
+    assert answer.output == expected(sentences)
+    ids = [s.id for s in sentences if s.words[1] != "here"]
+    assert [json.loads(line)["id"] for line in answer.rejects.splitlines()] == ids
+    assert answer.tally.read == len(sentences) == answer.tally.written + answer.tally.rejected

@@ -1,0 +1,154 @@
+"""A stage that any worker can import at once, and workers that are no processes."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import random
+import signal
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from nersery import Sentence, io
+from nersery.core.errors import MissingResourceError
+from nersery.core.outcome import Outcome, Reject, Step
+from nersery.core.progress import Progress
+from nersery.pipeline.engines.worker import Desk, Orders, Work
+from nersery.pipeline.stage import (
+    Answer,
+    Message,
+    Stage,
+    WorkerDiedError,
+)
+
+REJECTED = {"reject", "fail", "kill", "nan"}
+
+
+class Killed(BaseException):
+    """What the kill of a worker looks like where it is no process."""
+
+
+def die() -> None:
+    """End this worker without a word."""
+    if InlineWorker.is_in_this_process:
+        raise Killed
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@dataclass(frozen=True)
+class Capitals(Stage[Sentence, Sentence]):
+    """Writes words in capitals, and does what they say: ``reject``, ``fail``, ``kill``, ``kill-once``, ``sleep``.
+
+    Args:
+        folder: Where each start and each death for ``kill-once`` leaves a file.
+        missing: What there is not.
+    """
+
+    folder: str = ""
+    missing: str = ""
+
+    def load(self) -> str:
+        if self.missing == "life":
+            die()
+        if self.missing:
+            raise MissingResourceError(f"there is no {self.missing}")
+        return self.folder
+
+    def fit(self, method: str, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
+        if method:
+            (Path(method) / f"start-{os.getpid()}-{time.monotonic_ns()}").touch()
+        return self.step
+
+    def step(self, batch: Sequence[Sentence]) -> list[Outcome]:
+        return [self.outcome(sentence) for sentence in batch]
+
+    def outcome(self, sentence: Sentence) -> Outcome:
+        words = set(sentence.words)
+        if "reject" in words:
+            return Reject("asked for", sentence)
+        if "fail" in words:
+            raise ValueError("a poisoned row")
+        if "sleep" in words:
+            time.sleep(0.02)
+        if "kill" in words or ("kill-once" in words and self._is_first(sentence.id)):
+            die()
+        scores = {"odd": float("nan")} if "nan" in words else {}
+        return replace(sentence, words=tuple(word.upper() for word in sentence.words), scores=scores)
+
+    def _is_first(self, id: str) -> bool:
+        mark = Path(self.folder) / f"died-{id}"
+        if mark.exists():
+            return False
+        mark.touch()
+        return True
+
+
+def rows(count: int, **odd: str) -> list[Sentence]:
+    """Sentences, some of which have an odd word: ``rows(9, at3="kill")``."""
+    return [Sentence(("word", odd.get(f"at{number}", "here")), id=f"s{number}") for number in range(count)]
+
+
+def expected(sentences: Sequence[Sentence]) -> bytes:
+    """The lines of what they become, without those that become nothing."""
+    encode = io.writer("jsonl").encode
+    kept = (sentence for sentence in sentences if not REJECTED & {*sentence.words})
+    return "".join(encode(Sentence(tuple(map(str.upper, s.words)), id=s.id)) for s in kept).encode()
+
+
+class Inline:
+    """An engine whose workers are no processes; which of them answers next, chance decides."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self.started: list[InlineWorker] = []
+        self.closed = False
+        self._rng = random.Random(seed)
+
+    def start(self, orders: bytes) -> InlineWorker:
+        self.started.append(InlineWorker(orders))
+        return self.started[-1]
+
+    def wait(self, workers: Sequence[InlineWorker], seconds: float | None) -> list[InlineWorker]:
+        assert workers, "nobody will ever answer"
+        return [] if seconds == 0 and self._rng.random() < 0.5 else [self._rng.choice(list(workers))]
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class InlineWorker:
+    """A worker that works when it is asked for its message."""
+
+    is_in_this_process = False
+
+    def __init__(self, orders: bytes) -> None:
+        InlineWorker.is_in_this_process = True
+        self.orders: Orders[Any, Any] = pickle.loads(orders)
+        self._desk, self._inbox = Desk(orders), deque[bytes]()
+        self._is_ready = self.stopped = False
+        self.most_waiting = 0
+
+    def send(self, rows: bytes) -> None:
+        self._inbox.append(rows)
+        self.most_waiting = max(self.most_waiting, len(self._inbox))
+
+    def receive(self) -> Message:
+        try:
+            if self._is_ready:
+                return self._desk.answer(self._inbox.popleft())
+            self._is_ready = True
+            return self._desk.prepare()
+        except Killed:
+            raise WorkerDiedError("killed") from None
+
+    def stop(self) -> None:
+        self.stopped = True
+
+
+def answers(batches: Iterable[Sequence[Any]]) -> Iterator[Answer]:
+    """What a pool would answer, without one."""
+    work = Work(Orders(Capitals()))
+    return map(work.answer, batches)

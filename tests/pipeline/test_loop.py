@@ -1,0 +1,149 @@
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nersery import Sentence
+from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.outcome import Outcome, Reject, collect
+from nersery.pipeline.job import FileJob, run
+from tests.pipeline.jobs import (
+    HEADER,
+    ITEMS,
+    encode,
+    encode_reject,
+    files,
+    job,
+    step,
+)
+
+
+class TestRun:
+    @given(st.lists(st.integers(0, 100)), st.integers(1, 9))
+    def test_read_is_written_plus_rejected_and_order_is_kept(self, items: list[int], batch_size: int):
+        result = collect(run(items, step, batch_size=batch_size))
+        expected = step(items)
+        assert list(run(items, step, batch_size=batch_size)) == expected
+        assert result.tally.read == len(items) == result.tally.written + result.tally.rejected
+        assert [s.words for s in result.corpus] == [e.words for e in expected if isinstance(e, Sentence)]
+        assert list(result.rejects) == [e for e in expected if isinstance(e, Reject)]
+
+    def test_items_are_a_stream(self):
+        items = iter(range(1000))
+        next(run(items, step, batch_size=10))
+        assert next(items) == 10
+
+    @pytest.mark.parametrize("answer", [[], [Reject("one")] * 3])
+    def test_a_step_must_answer_every_item(self, answer: list[Outcome]):
+        with pytest.raises(NerseryError, match=f"given 2 items and answered with {len(answer)}"):
+            list(run([1, 2], lambda batch: answer))
+
+    def test_batch_size_below_one_is_refused(self):
+        with pytest.raises(SettingsError, match="batch_size is 0"):
+            list(run([1], step, batch_size=0))
+
+    def test_tally_as_text(self):
+        tally = collect(run(range(11), step)).tally
+        assert str(tally) == "read 11, wrote 6, rejected 5 (reason 0: 2, reason 2: 2, reason 1: 1)"
+
+
+class TestFileJob:
+    def test_files_and_tally(self, tmp_path: Path):
+        tally = job(tmp_path).run(range(6), step)
+        assert (tally.read, tally.written, tally.rejected) == (6, 3, 3)
+        assert files(tmp_path) == {
+            "out.txt": f"{HEADER}न1\nन2\nन4\n".encode(),
+            "out.txt.rejects.jsonl": b"reason 0\nreason 0\nreason 2\n",
+        }
+        assert not job(tmp_path).part.exists()
+
+    def test_no_file_of_rejects_without_rejects(self, tmp_path: Path):
+        job(tmp_path).run([1, 2], step)
+        assert set(files(tmp_path)) == {"out.txt"}
+
+    def test_no_items_still_make_a_file(self, tmp_path: Path):
+        job(tmp_path).run([], step)
+        assert files(tmp_path) == {"out.txt": HEADER.encode()}
+
+    def test_batch_size_does_not_matter(self, tmp_path: Path, undisturbed: dict[str, bytes]):
+        job(tmp_path).run(ITEMS, step, batch_size=7)
+        assert files(tmp_path) == undisturbed
+
+    def test_an_existing_target_is_refused(self, tmp_path: Path):
+        job(tmp_path).target.write_text("precious")
+        with pytest.raises(SettingsError, match="exists already"):
+            job(tmp_path).run(ITEMS, step)
+        assert files(tmp_path) == {"out.txt": b"precious"}
+        assert not job(tmp_path).part.exists()
+
+    def test_existing_rejects_are_refused(self, tmp_path: Path):
+        job(tmp_path).rejects.write_text("precious")
+        for items in (ITEMS, [1]):
+            with pytest.raises(SettingsError, match=r"out\.txt\.rejects\.jsonl exists already"):
+                job(tmp_path).run(items, step)
+        assert files(tmp_path) == {"out.txt.rejects.jsonl": b"precious"}
+        job(tmp_path).run([1], step, overwrite=True)
+        assert set(files(tmp_path)) == {"out.txt"}
+
+    @pytest.mark.parametrize("overwrite", [False, True])
+    def test_a_folder_of_somebody_else_is_refused_even_by_force(self, overwrite: bool, tmp_path: Path):
+        part = job(tmp_path).part
+        part.mkdir()
+        (part / "output").write_text("precious")
+        with pytest.raises(SettingsError, match="holds files of no unfinished job"):
+            job(tmp_path).run(ITEMS, step, overwrite=overwrite)
+        assert files(part) == {"output": b"precious"}
+        assert files(tmp_path) == {}
+
+    def test_files_of_somebody_else_that_come_later_stay(self, tmp_path: Path):
+        part = job(tmp_path).part
+
+        def disturbed(batch: Sequence[int]) -> list[Outcome]:
+            (part / "mine.txt").write_text("precious")
+            return step(batch)
+
+        job(tmp_path).run(ITEMS, disturbed)
+        assert files(part) == {"mine.txt": b"precious"}
+
+    def test_a_folder_as_target_is_refused_even_by_force(self, tmp_path: Path):
+        job(tmp_path).target.mkdir()
+        with pytest.raises(SettingsError, match="is a folder"):
+            job(tmp_path).run(ITEMS, step, overwrite=True)
+
+    def test_a_target_can_be_checked_before_any_work(self, tmp_path: Path):
+        job(tmp_path).check_target()
+        job(tmp_path).target.write_text("precious")
+        job(tmp_path).check_target(overwrite=True)
+        with pytest.raises(SettingsError, match="exists already"):
+            job(tmp_path).check_target()
+
+    def test_force_replaces_target_and_stale_rejects(self, tmp_path: Path):
+        job(tmp_path, seed=1).run(ITEMS, step)
+        job(tmp_path).run([1], step, overwrite=True)
+        assert files(tmp_path) == {"out.txt": f"{HEADER}न1\n".encode()}
+
+    def test_a_journal_has_no_trouble_with_odd_file_names(self, tmp_path: Path):
+        FileJob(tmp_path / "out", encode, encode_reject, {"input": "caf\udce9.conll"}).run([1], step)
+        assert (tmp_path / "out").read_text("utf-8") == "न1\n"
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_cycles_are_looked_for_seldom_while_a_job_runs_and_as_before_after_it(tmp_path: Path, fails: bool):
+    before, during = gc.get_threshold(), list[tuple[int, int, int]]()
+
+    def watched(batch: Sequence[int]) -> list[Outcome]:
+        during.append(gc.get_threshold())
+        if fails:
+            raise ValueError("odd")
+        return step(batch)
+
+    with pytest.raises(ValueError, match="odd") if fails else contextlib.nullcontext():
+        FileJob(tmp_path / "out", encode, encode_reject, {}).run(ITEMS, watched)
+    assert during[0][0] > before[0]
+    assert gc.get_threshold() == before

@@ -1,0 +1,208 @@
+from __future__ import annotations
+
+import json
+import os
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+
+from nersery import Sentence
+from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.outcome import Outcome
+from nersery.pipeline.job import FileJob
+from tests.pipeline.jobs import (
+    HEADER,
+    ITEMS,
+    encode,
+    encode_reject,
+    files,
+    job,
+    step,
+)
+
+
+class Killed(BaseException):
+    """What the kill of a process looks like to the code in it."""
+
+
+def killer(after: int) -> Callable[[Sentence], str]:
+    """An encoder that ends everything at the sentence after so many."""
+    left = after
+
+    def encode_until(sentence: Sentence) -> str:
+        nonlocal left
+        if left == 0:
+            raise Killed
+        left -= 1
+        return encode(sentence)
+
+    return encode_until
+
+
+def start_and_kill(folder: Path, after: int, seed: int = 0, *, overwrite: bool = False) -> FileJob:
+    """Leave a job unfinished."""
+    unfinished = job(folder, seed)
+    killed = FileJob(unfinished.target, killer(after), encode_reject, unfinished.fingerprint, HEADER)
+    with pytest.raises(Killed):
+        killed.run(ITEMS, step, batch_size=4, overwrite=overwrite)
+    return unfinished
+
+
+@pytest.mark.usefixtures("always_save")
+class TestResume:
+    @pytest.mark.parametrize("after", [0, 1, 5, 12, 29])
+    def test_the_same_call_ends_with_the_same_bytes(self, after: int, tmp_path: Path, undisturbed: dict[str, bytes]):
+        folder = tmp_path / "killed"
+        start_and_kill(folder, after)
+        assert not job(folder).target.exists()
+        tally = job(folder).run(ITEMS, step)
+        assert files(folder) == undisturbed
+        assert (tally.read, tally.written) == (50, 30)
+
+    def test_any_number_of_kills(self, tmp_path: Path, undisturbed: dict[str, bytes]):
+        rng = random.Random(0)
+        folder = tmp_path / "killed"
+        for _ in range(4):
+            start_and_kill(folder, rng.randint(3, 8))
+        job(folder).run(ITEMS, step)
+        assert files(folder) == undisturbed
+
+    def test_finished_work_is_not_done_again(self, tmp_path: Path):
+        start_and_kill(tmp_path, 20)
+        seen: list[int] = []
+
+        def watched(batch: Sequence[int]) -> list[Outcome]:
+            seen.extend(batch)
+            return step(batch)
+
+        job(tmp_path).run(ITEMS, watched)
+        assert min(seen) > 24
+
+    def test_bytes_behind_the_journal_are_cut_off(self, tmp_path: Path, undisturbed: dict[str, bytes]):
+        folder = tmp_path / "killed"
+        part = start_and_kill(folder, 12).part
+        for name in ("output", "rejects"):
+            with (part / name).open("ab") as stream:
+                stream.write(b"half a line" * 1000)
+        job(folder).run(ITEMS, step)
+        assert files(folder) == undisturbed
+
+    def test_bytes_that_the_journal_misses_are_an_error(self, tmp_path: Path):
+        part = start_and_kill(tmp_path, 12).part
+        (part / "output").write_bytes(b"")
+        with pytest.raises(NerseryError, match="lost finished work"):
+            job(tmp_path).run(ITEMS, step)
+
+    @pytest.mark.parametrize("content", ["", "{", "[]", "null", '{"read": 3}', '{"bytes": [1]}'])
+    def test_a_broken_journal_is_named_and_given_up_by_force(
+        self, content: str, tmp_path: Path, undisturbed: dict[str, bytes]
+    ):
+        folder = tmp_path / "killed"
+        part = start_and_kill(folder, 12).part
+        (part / "journal.json").write_text(content)
+        with pytest.raises(NerseryError, match=r"journal\.json is broken.*or use --force"):
+            job(folder).run(ITEMS, step)
+        job(folder).run(ITEMS, step, overwrite=True)
+        assert files(folder) == undisturbed
+
+    def test_other_settings_are_refused_and_shown(self, tmp_path: Path, undisturbed: dict[str, bytes]):
+        folder = tmp_path / "killed"
+        start_and_kill(folder, 12)
+        with pytest.raises(SettingsError, match="seed: there 0, asked for 1"):
+            job(folder, seed=1).run(ITEMS, step)
+        job(folder).run(ITEMS, step)
+        assert files(folder) == undisturbed
+
+    def test_force_starts_anew_with_other_settings(self, tmp_path: Path, undisturbed: dict[str, bytes]):
+        folder = tmp_path / "killed"
+        start_and_kill(folder, 12, seed=1)
+        job(folder).run(ITEMS, step, overwrite=True)
+        assert files(folder) == undisturbed
+
+    def test_a_kill_right_after_force_does_not_mix_two_jobs(self, tmp_path: Path, undisturbed: dict[str, bytes]):
+        folder = tmp_path / "killed"
+        start_and_kill(folder, 12, seed=0)
+        start_and_kill(folder, 0, seed=1, overwrite=True)
+        job(folder).run(ITEMS, step)
+        assert files(folder) == undisturbed
+
+    def test_a_job_without_finished_work_stands_in_nobody_s_way(self, tmp_path: Path):
+        start_and_kill(tmp_path, 0, seed=1)
+        assert job(tmp_path).run(ITEMS, step).read == 50
+
+    def test_nor_does_it_allow_to_overwrite(self, tmp_path: Path):
+        job(tmp_path).target.write_text("precious")
+        start_and_kill(tmp_path, 0, seed=1, overwrite=True)
+        with pytest.raises(SettingsError, match="exists already"):
+            job(tmp_path).run(ITEMS, step)
+        assert job(tmp_path).target.read_text() == "precious"
+
+    @pytest.mark.parametrize("name", ["out.txt", "out.txt.rejects.jsonl"])
+    @pytest.mark.parametrize("after", [0, 12])
+    def test_what_came_to_stand_there_since_is_not_overwritten(
+        self, name: str, after: int, tmp_path: Path, undisturbed: dict[str, bytes]
+    ):
+        folder = tmp_path / "killed"
+        start_and_kill(folder, after)
+
+        def disturbed(batch: Sequence[int]) -> list[Outcome]:
+            (folder / name).write_text("precious")
+            return step(batch)
+
+        for to_step in (disturbed, step):  # while it is at work, and before
+            with pytest.raises(SettingsError, match=f"{name} exists already"):
+                job(folder).run(ITEMS, to_step)
+            assert files(folder) == {name: b"precious"}
+        start_and_kill(folder, 0, seed=1, overwrite=True)  # what that call was allowed is no leave for the next one
+        with pytest.raises(SettingsError, match=f"{name} exists already"):
+            job(folder, seed=1).run(ITEMS, step)
+        job(folder).run(ITEMS, step, overwrite=True)
+        assert files(folder) == undisturbed
+
+    def test_a_forced_job_goes_on_by_force(self, tmp_path: Path, undisturbed: dict[str, bytes]):
+        folder = tmp_path / "killed"
+        folder.mkdir()
+        job(folder).target.write_text("old")
+        start_and_kill(folder, 12, overwrite=True)
+        done = json.loads((job(folder).part / "journal.json").read_text())["read"]
+        seen: list[int] = []
+        job(folder).run(ITEMS, lambda batch: (seen.extend(batch), step(batch))[1], overwrite=True)
+        assert min(seen) == done > 0
+        assert files(folder) == undisturbed
+
+    @pytest.mark.parametrize("stop_at", ["replace rejects", "replace output", "unlink journal.json"])
+    def test_a_kill_while_files_move(
+        self, stop_at: str, tmp_path: Path, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+    ):
+        folder = tmp_path / "killed"
+        original, unlink = os.replace, Path.unlink
+
+        def replace(source: Path, target: Path) -> None:
+            if stop_at == f"replace {source.name}":
+                raise Killed
+            original(source, target)
+
+        def kill(path: Path, **options: bool) -> None:
+            if stop_at == f"unlink {path.name}":
+                raise Killed
+            unlink(path, **options)
+
+        with monkeypatch.context() as patch:
+            patch.setattr("os.replace", replace)
+            patch.setattr(Path, "unlink", kill)
+            with pytest.raises(Killed):
+                job(folder).run(ITEMS, step)
+        tally = job(folder).run(ITEMS, step)
+        assert (tally.read, tally.written) == (50, 30)
+        assert files(folder) == undisturbed
+        assert not job(folder).part.exists()
+
+    def test_a_kill_while_the_folder_is_cleared_leaves_the_target_safe(self, tmp_path: Path):
+        job(tmp_path).run(ITEMS, step)
+        before = files(tmp_path)
+        job(tmp_path).part.mkdir()
+        with pytest.raises(SettingsError, match="exists already"):
+            job(tmp_path, seed=1).run([1], step)
+        assert files(tmp_path) == before

@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import errno
+import os
+import pickle
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery import Entity, Sentence, io
+from nersery.augment.base import augment
+from nersery.cli.stages import (
+    Annotate,
+    Augment,
+    Predict,
+    Project,
+)
+from nersery.core import registry
+from nersery.core.alignments import Link
+from nersery.core.files import write_atomic
+from nersery.core.outcome import Reject
+from nersery.core.progress import NO_NOTES
+from nersery.crosslingual.projection import Projection, Task, Translation
+from nersery.pipeline.engines.worker import Desk, Orders, Work
+from nersery.pipeline.stage import Stage
+from tests.pipeline.engines.test_pool import run
+from tests.standins import Memory, sentences, write_data
+
+
+@pytest.fixture
+def train(tmp_path: Path) -> io.Source:
+    write_data(tmp_path)
+    return io.open_corpus(tmp_path / "train.conll")
+
+
+def lines(sentences: Any) -> bytes:
+    return "".join(map(io.writer("jsonl").encode, sentences)).encode()
+
+
+def test_augment_makes_what_the_library_makes(train: io.Source) -> None:
+    stage = Augment("mention_replacement", {"rate": 0.8}, train, copies=2, seed=3)
+    made = augment(list(train), registry.create("augment", "mention_replacement", {"rate": 0.8}), copies=2, seed=3)
+    answer, _, _ = run(list(train), stage=stage)
+    assert answer.output == lines(made.corpus)
+    assert answer.rejects == "".join(map(io.reject_line, made.rejects)).encode()
+    assert (answer.rows, answer.tally.read) == (24, 48)
+
+
+def test_predict_labels_as_the_tagger_does(memory: Any, tmp_path: Path) -> None:
+    tagger = Memory()
+    tagger.fit(sentences(24))
+    tagger.save(tmp_path / "tagger")
+    raw = [Sentence(s.words, id=f"r{n}") for n, s in enumerate(sentences(12, 200))]
+    answer, _, _ = run(raw, stage=Predict(str(tmp_path / "tagger")))
+    assert answer.output == lines(tagger.predict(raw))
+
+
+def test_annotate_labels_as_the_annotator_does(memory: Any, tmp_path: Path) -> None:
+    tagger = Memory()
+    tagger.fit(sentences(24))
+    tagger.save(tmp_path / "tagger")
+    raw = [Sentence(s.words, id=f"r{n}") for n, s in enumerate(sentences(12, 200))]
+    answer, _, _ = run(raw, stage=Annotate("tagger_labels", {"tagger": str(tmp_path / "tagger")}))
+    (tmp_path / "labelled.jsonl").write_bytes(answer.output)
+    assert [s.labels for s in io.read(tmp_path / "labelled.jsonl")] == [s.labels for s in tagger.predict(raw)]
+
+
+def test_project_labels_as_the_library_does() -> None:
+    source, target = Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id="s"), Sentence(("schrieb", "Ada"), id="t")
+    links = (Link(0, 1, 0.5), Link(1, 0, 0.9))
+    task, lost = Task(target, [Translation(source, links)]), Task(target, [Translation(source, links[1:])])
+    stage = Project(Projection(strip=("the",)), "majority")
+    answer, _, _ = run([task, Reject("empty line"), lost], stage=stage)
+    projected = Projection(strip=("the",)).project(source, target, links)
+    assert answer.output == lines([projected])
+    assert answer.tally.reasons == {"empty line": 1, "an entity without a linked word": 1}
+    assert stage.sentence_of(task) == target
+
+
+def test_a_sentence_that_cannot_be_augmented_is_rejected_under_its_own_name(train: io.Source) -> None:
+    stage = Augment("mention_replacement", {}, train)
+    nameless = Sentence(("no", "id"))
+    answer, _, _ = run([*train, nameless], stage=stage)
+    assert b'"reason": "failed: NerseryError: a sentence without an id cannot be a parent' in answer.rejects
+    assert stage.sentence_of((nameless, 2)) == stage.sentence_of(nameless) == nameless
+
+
+@pytest.mark.parametrize("name", [None, "-"])
+def test_a_corpus_travels_even_from_standard_input(
+    name: str | None, train: io.Source, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if name:
+        with (tmp_path / "train.conll").open("rb") as stream:
+            monkeypatch.setattr("sys.stdin", type("Input", (), {"buffer": stream}))
+            train = io.open_corpus(name)
+    there: io.Source = pickle.loads(pickle.dumps(train))
+    assert list(there) == list(train)
+    assert there.description == train.description
+
+
+@pytest.mark.parametrize(("asked", "given"), [("", "1"), ("3", "3")])
+def test_a_worker_has_one_thread_unless_the_user_says_otherwise(
+    asked: str, given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OMP_NUM_THREADS", asked)
+    if not asked:
+        monkeypatch.delenv("OMP_NUM_THREADS")
+    Desk(pickle.dumps(Orders(Predict("none"))))
+    assert os.environ["OMP_NUM_THREADS"] == given
+
+
+@dataclass(frozen=True)
+class Learner(Stage[Sentence, Sentence]):
+    """Trains where there is no training yet."""
+
+    log: str
+
+    def load(self) -> None:
+        """There is nothing to load."""
+
+    def fit(self, method: None, folder: Path | None, progress: Any) -> Any:
+        assert folder is not None
+        weights = folder / "weights"
+        trained = weights.exists() and f"{weights.stat().st_nlink} names"
+        folder.mkdir(exist_ok=True)
+        write_atomic(weights, "learned")
+        assert not (folder / "lock").exists()
+        with Path(self.log).open("a") as stream:
+            stream.write(f"{folder.name} {trained} {NO_NOTES.get()}\n")
+        return lambda batch: [Reject("none")] * len(batch)
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_one_worker_trains_and_the_others_go_on_from_a_copy(
+    links: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not links:  # as from one disk to another
+
+        def link(source: str, target: str) -> None:
+            raise OSError(errno.EXDEV, "Invalid cross-device link")
+
+        monkeypatch.setattr("os.link", link)
+    log, folder = tmp_path / "log", tmp_path / "out.training"
+    stage = Learner(str(log))
+    for is_first in (True, False, False):
+        Work(Orders(stage, folder=folder, is_first=is_first))
+        (folder / "lock").touch()  # which would lock all alike under whatever name
+    names = f"{1 + links} names"
+    assert log.read_text().splitlines() == [
+        "out.training False False", f"training {names} True", f"training {names} True",
+    ]  # fmt: skip
+    assert {path.name for path in tmp_path.iterdir()} == {"log", "out.training"}
+    assert (folder / "weights").read_text() == "learned"

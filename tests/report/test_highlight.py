@@ -1,0 +1,48 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nersery.report.highlight import (
+    Run,
+    Segment,
+    compared,
+    segments,
+)
+from tests.evaluate.report_fixture import sentence
+
+
+def texts(found, changed=None):
+    return [run.text for part in found for run in part.runs if changed is None or run.changed is changed]
+
+
+def test_entities_and_what_lies_between():
+    found = segments(sentence("1", "[Ada Lovelace|PER] met [Babbage|PER] in [London|LOC]"))
+    assert [(part.type, texts([part])) for part in found] == [
+        ("PER", ["Ada Lovelace"]), (None, ["met"]), ("PER", ["Babbage"]), (None, ["in"]), ("LOC", ["London"]),
+    ]  # fmt: skip
+
+
+def test_changed_words_are_marked_on_both_sides_within_and_outside_of_entities():
+    before, after = compared(
+        sentence("1", "[Bank of England|ORG] raised rates today"),
+        sentence("2", "[Bank of Japan|ORG] cut rates today"),
+    )
+    assert texts(before, changed=True) == ["England", "raised"]
+    assert texts(after, changed=True) == ["Japan", "cut"]
+    assert after[0] == Segment("ORG", (Run("Bank of", False), Run("Japan", True)))
+
+
+def test_without_a_parent_nothing_is_marked():
+    before, after = compared(None, sentence("1", "made of [nothing|X]"))
+    assert before is None
+    assert texts(after, changed=True) == []
+
+
+words = st.lists(st.sampled_from(["a", "b", "c", "क्", "👩‍👩‍👧"]), min_size=1, max_size=12)
+
+
+@given(words, words)
+def test_no_word_is_lost_and_the_unmarked_words_are_common_to_both(parent, child):
+    before, after = compared({"words": parent, "entities": []}, {"words": child, "entities": []})
+    assert " ".join(texts(before)) == " ".join(parent)
+    assert " ".join(texts(after)) == " ".join(child)
+    assert " ".join(texts(before, changed=False)) == " ".join(texts(after, changed=False))

@@ -1,0 +1,184 @@
+"""What a reader sees when the report is opened in a browser, from a file and without a network."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nersery.report.rendering import render_html
+from tests.evaluate.report_fixture import build
+from tests.report.test_rendering import EVIL, HEADLINE, with_evil
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip install playwright)")
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's package chromium (apt-get install chromium)")
+
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+WIDE, NARROW = 1280, 390
+
+
+@pytest.fixture(scope="module")
+def window() -> Iterator[tuple[sync_api.Page, list[str]]]:
+    """A page of a browser, and whatever it does that it must not do."""
+    faults: list[str] = []
+
+    def requested(request: sync_api.Request) -> None:
+        if not request.url.startswith(("file://", "data:")):
+            faults.append(f"request: {request.url}")
+
+    def asked(dialog: sync_api.Dialog) -> None:
+        faults.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        page = browser.new_page()
+        page.on("request", requested)
+        page.on("dialog", asked)
+        page.on("console", lambda message: faults.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: faults.append(f"error: {error}"))
+        yield page, faults
+        browser.close()
+
+
+@pytest.fixture
+def visit(window, tmp_path: Path):
+    """Opens a report; afterwards nothing may have been said on the console, asked for or run."""
+    page, faults = window
+
+    def open_page(report, width: int = WIDE, scheme: str = "light") -> sync_api.Page:
+        path = tmp_path / "report.html"
+        path.write_text(render_html(report), "utf-8")
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(media="screen", color_scheme=scheme)
+        page.goto(path.as_uri())
+        return page
+
+    yield open_page
+    found = faults.copy()
+    faults.clear()
+    assert found == []
+
+
+def fits(page) -> bool:
+    return page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def brightness(page, element: str, property_: str) -> int:
+    red, green, blue = page.locator(element).evaluate(
+        "(element, name) => getComputedStyle(element)[name].match(/[\\d.]+/g).slice(0, 3).map(Number)",
+        property_,
+    )
+    return red + green + blue
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [WIDE, NARROW, 360])
+def test_the_headline_and_the_chart_are_seen_and_nothing_leaves_the_screen(visit, width, scheme):
+    page = visit(build(), width, scheme)
+    headline = page.get_by_text(HEADLINE, exact=True)
+    assert headline.is_visible()
+    assert headline.bounding_box()["y"] < 900
+    dots = page.locator("svg.f1 circle.seed")
+    assert dots.count() == 12
+    boxes = dots.evaluate_all("dots => dots.map(dot => dot.getBoundingClientRect().toJSON())")
+    assert all(box["width"] >= 8 and box["left"] >= 0 and box["right"] <= width for box in boxes)
+    assert page.locator("svg.f1 line.reference").count() == 1
+    assert fits(page)
+    page_is_bright = brightness(page, "body", "backgroundColor") > brightness(page, "body", "color")
+    assert page_is_bright is (scheme == "light")
+
+
+def test_a_wide_table_scrolls_in_its_own_box(visit):
+    page = visit(build(), NARROW)
+    box = page.get_by_role("region", name="Precision, recall and F1 in percent points")
+    assert box.first.evaluate("box => box.scrollWidth > box.clientWidth")
+    box.first.evaluate("box => box.scrollBy(1000, 0)")
+    assert page.get_by_role("columnheader", name="Training sentences").bounding_box()["x"] < NARROW
+
+
+def test_entities_and_changed_words_are_marked(visit):
+    page = visit(build())
+    pair = page.locator("#generated .pair").first
+    child = pair.locator(".child")
+    assert child.locator(".sentence").inner_text().replace("\xa0", " ") == (
+        "portrayed by agnès varda PER in the 2019 film cléo from 5 to 7 CW"
+    )
+    assert child.locator(".entity .words").all_inner_texts() == ["agnès varda", "cléo from 5 to 7"]
+    assert child.locator(".entity .type").all_inner_texts() == ["PER", "CW"]
+    assert child.locator("ins").all_inner_texts() == ["agnès varda", "cléo from 5 to 7"]
+    assert pair.locator("del").all_inner_texts() == ["song kang-ho", "the king's letters"]
+    colours = [
+        entity.evaluate("entity => getComputedStyle(entity).backgroundColor")
+        for entity in child.locator(".entity").all()
+    ]
+    assert len({*colours, "rgba(0, 0, 0, 0)"}) == 3
+
+
+@pytest.mark.parametrize(("width", "beside"), [(WIDE, True), (NARROW, False)])
+def test_the_parent_stands_beside_its_child_or_above_it(visit, width, beside):
+    parent, child = visit(build(), width).locator("#generated .pair").first.locator(".side").all()
+    before, after = parent.bounding_box(), child.bounding_box()
+    assert (before["y"] == after["y"] and before["x"] + before["width"] <= after["x"]) is beside
+    assert (before["y"] + before["height"] <= after["y"]) is not beside
+
+
+def test_every_script_reads_in_its_own_direction(visit):
+    page = visit(build())
+    for language, direction in (("ar", "rtl"), ("hi", "ltr"), ("en", "ltr")):
+        sentence = page.locator(f".sentence[lang={language}]").first
+        assert sentence.evaluate("sentence => getComputedStyle(sentence).direction") == direction
+
+
+def test_more_examples_open_without_a_script(visit):
+    page = visit(build(), NARROW)
+    hidden = page.locator("#generated details .sentence").first
+    assert not hidden.is_visible()
+    page.get_by_text("2 more examples").first.click()
+    assert hidden.is_visible()
+    assert fits(page)
+
+
+def test_what_is_folded_is_printed(visit):
+    page = visit(build())
+    page.emulate_media(media="print")
+    assert page.locator("#rejected details .sentence").first.is_visible()
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_hostile_text_is_shown_as_it_is(visit, width):
+    page = visit(with_evil(build()), width)
+    words = page.locator("#generated .pair").first.locator(".child .words")
+    assert words.inner_text() == " ".join(EVIL[:2])
+    assert words.is_visible()
+    assert page.locator("h1").inner_text() == " ".join(EVIL)
+    assert page.get_by_role("listitem").filter(has_text=" ".join(EVIL)).first.is_visible()
+    assert page.locator("script, img").count() == 0
+    page.locator("details").evaluate_all("all => all.forEach(details => { details.open = true })")
+    assert fits(page)
+
+
+def test_long_names_and_words_stay_on_the_screen(visit):
+    report = build()
+    long = "x" * 400
+    report |= {"name": long, "notes": [long], "command": long, "description": long}
+    report["versions"][long] = long
+    arm = report["arms"][1]
+    arm["name"] = arm["method"] = long
+    arm["per_type"][long] = arm["per_type"]["PER"]
+    arm["generation"]["reasons"] = {long: 3}
+    arm["examples"][0]["child"] = {
+        "id": long,
+        "words": [long],
+        "entities": [{"start": 0, "end": 1, "type": long}],
+    }
+    arm["reject_examples"][0]["reason"] = long
+    page = visit(report, 360)
+    page.locator("details").evaluate_all("all => all.forEach(details => { details.open = true })")
+    assert fits(page)

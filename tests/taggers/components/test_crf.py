@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import itertools
+
+import pytest
+import torch
+
+from nersery.taggers.components.crf import ConditionalRandomField, marginals, viterbi
+from nersery.taggers.components.tag_set import TagSet
+
+
+@pytest.fixture
+def batch():
+    torch.manual_seed(0)
+    emissions = torch.randn(5, 7, 4)
+    lengths = torch.tensor([7, 1, 3, 5, 2])
+    mask = torch.arange(7) < lengths.unsqueeze(1)
+    return emissions, torch.randint(0, 4, (5, 7)) * mask, mask
+
+
+def test_loss_and_decoding_equal_pytorch_crf(batch) -> None:
+    from torchcrf import CRF
+
+    emissions, tags, mask = batch
+    oracle = CRF(4, batch_first=True)
+    allowed = torch.ones(4, 4, dtype=torch.bool)
+    ours = ConditionalRandomField(allowed, allowed[0], allowed[0])
+    with torch.no_grad():
+        ours.transitions.copy_(oracle.transitions)
+        ours.start.copy_(oracle.start_transitions)
+        ours.end.copy_(oracle.end_transitions)
+    whole = torch.ones(5, dtype=torch.bool)
+    expected = -oracle(emissions, tags, mask, reduction="token_mean")
+    torch.testing.assert_close(ours.loss(emissions, tags, mask, whole, whole), expected)
+    paths = ours.decode(emissions, mask)
+    for row, path in enumerate(oracle.decode(emissions, mask)):
+        assert paths[row, : len(path)].tolist() == path
+
+
+@pytest.mark.parametrize("scheme", ["IOB2", "BIOES"])
+def test_only_legal_sequences_are_decoded_and_it_is_the_best_of_them(scheme) -> None:
+    tags = TagSet.of(["X"], scheme)
+    size = len(tags.names)
+    crf = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
+    torch.manual_seed(1)
+    emissions = torch.randn(20, 4, size) * 3
+    paths = crf.decode(emissions, torch.ones(20, 4, dtype=torch.bool)).tolist()
+
+    def legal(path) -> bool:
+        return (
+            bool(tags.allowed_start[path[0]])
+            and bool(tags.allowed_end[path[-1]])
+            and all(bool(tags.allowed[a, b]) for a, b in itertools.pairwise(path))
+        )
+
+    candidates = [path for path in itertools.product(range(size), repeat=4) if legal(path)]
+    for row, path in enumerate(paths):
+        best = max(candidates, key=lambda c: sum(emissions[row, i, tag].item() for i, tag in enumerate(c)))
+        assert tuple(path) == best
+
+
+def test_padding_changes_nothing(batch) -> None:
+    emissions, _, mask = batch
+    none = torch.zeros(4)
+    together = viterbi(emissions, mask, torch.zeros(4, 4), none, none)
+    for row in range(5):
+        length = int(mask[row].sum())
+        alone = viterbi(emissions[row : row + 1, :length], mask[row : row + 1, :length], torch.zeros(4, 4), none, none)
+        assert together[row, :length].tolist() == alone[0].tolist()
+
+
+def test_marginals_are_those_of_all_sequences_counted_through(batch) -> None:
+    emissions, _, mask = batch
+    torch.manual_seed(2)
+    transitions, start, end = torch.randn(4, 4), torch.randn(4), torch.randn(4)
+    found = marginals(emissions, mask, transitions, start, end)
+    for row in range(5):
+        length = int(mask[row].sum())
+        if length > 5:
+            continue
+        expected = torch.zeros(length, 4)
+        for path in itertools.product(range(4), repeat=length):
+            score = start[path[0]] + end[path[-1]] + sum(emissions[row, i, tag] for i, tag in enumerate(path))
+            score = score + sum(transitions[a, b] for a, b in itertools.pairwise(path))
+            for i, tag in enumerate(path):
+                expected[i, tag] += score.exp()
+        torch.testing.assert_close(found[row, :length], expected / expected.sum(1, keepdim=True))

@@ -1,0 +1,22 @@
+"""Sentences of all lengths are decoded side by side, in memory that one of them does not fill."""
+
+from __future__ import annotations
+
+import torch
+
+from nersery.taggers.components import decoding
+
+
+def test_a_long_sentence_is_decoded_apart_from_short_ones(monkeypatch) -> None:
+    monkeypatch.setattr(decoding, "MOST_DECODED", 60)
+    lengths = [3, 100, 2, 20, 3, 3]
+    found = list(decoding._padded([torch.rand(length, 2, 5) for length in lengths]))
+    assert [numbers for numbers, *_ in found] == [[2, 0, 4, 5], [3], [1]]
+    assert [tuple(padded.shape) for _, padded, _ in found] == [(4, 2, 3, 5), (1, 2, 20, 5), (1, 2, 100, 5)]
+    assert [mask.sum(1).tolist() for *_, mask in found] == [[2, 3, 3, 3], [20], [100]]
+
+
+def test_so_many_are_decoded_at_once(monkeypatch) -> None:
+    monkeypatch.setattr(decoding, "DECODED", 2)
+    assert [len(numbers) for numbers, *_ in decoding._padded([torch.rand(1, 1, 2)] * 5)] == [2, 2, 1]
+    assert list(decoding._padded([])) == []

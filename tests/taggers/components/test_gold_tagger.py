@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nersery import Entity, Sentence
+from nersery.core import registry
+from nersery.core.errors import SettingsError
+from nersery.core.training_context import Training
+from nersery.taggers.base import Tagger
+from nersery.taggers.components.gold_tagger import gold_tagger, tell_of_labels
+from tests.standins import Memory, sentences
+
+GOLD = sentences(8)
+
+
+def trained() -> Memory:
+    tagger = Memory()
+    tagger.fit(GOLD)
+    return tagger
+
+
+def test_a_folder_goes_before_the_caller_s_tagger(memory: list[tuple[int, int]], tmp_path: Path) -> None:
+    trained().save(tmp_path)
+    found = gold_tagger("certainty", str(tmp_path), GOLD, Training(tagger=lambda: pytest.fail("not asked for")))
+    assert isinstance(found, Memory)
+    assert len(memory) == 1, "nothing was trained anew"
+
+
+def test_the_caller_s_tagger_goes_before_a_new_one() -> None:
+    mine = trained()
+    assert gold_tagger("certainty", None, GOLD, Training(tagger=lambda: mine)) is mine
+
+
+def test_else_one_is_trained_with_the_same_seed(memory: list[tuple[int, int]], monkeypatch) -> None:
+    made: list[Tagger] = []
+
+    def create(kind: str, name: str) -> Tagger:
+        assert (kind, name) == ("tagger", "transformer")
+        made.append(registry.create("tagger", "memory"))
+        return made[-1]
+
+    monkeypatch.setattr("nersery.taggers.components.gold_tagger.create", create)
+    assert gold_tagger("certainty", None, GOLD, Training(seed=5)) is made[0]
+    assert memory == [(5, len(GOLD))]
+
+
+def test_without_a_tagger_and_gold_both_ways_out_are_named() -> None:
+    with pytest.raises(SettingsError, match=r"certainty has no tagger\. Name one by tagger .*--gold FILE"):
+        gold_tagger("certainty", None, [], Training())
+
+
+def test_labels_that_no_tagger_confirms_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    told: set[str] = set()
+    film = Sentence(("Heat",), (Entity(0, 1, "FILM"),), id="f")
+    for _ in range(2):
+        tell_of_labels(["LOC", "PER"], [film, *GOLD], told)
+    assert capsys.readouterr().err.count("does not know FILM") == 1
+    tell_of_labels(["FILM"], [film], set())
+    assert capsys.readouterr().err == ""

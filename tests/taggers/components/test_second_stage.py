@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery import Entity, Sentence
+from nersery.core import registry
+from nersery.core.errors import SettingsError
+from nersery.core.training_context import Training
+from nersery.taggers.components.second_stage import finish, finish_problems
+from tests.standins import Memory
+
+GOLD = [Sentence(("Ada", "left"), (Entity(0, 1, "PER"),))]
+MACHINE = [Sentence(("Oslo", "slept"), (Entity(0, 1, "LOC"),)), Sentence(("Bob",), (Entity(0, 1, "PER"),))]
+TRANSFORMER = {**registry.defaults("tagger", "transformer"), "epochs": 3}
+
+
+def trained() -> Memory:
+    tagger = Memory()
+    tagger.fit(MACHINE)
+    return tagger
+
+
+def test_what_was_learnt_before_stays() -> None:
+    tagger = trained()
+    finish(tagger, GOLD, {"steps": 4}, Training(seed=3))
+    (sentence,) = tagger.predict([Sentence(("Ada", "saw", "Oslo"))])
+    assert sentence.labels == ((0, 1, "PER"), (2, 3, "LOC"))
+    assert (tagger.history["sentences"], tagger.history["finish"]["sentences"]) == (2, 1)
+    assert (tagger.history["finish"]["steps"], tagger.history["finish"]["seed"], tagger.steps) == (4, 3, 1)
+
+
+def test_settings_are_back_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+    tagger = trained()
+
+    def fail(*_: Any, **__: Any) -> None:
+        assert tagger.steps == 4
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Memory, "fit", fail)
+    with pytest.raises(KeyboardInterrupt):
+        finish(tagger, GOLD, {"steps": 4}, Training())
+    assert tagger.steps == 1
+
+
+def test_types_that_were_not_met() -> None:
+    new = Sentence(("film",), (Entity(0, 1, "CW"),))
+    with pytest.raises(SettingsError, match=r"does not have their types CW: .*gold_copies = 1"):
+        finish(trained(), [*GOLD, new], {"steps": 4}, Training())
+
+
+def test_steps_take_the_place_of_epochs(tiny_models: dict[str, Path]) -> None:
+    assert finish_problems("transformer", TRANSFORMER, {"steps": 5}) == []
+    assert "only one of steps and epochs" in finish_problems("transformer", TRANSFORMER, {"steps": 5, "epochs": 2})[0]
+    settings = {"model": str(tiny_models["wordpiece"]), "epochs": 1}
+    tagger = registry.create("tagger", "transformer", settings)
+    tagger.fit(GOLD)
+    finish(tagger, GOLD, {"steps": 2}, Training())
+    assert tagger.history["finish"]["steps"] == 2
+    assert (tagger.steps, tagger.epochs) == (None, 1)
+
+
+def test_settings_are_finite_numbers() -> None:
+    assert finish_problems("transformer", TRANSFORMER, {"clip": float("inf")}) == [
+        "transformer.clip is inf: expected finite numbers"
+    ]

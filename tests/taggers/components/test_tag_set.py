@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nersery.core.errors import MissingResourceError
+from nersery.core.sentence import Entity
+from nersery.taggers.components.tag_set import TagSet
+
+
+@st.composite
+def labels(draw):
+    length = draw(st.integers(1, 12))
+    entities, position = [], 0
+    while position < length:
+        start = draw(st.integers(position, length))
+        if start == length:
+            break
+        end = draw(st.integers(start + 1, length))
+        entities.append(Entity(start, end, draw(st.sampled_from(["A", "B-C", "व्यक्ति"]))))
+        position = end
+    return length, entities
+
+
+@given(labels(), st.sampled_from(["IOB2", "BIOES"]))
+def test_labels_come_back(case, scheme) -> None:
+    length, entities = case
+    tags = TagSet.of(["A", "B-C", "व्यक्ति"], scheme)
+    indices = tags.indices(entities, length)
+    assert tags.entities(indices, [1.0] * length) == entities
+    assert tags.allowed_start[indices[0]]
+    assert tags.allowed_end[indices[-1]]
+    assert all(tags.allowed[a, b] for a, b in itertools.pairwise(indices))
+
+
+def test_an_inside_of_another_type_is_forbidden() -> None:
+    tags = TagSet.of(["A", "B"])
+    index = {name: number for number, name in enumerate(tags.names)}
+    assert not tags.allowed[index["B-A"], index["I-B"]]
+    assert not tags.allowed[index["O"], index["I-A"]]
+    assert not tags.allowed_start[index["I-A"]]
+
+
+def test_models_without_beginnings_are_read() -> None:
+    tags = TagSet(("O", "I-PER", "I-LOC"))
+    assert [e.type for e in tags.entities([1, 1, 2, 0], [1.0] * 4)] == ["PER", "LOC"]
+
+
+def test_a_model_with_other_labels_is_refused_by_name() -> None:
+    with pytest.raises(MissingResourceError, match="NEGATIVE"):
+        _ = TagSet(("NEGATIVE", "POSITIVE")).parts
