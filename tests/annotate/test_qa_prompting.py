@@ -9,8 +9,8 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.annotate.base import annotate
 from nersery.annotate.qa_prompting import QaPrompting
+from nersery.core import warnings
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
-from nersery.models import loading
 from nersery.models.question_answering import Answer
 from tests.annotate.answerer import build_answerer
 
@@ -59,7 +59,7 @@ def asking(found: Mapping[str, Sequence[Answer]], words: str, **settings: Any) -
 def notes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the user is told."""
     told: list[str] = []
-    monkeypatch.setattr(loading, "warn", told.append)
+    monkeypatch.setattr(warnings, "warn", told.append)
     return told
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from nersery import Entity, Sentence
 from nersery.augment.cbt import CBT
+from nersery.core import warnings
 from nersery.core.errors import DataError
 from nersery.core.training_context import Training
-from nersery.models import loading
 from nersery.models.masked.masked_inputs import Drawing
 from tests.augment.learning import (
     GOLD,
@@ -37,7 +37,7 @@ def test_it_learns_what_labels_mean(tiny_masked_lm: str) -> None:
 
 
 def test_no_type_needs_a_definition(tiny_masked_lm: str, capsys: pytest.CaptureFixture[str]) -> None:
-    loading.warn.cache_clear()
+    warnings.warn.cache_clear()
     CBT(tiny_masked_lm, **QUICK).fit([Sentence(("Ada", "won"), (Entity(0, 1, "nobody knows"),))])
     assert "definition" not in capsys.readouterr().err
 

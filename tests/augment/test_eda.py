@@ -11,7 +11,7 @@ from nersery import Entity, Sentence
 from nersery.augment.eda import Eda
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
-from nersery.models.loading import warn
+from nersery.core.warnings import warn
 
 WORDS = ("The", "Car", "of", "Mark", "Twain", "stood", "in", "New", "York")
 SENTENCE = Sentence(WORDS, (Entity(3, 5, "PER"), Entity(7, 9, "LOC")), columns=(tuple(word.upper() for word in WORDS),))

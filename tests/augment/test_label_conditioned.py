@@ -8,10 +8,10 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import augment
 from nersery.augment.label_conditioned import LabelConditioned
+from nersery.core import warnings
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.training_context import Training
-from nersery.models import loading
 from nersery.models.masked.masked_inputs import Cloze, Drawing
 from nersery.models.masked.masked_lm import MaskedLM
 from tests.augment.learning import (
@@ -37,7 +37,7 @@ def fitted(model: str, **settings: Any) -> LabelConditioned:
 
 @pytest.fixture(autouse=True)
 def _notes_are_shown_anew() -> None:
-    loading.warn.cache_clear()
+    warnings.warn.cache_clear()
 
 
 def test_each_word_is_guessed_under_the_definition_of_its_type(tiny_masked_lm: str) -> None:

@@ -146,11 +146,11 @@ class TestSuggest:
         assert note not in call("suggest", *args, "--learn-from", "few.conll").err
 
     def test_notes_of_models_are_told_unless_quiet(self):
-        from nersery.models import loading
+        from nersery.core import warnings
 
         io.write([Sentence(("Ωδή", "Ἥρα"), (Entity(1, 2, "PER"),))], Path("greek.jsonl"))
         for options, told in (["--quiet"], False), ([], True):
-            loading.warn.cache_clear()
+            warnings.warn.cache_clear()
             result = call("suggest", "greek.jsonl", *MODEL, *options)
             assert result.code == 0
             assert ("made for other languages than this text" in result.err) == told

@@ -14,7 +14,7 @@ import pytest
 from nersery import Entity, Sentence, io
 from nersery.augment.denoising.stop_words import stop_words
 from nersery.augment.denoising.templates import attention_keywords
-from nersery.models.loading import warn
+from nersery.core.warnings import warn
 from nersery.taggers.components.word_attention import word_attention
 from nersery.taggers.transformer import TransformerTagger
 from tests.cli.calls import call

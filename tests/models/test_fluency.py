@@ -10,9 +10,10 @@ import torch
 import transformers
 
 from nersery import Sentence
+from nersery.core import warnings
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.progress import Progress
-from nersery.models import fluency, loading
+from nersery.models import fluency
 from nersery.models.causal import CausalLM, Likelihood
 from nersery.models.fluency import (
     PseudoLM,
@@ -185,7 +186,7 @@ def test_a_model_for_other_languages_is_told(
     model: str, language: str, unfit: str, said: str, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     monkeypatch.setattr(Fake, "unfit", unfit)
-    loading.warn.cache_clear()
+    warnings.warn.cache_clear()
     warn_of_misfit(Fake(), ModelSource(model), [Sentence(("a",), language=language)])
     told = capsys.readouterr().err
     assert bool(told) == bool(said)

@@ -21,8 +21,9 @@ from transformers import (
 
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.progress import Progress
+from nersery.core.warnings import warn
 from nersery.models import bundled, question_answering
-from nersery.models.loading import ModelSource, warn
+from nersery.models.loading import ModelSource
 from nersery.models.question_answering import (
     ROWS,
     Answer,

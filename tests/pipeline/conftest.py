@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from nersery.core.progress import NO_NOTES
+from nersery.core.warnings import NO_NOTES
 from tests.pipeline.jobs import (
     ITEMS,
     files,

@@ -21,7 +21,7 @@ from nersery.core import registry
 from nersery.core.alignments import Link
 from nersery.core.files import write_atomic
 from nersery.core.outcome import Reject
-from nersery.core.progress import NO_NOTES
+from nersery.core.warnings import NO_NOTES
 from nersery.crosslingual.projection import Projection, Task, Translation
 from nersery.pipeline.engines.worker import Desk, Orders, Work
 from nersery.pipeline.stage import Stage

@@ -162,13 +162,13 @@ class QaPrompting(Annotator):
                 "definitions; or give labelled sentences that have them (--gold FILE)"
             )
         if unused := [type_ for type_ in self.definitions if type_ not in types]:
-            from nersery.models.loading import warn
+            from nersery.core.warnings import warn
 
             warn(f'definitions has "{unused[0]}", which is not asked for; {did_you_mean(unused[0], types)}')
         return types
 
     def _tell_of_undefined(self, types: Sequence[str]) -> None:
-        from nersery.models.loading import warn
+        from nersery.core.warnings import warn
 
         if undefined := [type_ for type_ in types if type_ not in self.definitions and not is_known(type_)]:
             warn(
@@ -189,7 +189,7 @@ class QaPrompting(Annotator):
 
     def _look_at(self, sentences: Sequence[Sentence]) -> None:
         """Say once when the model does not suit the text, and once when a sentence is hardly one."""
-        from nersery.models.loading import warn
+        from nersery.core.warnings import warn
 
         if not self._has_looked and sentences:
             words = [word for sentence in sentences for word in sentence.words]

@@ -193,8 +193,8 @@ class CodeMixing(Augmenter):
         self.check()
 
     def _load_encoder(self, mentions: Mapping[Place, Sequence[Mention]]) -> None:
+        from nersery.core.warnings import warn
         from nersery.models import bundled
-        from nersery.models.loading import warn
         from nersery.models.text_encoder import TextEncoder
 
         self._encoder = TextEncoder(self._source, device=self.device, precision=self.precision)
@@ -230,7 +230,7 @@ class CodeMixing(Augmenter):
             return embeddings
         import numpy as np
 
-        from nersery.models.loading import warn
+        from nersery.core.warnings import warn
 
         vectors = read(language, {word for mention in mentions for word in mention})
         for flaw in vectors.flaws:
@@ -252,7 +252,7 @@ class CodeMixing(Augmenter):
         return found
 
     def _tell_of_unknown(self, matrices: Mapping[Place, Embeddings]) -> None:
-        from nersery.models.loading import warn
+        from nersery.core.warnings import warn
 
         for language in sorted({language for language, _ in matrices}):
             found = [bool(row) for place, rows in matrices.items() if place[0] == language for row in known(rows)]

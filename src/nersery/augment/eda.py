@@ -120,7 +120,7 @@ class Eda(Augmenter):
 
 
 def _tell_of_missing(operations: Iterable[str], error: MissingResourceError) -> None:
-    from nersery.models.loading import warn
+    from nersery.core.warnings import warn
 
     left = ", ".join(operation for operation in operations if operation not in WITH_SYNONYMS)
     warn(f"eda has no synonyms, so of its operations only these are done: {left}. {error}")

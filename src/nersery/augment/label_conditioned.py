@@ -152,7 +152,7 @@ class LabelConditioned(Augmenter):
         return tuple((OUTSIDE if type is None else definition(type, self.definitions)).split())
 
     def _tell_of_undefined(self, types: Sequence[str]) -> None:
-        from nersery.models.loading import warn
+        from nersery.core.warnings import warn
 
         if undefined := [type_ for type_ in types if type_ not in self.definitions and not is_known(type_)]:
             warn(

@@ -18,9 +18,9 @@ from nersery import io
 from nersery.core.errors import NerseryError, SettingsError, did_you_mean
 from nersery.core.files import content_hash, files_of
 from nersery.core.outcome import Tally
-from nersery.core.progress import NO_NOTES
 from nersery.core.sentence import Corpus
 from nersery.core.version import __version__
+from nersery.core.warnings import NO_NOTES
 from nersery.experiments.paths import EXAMPLE_PREFIX, shipped
 from nersery.experiments.recipe import LARGEST_SEED, MOST_SAMPLES
 from nersery.pipeline.job import FileJob, rejects_of

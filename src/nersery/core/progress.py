@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from contextvars import ContextVar
 from types import TracebackType
 
 LOG_SECONDS = 15.0
-
-NO_NOTES: ContextVar[bool] = ContextVar("NO_NOTES", default=False)
-"""Whether the user wants no notes; the commands set it, those who print notes look at it."""
 
 
 class Progress:

@@ -8,10 +8,8 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -20,7 +18,6 @@ from safetensors import SafetensorError
 
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import content_hash
-from nersery.core.progress import NO_NOTES
 from nersery.core.registry import ModelName, paths_in
 from nersery.models import bundled
 
@@ -296,10 +293,3 @@ def refuse_nan(values: torch.Tensor, source: ModelSource) -> None:
             f'the model "{source.name}" computes values that are no numbers. If it was fine-tuned, use a lower '
             'learning_rate; else, or if that does not help, precision = "fp32"'
         )
-
-
-@cache
-def warn(message: str) -> None:
-    """Tell the user something that is not an error, once."""
-    if not NO_NOTES.get():
-        print(f"note: {message}", file=sys.stderr)

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
+from nersery.core.warnings import warn
 from nersery.models import bundled
 from nersery.models.loading import (
     ModelSource,
@@ -20,7 +21,6 @@ from nersery.models.loading import (
     pick_device,
     positions,
     refuse_nan,
-    warn,
 )
 from nersery.models.subwords.pair_inputs import PairBatch, PairEncoder, Reading
 from nersery.models.subwords.subwords import PieceEncoder

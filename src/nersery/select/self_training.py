@@ -17,11 +17,12 @@ from nersery.core.errors import (
     Problem,
     SettingsError,
 )
-from nersery.core.progress import NO_NOTES, Progress
+from nersery.core.progress import Progress
 from nersery.core.random import item_rng, item_seed
 from nersery.core.registry import create, name_of
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.training_context import NO_TRAINING, Training, copies_for_share
+from nersery.core.warnings import NO_NOTES
 from nersery.select.base import Selector
 from nersery.select.helpers.self_training_checkpoint import (
     CERTAINTY,

@@ -21,11 +21,11 @@ from nersery.core.files import os_errors
 from nersery.core.progress import Progress
 from nersery.core.registry import FileName
 from nersery.core.sentence import Sentence
+from nersery.core.warnings import warn
 from nersery.models.loading import (
     Precision,
     autocast,
     pick_device,
-    warn,
 )
 from nersery.models.subwords.subwords import Window, collate
 from nersery.models.training.dropout import thinned

@@ -20,6 +20,7 @@ from nersery.core.files import os_errors
 from nersery.core.progress import Progress
 from nersery.core.registry import ModelName
 from nersery.core.sentence import Sentence
+from nersery.core.warnings import warn
 from nersery.models.loading import (
     ModelSource,
     Precision,
@@ -27,7 +28,6 @@ from nersery.models.loading import (
     pick_device,
     positions,
     quiet_transformers,
-    warn,
 )
 from nersery.models.subwords.subwords import PieceEncoder, Window, collate
 from nersery.models.training.dropout import thinned

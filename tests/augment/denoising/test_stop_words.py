@@ -7,8 +7,8 @@ import pytest
 from nersery import Entity, Sentence
 from nersery.augment.denoising.stop_words import bare, stop_words
 from nersery.augment.rules.thesaurus import FUNCTION_WORDS
+from nersery.core import warnings
 from nersery.core.errors import DataError, MissingResourceError
-from nersery.models import loading
 
 
 def text(words: str, language: str = "en", count: int = 1) -> list[Sentence]:
@@ -17,7 +17,7 @@ def text(words: str, language: str = "en", count: int = 1) -> list[Sentence]:
 
 @pytest.fixture(autouse=True)
 def untold() -> None:
-    loading.warn.cache_clear()
+    warnings.warn.cache_clear()
 
 
 @pytest.mark.parametrize(

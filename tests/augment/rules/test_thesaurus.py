@@ -12,7 +12,7 @@ from nersery.augment.rules.thesaurus import (
 )
 from nersery.core import registry
 from nersery.core.errors import DataError, MissingResourceError
-from nersery.models.loading import warn
+from nersery.core.warnings import warn
 
 LICENCE = "  1 This software and database is being provided to you, the LICENSEE, by  \n"
 NOUNS = (

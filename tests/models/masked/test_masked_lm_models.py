@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import torch
 
+from nersery.core import warnings
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.models import loading
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import OWN, Cloze, Drawing
 from nersery.models.masked.masked_lm import MaskedLM
@@ -141,7 +141,7 @@ class TestRefusals:
 
 class TestMisfit:
     def test_another_language_is_noticed(self, fresh: MaskedLM, capsys: pytest.CaptureFixture[str]) -> None:
-        loading.warn.cache_clear()
+        warnings.warn.cache_clear()
         fresh.warn_of_misfit(["Ada", "won", "the", "program"])
         assert capsys.readouterr().err == ""
         fresh.warn_of_misfit(["Привет", "мир"])
@@ -150,7 +150,7 @@ class TestMisfit:
     def test_the_bundled_model_says_that_it_knows_english_alone(
         self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        loading.warn.cache_clear()
+        warnings.warn.cache_clear()
         fresh.warn_of_misfit(["won"], ["de"])
         monkeypatch.setattr(fresh, "source", ModelSource("bundled"))
         fresh.warn_of_misfit(["won"], ["en", "EN-gb", ""])
@@ -162,7 +162,7 @@ class TestMisfit:
         self, tiny_masked_lms: dict[str, Path], capsys: pytest.CaptureFixture[str]
     ) -> None:
         words = ["राम", "दिल्ली", "में", *"the first program in London".split()]
-        loading.warn.cache_clear()
+        warnings.warn.cache_clear()
         uncased = opened(tiny_masked_lms["wordpiece"])
         uncased.warn_of_misfit([*"the first program in London".split() * 10, "Ádá"])
         assert capsys.readouterr().err == ""
@@ -172,7 +172,7 @@ class TestMisfit:
     def test_capitals_are_spoken_of_for_the_bundled_model(
         self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        loading.warn.cache_clear()
+        warnings.warn.cache_clear()
         monkeypatch.setattr(fresh, "source", ModelSource("bundled"))
         fresh.warn_of_misfit(["won"])
         assert capsys.readouterr().err == ""

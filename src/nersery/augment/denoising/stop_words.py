@@ -102,7 +102,7 @@ def _code(language: str) -> str:
 
 
 def _tell_of_missing(language: str) -> None:
-    from nersery.models.loading import warn
+    from nersery.core.warnings import warn
 
     whose = f'the language "{language}"' if language else "sentences that do not say their language"
     advice = "" if language else ", and their language by --language or, in a recipe, data.language"

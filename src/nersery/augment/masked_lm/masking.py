@@ -125,7 +125,7 @@ class FineTuned(Pretrained, Protocol):
 
 def tell_of_unused(texts: Mapping[str, str], setting: str, sentences: Iterable[Sentence]) -> None:
     """Say which of the user's types the sentences do not have."""
-    from nersery.models.loading import warn
+    from nersery.core.warnings import warn
 
     types = sorted({entity.type for sentence in sentences for entity in sentence.entities})
     if unused := sorted(texts.keys() - set(types)):

@@ -94,8 +94,8 @@ def tell_of_foreign(sentences: Iterable[Sentence], table: str) -> None:
     Args:
         table: The user's, which is in any language.
     """
+    from nersery.core.warnings import warn
     from nersery.models.bundled import knows
-    from nersery.models.loading import warn
 
     foreign = sorted({sentence.language for sentence in sentences if not knows(sentence.language)})
     if foreign and not table:

@@ -16,6 +16,7 @@ from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.registry import ModelName
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.warnings import warn
 from nersery.crosslingual.aligners.base import (
     Aligner,
     Link,
@@ -41,7 +42,6 @@ from nersery.models.loading import (
     Precision,
     pick_device,
     refuse_nan,
-    warn,
 )
 
 TOO_LONG = "a word is longer than the model can read"

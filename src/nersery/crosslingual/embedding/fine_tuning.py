@@ -16,11 +16,12 @@ from nersery.core.alignments import Pair
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.random import item_rng
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.warnings import warn
 from nersery.crosslingual.aligner_checkpoint import digest_of
 from nersery.crosslingual.aligners.base import Pairs
 from nersery.crosslingual.embedding.extraction import both_directions, by_probability
 from nersery.models.hidden_states import LayerEncoder
-from nersery.models.loading import autocast, warn
+from nersery.models.loading import autocast
 from nersery.models.masked.masked_inputs import OWN, Cloze
 from nersery.models.masked.masked_lm import fine_tuning_plan, masked_loss, tokenizer_with_mask
 from nersery.models.masked.masked_subwords import GapEncoder, Row

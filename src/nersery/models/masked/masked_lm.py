@@ -19,6 +19,7 @@ from torch.utils.checkpoint import checkpoint
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng
+from nersery.core.warnings import warn
 from nersery.models import bundled
 from nersery.models.loading import (
     ModelSource,
@@ -27,7 +28,6 @@ from nersery.models.loading import (
     pick_device,
     positions,
     refuse_nan,
-    warn,
 )
 from nersery.models.masked.masked_inputs import Cloze, Drawing
 from nersery.models.masked.masked_subwords import GapEncoder, Place, Row

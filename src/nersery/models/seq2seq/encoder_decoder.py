@@ -14,13 +14,13 @@ from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence
+from nersery.core.warnings import warn
 from nersery.models.loading import (
     ModelSource,
     Precision,
     autocast,
     pick_device,
     positions,
-    warn,
 )
 from nersery.models.masked.masked_inputs import OWN
 from nersery.models.seq2seq.generation import Request, Sampler

@@ -21,8 +21,9 @@ from nersery.core.errors import (
     printable,
 )
 from nersery.core.outcome import Outcome, Reject, Step, Tally
-from nersery.core.progress import NO_NOTES, Progress
+from nersery.core.progress import Progress
 from nersery.core.sentence import Entity, Sentence
+from nersery.core.warnings import NO_NOTES
 from nersery.pipeline.job import BATCH_SIZE, few_collections, run
 from nersery.pipeline.stage import (
     Answer,

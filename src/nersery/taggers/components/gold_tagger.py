@@ -61,7 +61,7 @@ def tell_of_labels(known: Collection[str], candidates: Iterable[Sentence], told:
         known: The types that the tagger knows.
         told: The types of which that has been said; those of the candidates are added.
     """
-    from nersery.models.loading import warn
+    from nersery.core.warnings import warn
 
     types = {entity.type for sentence in candidates for entity in sentence.entities} - told
     told |= types

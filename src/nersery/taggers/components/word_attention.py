@@ -15,12 +15,12 @@ from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
+from nersery.core.warnings import warn
 from nersery.models.loading import (
     ModelSource,
     autocast,
     eager_attention,
     refuse_nan,
-    warn,
 )
 from nersery.models.subwords.subwords import Window, collate
 from nersery.taggers.base import Tagger
