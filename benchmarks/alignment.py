@@ -29,7 +29,7 @@ from nersery import io
 from nersery.core import registry
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
-from nersery.crosslingual.aligners.base import Aligner, Links, Pair
+from nersery.crosslingual.aligners.base import Aligner, Alignment, Pair
 from nersery.crosslingual.aligners.statistical import Statistical
 from nersery.crosslingual.projection import Projection
 from nersery.evaluate.scores import score
@@ -64,11 +64,13 @@ def quality(data: Path, name: str, settings: Sequence[str]) -> None:
         print(f"  {seconds:.1f} s of processor time for all of it")
 
 
-def report(title: str, source: list[Sentence], target: list[Sentence], alignments: Sequence[Links | Reject]) -> None:
+def report(
+    title: str, source: list[Sentence], target: list[Sentence], alignments: Sequence[Alignment | Reject]
+) -> None:
     projection = Projection(keep_incomplete=True)
     projected = []
-    for one, other, links in zip(source, target, alignments, strict=True):
-        outcome = Reject("not aligned") if isinstance(links, Reject) else projection.project(one, other, links)
+    for one, other, alignment in zip(source, target, alignments, strict=True):
+        outcome = Reject("not aligned") if isinstance(alignment, Reject) else projection.project(one, other, alignment)
         projected.append(other.with_entities(()) if isinstance(outcome, Reject) else outcome)
     figures = score(target, projected).micro
     print(f"{title}: F1 {figures.f1:.3f}, precision {figures.precision:.3f}, recall {figures.recall:.3f}")
@@ -116,7 +118,9 @@ def measure(pairs: int) -> None:
     start = time.process_time()
     aligner.fit(corpus)
     fitted = time.process_time()
-    found = [{link[:2] for link in links} for links in aligner.align(corpus) if not isinstance(links, Reject)]
+    found = [
+        {link[:2] for link in alignment} for alignment in aligner.align(corpus) if not isinstance(alignment, Reject)
+    ]
     end = time.process_time()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     right = sum(len(one & other) for one, other in zip(found, truth, strict=True))

@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 from nersery.core.outcome import Reject
-from nersery.crosslingual.aligners.base import Links, Pair
+from nersery.crosslingual.aligners.base import Alignment, Pair
 from nersery.crosslingual.aligners.embeddings import Embeddings
 from nersery.models.loading import ModelSource
 
@@ -112,8 +112,8 @@ def words_of(scores: Tensor, rows: Sequence[int], columns: Sequence[int]) -> set
     return {(rows[i], columns[j]) for i, j in linked.nonzero().tolist()}
 
 
-def places(links: Links | Reject) -> set[Place]:
-    return set() if isinstance(links, Reject) else {(link.source, link.target) for link in links}
+def places(alignment: Alignment | Reject) -> set[Place]:
+    return set() if isinstance(alignment, Reject) else {(link.source, link.target) for link in alignment}
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -143,7 +143,7 @@ def main() -> None:
     print(f"{torch.get_num_threads()} threads, {arguments.model}, {len(pairs)} pairs in fp32: ", end="")
     print(f"plain {len(pairs) / slow:.1f} pairs/s, ours {len(pairs) / fast:.1f}, {slow / fast:.2f} times")
     checked = pairs[: arguments.checked]
-    found = [places(links) for links in ours.align(checked)]
+    found = [places(alignment) for alignment in ours.align(checked)]
     expected = [plain.one_pair(pair) for pair in checked]
     same = sum(a == b for a, b in zip(found, expected, strict=True))
     differing = sum(len(a ^ b) for a, b in zip(found, expected, strict=True))

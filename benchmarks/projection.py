@@ -29,7 +29,7 @@ def make_files(folder: Path, pairs: int) -> None:
     with (
         (folder / "source.jsonl").open("w", encoding="utf-8") as source,
         (folder / "target.txt").open("w", encoding="utf-8") as target,
-        (folder / "links").open("w", encoding="utf-8") as links,
+        (folder / "links").open("w", encoding="utf-8") as alignment,
     ):
         for number in range(pairs):
             words = rng.sample(vocabulary, WORDS)
@@ -39,7 +39,7 @@ def make_files(folder: Path, pairs: int) -> None:
             source.write("\n")
             target.write(f"{' '.join(words[::-1])}\n")
             linked = (place for place in range(WORDS) if rng.random() < 0.8)
-            links.write(" ".join(f"{at}-{WORDS - 1 - at}:{rng.uniform(0.3, 1):.3f}" for at in linked) + "\n")
+            alignment.write(" ".join(f"{at}-{WORDS - 1 - at}:{rng.uniform(0.3, 1):.3f}" for at in linked) + "\n")
 
 
 def measure(pairs: int) -> None:
@@ -48,7 +48,7 @@ def measure(pairs: int) -> None:
         (Path(name) / "none.jsonl").touch()
         total = 0.0
         for command in (
-            "project source.jsonl target.txt projected.jsonl --links links",
+            "project source.jsonl target.txt projected.jsonl --alignments links",
             "select projected.jsonl kept.jsonl --method alignment_quality --gold none.jsonl",
         ):
             seconds, peak, told = run(command, name)

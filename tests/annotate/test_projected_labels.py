@@ -88,7 +88,7 @@ def test_labels_go_where_their_words_went(source: str) -> None:
     assert result.corpus[0].origin.parents == ("e1",)
     assert result.corpus[0].language == "de"
     assert 0 < result.corpus[0].scores["alignment_quality"] <= 1
-    assert result.tally.reasons == {"an entity without a linked word": 1}
+    assert result.tally.reasons == {"an entity without an aligned word": 1}
 
 
 def test_equal_ids_go_before_the_order(tmp_path: Path) -> None:

@@ -117,14 +117,14 @@ def test_errors_as_json():
 
 class TestLinks:
     @pytest.fixture(autouse=True)
-    def links(self) -> None:
+    def alignments(self) -> None:
         """Four links, three of them possible and two sure, of three sure ones; the last pair has none."""
-        Path("gold.links").write_text("1-1 2-2\n3p4 1-1\n\n", "utf-8")
-        Path("found.links").write_text("0-0 1-1:0.5\n2-3 3-3\n\n", "utf-8")
-        Path("plain.links").write_text("0-0 1-1\n2-3 3-3\n\n", "utf-8")
+        Path("gold.align").write_text("1-1 2-2\n3p4 1-1\n\n", "utf-8")
+        Path("found.align").write_text("0-0 1-1:0.5\n2-3 3-3\n\n", "utf-8")
+        Path("plain.align").write_text("0-0 1-1\n2-3 3-3\n\n", "utf-8")
 
     def test_sure_and_possible_links_are_told_apart(self):
-        result = call("evaluate-links", "gold.links", "found.links", "--gold-first", "1", "--json")
+        result = call("evaluate-links", "gold.align", "found.align", "--gold-first", "1", "--json")
         assert result.code == 0, result.err
         assert json.loads(result.out) == {
             "precision": 3 / 4, "recall": 2 / 3, "alignment_error_rate": pytest.approx(1 - (2 + 3) / (4 + 3)),
@@ -132,31 +132,31 @@ class TestLinks:
         }  # fmt: skip
 
     def test_gold_that_may_count_from_1_is_told_of(self):
-        asked = "no link of gold.links leads to a word 0: does it count from 1 (--gold-first 1)?"
-        assert asked in call("evaluate-links", "gold.links", "found.links").err
-        assert asked not in call("evaluate-links", "gold.links", "found.links", "--gold-first", "1").err
-        assert asked not in call("evaluate-links", "plain.links", "found.links").err
+        asked = "no link of gold.align leads to a word 0: does it count from 1 (--gold-first 1)?"
+        assert asked in call("evaluate-links", "gold.align", "found.align").err
+        assert asked not in call("evaluate-links", "gold.align", "found.align", "--gold-first", "1").err
+        assert asked not in call("evaluate-links", "plain.align", "found.align").err
 
     def test_the_table(self):
-        Path("found.links").write_text("1-1 2-2\n3-4 4-4\n\n", "utf-8")
-        result = call("evaluate-links", "gold.links", "found.links", "--first", "1")
+        Path("found.align").write_text("1-1 2-2\n3-4 4-4\n\n", "utf-8")
+        result = call("evaluate-links", "gold.align", "found.align", "--first", "1")
         assert result.out.splitlines()[-1].split() == ["75.0", "66.7", "28.6", "4", "3", "2", "3"]
 
     @pytest.mark.parametrize(
         ("gold", "found", "message"),
         [
-            ("0-0\n", "0-0\n0-0\n", "2 lines here, and 1 in gold.links"),
-            ("0-0\n0=0\n\n0-x\n", "\n\n\n\n", "gold.links:2: '0=0' is no link"),
-            ("0-0\n0=0\n\n0-x\n", "\n\n\n\n", "gold.links:4: '0-x' is no link"),
+            ("0-0\n", "0-0\n0-0\n", "2 lines here, and 1 in gold.align"),
+            ("0-0\n0=0\n\n0-x\n", "\n\n\n\n", "gold.align:2: '0=0' is no link"),
+            ("0-0\n0=0\n\n0-x\n", "\n\n\n\n", "gold.align:4: '0-x' is no link"),
             ("0p0\n", "0-0\n", "no link is sure"),
-            ("0-0\n", "", "0 lines here, and 1 in gold.links"),
-            ("0-0\n", "0p0\n", "found.links:1: '0p0' is no link"),
+            ("0-0\n", "", "0 lines here, and 1 in gold.align"),
+            ("0-0\n", "0p0\n", "found.align:1: '0p0' is no link"),
         ],
     )
     def test_what_cannot_be_compared_is_refused(self, gold: str, found: str, message: str):
-        Path("gold.links").write_text(gold, "utf-8")
-        Path("found.links").write_text(found, "utf-8")
-        result = call("evaluate-links", "gold.links", "found.links")
+        Path("gold.align").write_text(gold, "utf-8")
+        Path("found.align").write_text(found, "utf-8")
+        result = call("evaluate-links", "gold.align", "found.align")
         assert (result.code, result.out) == (3, "")
         assert message in result.err
 

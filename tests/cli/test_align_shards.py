@@ -76,15 +76,15 @@ def test_together_the_shards_are_what_one_file_is_whatever_the_workers(folder: P
         assert not (folder / f"cut{workers}.training").exists()
     assert files(folder / "cut1") == files(folder / "cut2")
     assert (folder / "whole").read_bytes().count(b"\n") == PAIRS
-    assert {path.name for path in (folder / "cut1").glob("part-*")} == {f"part-{n:05}.links" for n in range(10)}
+    assert {path.name for path in (folder / "cut1").glob("part-*")} == {f"part-{n:05}.align" for n in range(10)}
 
 
 def test_after_a_kill_the_same_command_goes_on_without_learning_again(folder: Path, server: Server) -> None:
     command = (*ALIGN, "cut", "--shards", "5", "--batch-size", "1")
     process = server.start(*command, cwd=folder)
-    process.kill_when_there_is(folder / "cut.part" / "part-00003.links")
+    process.kill_when_there_is(folder / "cut.part" / "part-00003.align")
     process.wait()
-    before = {path.name: path.stat().st_mtime_ns for path in (folder / "cut.part").glob("part-*.links")}
+    before = {path.name: path.stat().st_mtime_ns for path in (folder / "cut.part").glob("part-*.align")}
     assert len(before) >= 3
     again = call(*command)
     assert again.code == 0, again.err
@@ -96,7 +96,7 @@ def test_after_a_kill_the_same_command_goes_on_without_learning_again(folder: Pa
 
 def test_a_worker_that_is_killed_costs_nothing(folder: Path, server: Server) -> None:
     process = server.start(*ALIGN, "cut", "--shards", "5", "--batch-size", "1", "--workers", "2", cwd=folder)
-    wait_for(folder / "cut.part" / "part-00001.links")
+    wait_for(folder / "cut.part" / "part-00001.align")
     killed = children(process)
     assert killed
     os.kill(killed[0], signal.SIGKILL)
@@ -129,7 +129,7 @@ def test_what_was_learnt_otherwise_is_not_taken(folder: Path, server: Server) ->
     ("options", "message"),
     [
         ("cut --workers 2", "workers need shards"),
-        ("cut.parquet --shards 5", "shards cannot be parquet, expected links"),
+        ("cut.parquet --shards 5", "shards cannot be parquet, expected align"),
         ("en.txt --shards 5", "en.txt is an input and would be overwritten"),
         ("cut --shards 5 --set prefiks=3", 'no setting "prefiks"'),
     ],
@@ -174,7 +174,7 @@ def test_what_cannot_be_kept_is_not_lost(folder: Path, monkeypatch: pytest.Monke
         (("--keep", "there"), "there exists already"),
         (("--keep", "notes", "--force"), "notes holds no priors, and is not overwritten even by --force"),
         (("--keep", "en.txt", "--force"), "en.txt is an input"),
-        (("--keep", "links", "--force"), "the links, or what belongs to them, go there"),
+        (("--keep", "links", "--force"), "the alignments, or files that belong to them, are written there"),
         (("--keep", "new", "--method", "external"), "external has no setting priors"),
         (("--keep", "new", "--set", "learn=false", "--set", "priors=there"), "nothing is learnt"),
     ],

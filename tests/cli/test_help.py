@@ -15,8 +15,8 @@ import typer
 
 from nersery import Sentence, io
 from nersery.cli.app import GROUPS
-from nersery.core.alignments import Link, Links
-from nersery.io.pharaoh import format_links
+from nersery.core.alignments import Alignment, Link
+from nersery.io.pharaoh import format_alignment
 from nersery.review.server import ReviewServer
 from tests.cli.calls import (
     AUGMENT,
@@ -139,13 +139,13 @@ def prepare(folder: Path, example: list[str], tiny_model: str, tagger: Path) -> 
     if example[0] in ("project", "evaluate-links"):
         first = 1 if "--gold-first" in example else 0
         for name, number in (("en-de", 0), ("gold", first)):
-            lines = (format_links(identity(sentence), first=number) for sentence in sentences(120))
-            Path(f"{name}.links").write_text("".join(f"{line}\n" for line in lines))
+            lines = (format_alignment(identity(sentence), first=number) for sentence in sentences(120))
+            Path(f"{name}.align").write_text("".join(f"{line}\n" for line in lines))
     if example[0] == "quality":
         Path("kept.jsonl").write_bytes(Path("more.jsonl").read_bytes())
 
 
-def identity(sentence: Sentence) -> Links:
+def identity(sentence: Sentence) -> Alignment:
     """Links of each word with the one in its place."""
     return tuple(Link(place, place) for place in range(len(sentence)))
 

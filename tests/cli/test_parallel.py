@@ -16,8 +16,8 @@ from nersery.core import registry
 from nersery.core.alignments import Link
 from nersery.core.outcome import Reject
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.crosslingual.aligners.base import Aligner, Links, Pair
-from nersery.io.pharaoh import LinksFile
+from nersery.crosslingual.aligners.base import Aligner, Alignment, Pair
+from nersery.io.pharaoh import AlignmentFile
 from tests.cli.calls import Result, call
 from tests.standins import register
 
@@ -37,13 +37,13 @@ class InPlace(Aligner):
     def fit(self, pairs: Sequence[Pair], training: Training = NO_TRAINING) -> None:
         FITTED.append(len(pairs))
 
-    def align(self, pairs: Sequence[Pair]) -> Sequence[Links | Reject]:
+    def align(self, pairs: Sequence[Pair]) -> Sequence[Alignment | Reject]:
         self._calls += 1
         if self._calls in BROKEN:
             raise KeyboardInterrupt
         return [Reject("poisoned") if "poison" in pair.source else self._links(pair) for pair in pairs]
 
-    def _links(self, pair: Pair) -> Links:
+    def _links(self, pair: Pair) -> Alignment:
         return tuple(Link(n, n, self.probability) for n in range(min(len(pair.source), len(pair.target))))
 
 
@@ -75,11 +75,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def align(*args: str) -> Result:
-    return call("align", "en.jsonl", "de.txt", "out.links", "--method", "in_place", *args)
+    return call("align", "en.jsonl", "de.txt", "out.align", "--method", "in_place", *args)
 
 
-def project(*args: str, links: str = "links") -> Result:
-    return call("project", "en.jsonl", "de.txt", "out.jsonl", "--links", links, *args)
+def project(*args: str, alignments: str = "links") -> Result:
+    return call("project", "en.jsonl", "de.txt", "out.jsonl", "--alignments", alignments, *args)
 
 
 # --- align ----------------------------------------------------------------------------------------------------------
@@ -88,10 +88,10 @@ def project(*args: str, links: str = "links") -> Result:
 def test_links_go_line_by_line_with_the_text():
     result = align()
     assert result.code == 0, result.err
-    assert Path("out.links").read_text() == "0-0:0.5 1-1:0.5 2-2:0.5\n0-0:0.5\n\n0-0:0.5 1-1:0.5\n"
-    assert result.out == "out.links: read 4, wrote 3, rejected 1 (empty line in the target: 1)\n"
+    assert Path("out.align").read_text() == "0-0:0.5 1-1:0.5 2-2:0.5\n0-0:0.5\n\n0-0:0.5 1-1:0.5\n"
+    assert result.out == "out.align: read 4, wrote 3, rejected 1 (empty line in the target: 1)\n"
     assert "paired by order" in result.err
-    (reject,) = io.read_rejects(Path("out.links.rejects.jsonl"))
+    (reject,) = io.read_rejects(Path("out.align.rejects.jsonl"))
     assert reject.sentence is not None
     assert reject.sentence.id == "c"
     assert FITTED == [3]
@@ -101,23 +101,23 @@ def test_one_poisoned_pair_is_a_reject_and_the_job_goes_on():
     io.write([Sentence((word,)) for word in ("a", "poison", "c", "d")], "en.jsonl")
     Path("de.txt").write_text("A\nB\nC\nD\n")
     assert "rejected 1 (poisoned: 1)" in align().out
-    assert Path("out.links").read_text() == "0-0:0.5\n\n0-0:0.5\n0-0:0.5\n"
-    (reject,) = io.read_rejects(Path("out.links.rejects.jsonl"))
+    assert Path("out.align").read_text() == "0-0:0.5\n\n0-0:0.5\n0-0:0.5\n"
+    (reject,) = io.read_rejects(Path("out.align.rejects.jsonl"))
     assert reject.sentence is not None
     assert reject.sentence.text == "B"
 
 
 @pytest.mark.parametrize(
-    ("args", "links", "note"),
+    ("args", "alignments", "note"),
     [
-        ((), "1-1 2-2 3-3\n1-1\n\n1-1 2-2\n", "do they count from 1 (--first 1)?"),
-        ((), "0-7\n0-7\n\n0-7\n", "are they of this text, in this direction (source-target)"),
+        ((), "1-1 2-2 3-3\n1-1\n\n1-1 2-2\n", "do the files count from 1 (--first 1)?"),
+        ((), "0-7\n0-7\n\n0-7\n", "do they belong to this text, in this direction (source-target)"),
         (("--set", 'keep=["PRE"]'), "0-0\n0-0\n\n0-0\n", 'no source entity has the type "PRE"'),
     ],
 )
-def test_what_was_hardly_meant_is_noted(args: tuple[str, ...], links: str, note: str):
-    Path("odd").write_text(links)
-    result = project(*args, links="odd")
+def test_what_was_hardly_meant_is_noted(args: tuple[str, ...], alignments: str, note: str):
+    Path("odd").write_text(alignments)
+    result = project(*args, alignments="odd")
     assert result.code == 0
     assert note in result.err
 
@@ -129,22 +129,22 @@ def test_a_source_without_labels_is_noted():
 
 def test_numbers_and_probabilities():
     assert align("--first", "1", "--plain", "--set", "probability=1").code == 0
-    assert Path("out.links").read_text().splitlines()[0] == "1-1 2-2 3-3"
-    assert list(LinksFile("out.links", first=1))[3] == (Link(0, 0), Link(1, 1))
+    assert Path("out.align").read_text().splitlines()[0] == "1-1 2-2 3-3"
+    assert list(AlignmentFile("out.align", first=1))[3] == (Link(0, 0), Link(1, 1))
 
 
 def test_the_same_command_goes_on(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("nersery.pipeline.job.CHECKPOINT_SECONDS", 0.0)
     BROKEN.append(3)
     assert align("--batch-size", "1").code == 130
-    assert not Path("out.links").exists()
+    assert not Path("out.align").exists()
     BROKEN.clear()
     result = align("--batch-size", "1", "--json")
     assert json.loads(result.out)["read"] == 4
-    resumed = Path("out.links").read_bytes()
+    resumed = Path("out.align").read_bytes()
     assert align("--force").code == 0
-    assert Path("out.links").read_bytes() == resumed
-    assert not Path("out.links.part").exists()
+    assert Path("out.align").read_bytes() == resumed
+    assert not Path("out.align.part").exists()
 
 
 def test_other_settings_do_not_go_on(monkeypatch: pytest.MonkeyPatch):
@@ -159,9 +159,9 @@ def test_other_settings_do_not_go_on(monkeypatch: pytest.MonkeyPatch):
 def test_text_is_split_on_each_side():
     Path("en.txt").write_text("Ada, wrote.\n")
     Path("de.txt").write_text("東京。\n")
-    command = ["align", "en.txt", "de.txt", "out.links", "--method", "in_place", "--plain"]
+    command = ["align", "en.txt", "de.txt", "out.align", "--method", "in_place", "--plain"]
     assert call(*command, "--split", "punctuation", "--target-split", "characters").code == 0
-    assert Path("out.links").read_text() == "0-0 1-1 2-2\n"
+    assert Path("out.align").read_text() == "0-0 1-1 2-2\n"
     assert call(*command, "--split", "words", "--force").code == 2
 
 
@@ -180,9 +180,9 @@ def test_labels_go_over():
     assert sentences[0].origin is not None
     assert (sentences[0].origin.method, sentences[0].origin.parents) == ("project", ("a",))
     lost, empty = sorted(io.read_rejects(Path("out.jsonl.rejects.jsonl")), key=lambda reject: reject.reason)
-    assert (lost.reason, empty.reason) == ("an entity without a linked word", "empty line in the target")
+    assert (lost.reason, empty.reason) == ("an entity without an aligned word", "empty line in the target")
     assert lost.sentence is not None
-    assert lost.sentence.comments == ("# not projected: LOC Lima [1, 2) of d: an entity without a linked word",)
+    assert lost.sentence.comments == ("# not projected: LOC Lima [1, 2) of d: an entity without an aligned word",)
     assert "read 4, wrote 2, rejected 2" in result.out
 
 
@@ -206,7 +206,7 @@ def test_the_filter_behind_it():
     assert result.code == 0, result.err
     assert [s.id for s in io.read("kept.jsonl")] == ["de:1"]
     counted = json.loads(call("stats", "out.jsonl", "kept.jsonl", "--json").out)
-    assert counted[0]["dropped"] == {"an entity without a linked word": 1, "empty line in the target": 1}
+    assert counted[0]["dropped"] == {"an entity without an aligned word": 1, "empty line in the target": 1}
     assert counted[1]["dropped"] == {"no entities": 1}
     shown = call("stats", "out.jsonl", "kept.jsonl").out
     assert "dropped before: 2 sentences" in shown
@@ -221,7 +221,7 @@ def test_links_of_other_text():
     Path("links").write_text("0-0\n")
     result = project()
     assert result.code == 3
-    assert "links: 1 lines of links, expected 4: one for each pair of sentences" in result.err
+    assert "links: 1 lines of alignments, expected 4: one for each pair of sentences" in result.err
     assert not Path("out.jsonl.part").exists()
 
 
@@ -237,16 +237,18 @@ def test_malformed_links_are_errors_or_rejects():
     result = project()
     assert result.code == 3
     assert "links:2: '0_0' is no link" in result.err
-    assert "(empty line in the target: 1, malformed links: 1)" in project("--repair", "drop-sentence", "--force").out
+    assert (
+        "(empty line in the target: 1, malformed alignment: 1)" in project("--repair", "drop-sentence", "--force").out
+    )
     comments = [r.sentence.comments for r in io.read_rejects(Path("out.jsonl.rejects.jsonl")) if r.sentence]
     assert any("links:2: '0_0' is no link" in comment for own in comments for comment in own)
 
 
 def test_a_link_out_of_range_is_a_reject():
     Path("links").write_text("0-0 1-1\n0-9\n\n1-1\n")
-    assert "a link leads out of the sentence: 1" in project().out
+    assert "an alignment link points outside the sentence: 1" in project().out
     reasons = {r.reason: r.sentence for r in io.read_rejects(Path("out.jsonl.rejects.jsonl"))}
-    sentence = reasons["a link leads out of the sentence"]
+    sentence = reasons["an alignment link points outside the sentence"]
     assert sentence is not None
     assert sentence.comments == ("# link 0-9, counted from 0: the target has 1 words, expected 0 to 0",)
 
@@ -264,16 +266,18 @@ def test_probabilities_in_a_file_of_their_own():
     Path("chances").write_text("0.5 0.5 0.5\n1\n\n0.5 0.5\n")
     assert project("--probabilities", "chances").code == 0
     assert io.read("out.jsonl")[0].scores["alignment_quality"] == pytest.approx(0.5)
-    assert project("--probabilities", "chances", "--also", "en.jsonl", "--links", "links").code == 2
+    assert project("--probabilities", "chances", "--also", "en.jsonl", "--alignments", "links").code == 2
 
 
 def test_several_sources_vote():
     io.write([s.with_entities(()) if s.id == "a" else s for s in io.read("en.jsonl")], "fr.jsonl")
     io.write(io.read("en.jsonl"), "es.jsonl")
     Path("links").write_text("0-0 1-1 2-2\n0-0\n\n0-0 1-1\n")
-    two = project("--also", "fr.jsonl", "--links", "links")
+    two = project("--also", "fr.jsonl", "--alignments", "links")
     assert "the sources disagree on an entity: 1" in two.out
-    three = project("--also", "fr.jsonl", "--links", "links", "--also", "es.jsonl", "--links", "links", "--force")
+    three = project(
+        "--also", "fr.jsonl", "--alignments", "links", "--also", "es.jsonl", "--alignments", "links", "--force"
+    )
     assert three.code == 0, three.err
     first = io.read("out.jsonl")[0]
     assert first.labels == ((0, 2, "PER"),)
@@ -282,7 +286,7 @@ def test_several_sources_vote():
     assert first.origin.parents == ("a", "a", "a")
     result = project("--also", "fr.jsonl", "--force")
     assert result.code == 2
-    assert "2 sources and 1 files of links" in result.err
+    assert "2 sources and 1 alignment files" in result.err
 
 
 def test_a_picture():
@@ -310,7 +314,7 @@ def test_a_wrong_picture_is_told_before_any_work():
 
 def test_an_input_is_never_overwritten():
     before = Path("links").read_bytes()
-    result = call("project", "en.jsonl", "de.txt", "links", "--links", "links", "--force")
+    result = call("project", "en.jsonl", "de.txt", "links", "--alignments", "links", "--force")
     assert result.code == 2
     assert Path("links").read_bytes() == before
 
@@ -320,9 +324,9 @@ def test_sources_that_lack_sentences_vote_by_ids():
     for name, numbers in (("de", (1, 2, 5)), ("en", (1, 2, 3)), ("fr", (1, 2, 4))):
         io.write([Sentence(("Ada", "x"), (Entity(0, 1, "PER"),), id=f"d{n}") for n in numbers], f"{name}.jsonl")
     for name in ("en", "fr"):
-        call("align", f"{name}.jsonl", "de.jsonl", f"{name}.links", "--method", "in_place", "--pair-by", "id")
-        assert len(Path(f"{name}.links").read_text("utf-8").splitlines()) == 4
-    files = ("--links", "en.links", "--also", "fr.jsonl", "--links", "fr.links", "--pair-by", "id")
+        call("align", f"{name}.jsonl", "de.jsonl", f"{name}.align", "--method", "in_place", "--pair-by", "id")
+        assert len(Path(f"{name}.align").read_text("utf-8").splitlines()) == 4
+    files = ("--alignments", "en.align", "--also", "fr.jsonl", "--alignments", "fr.align", "--pair-by", "id")
     result = call("project", "en.jsonl", "de.jsonl", "out.jsonl", *files)
     assert result.code == 0, result.err
     assert [(s.id, s.labels) for s in io.read("out.jsonl")] == [("d1", ((0, 1, "PER"),)), ("d2", ((0, 1, "PER"),))]

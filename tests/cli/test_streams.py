@@ -125,7 +125,7 @@ class TestStreams:
         assert call("augment", "-", "more.jsonl", *AUGMENT, stdin=content).code == 0
         assert "<stdin>:2" in call("stats", "-", stdin=b"Ada\tB-PER\nBo\tI-LOC\n").err
 
-    @pytest.mark.parametrize("command", [("stats", "-", "-"), ("agree", "-", "-"), ("align", "-", "-", "x.links")])
+    @pytest.mark.parametrize("command", [("stats", "-", "-"), ("agree", "-", "-"), ("align", "-", "-", "x.align")])
     def test_standard_input_named_twice(self, command: tuple[str, ...]):
         result = call(*command, stdin=Path("train.conll").read_bytes())
         assert (result.code, result.out) == (2, "")

@@ -90,17 +90,17 @@ def test_links_are_in_range_sorted_and_once_each(ready):
     found = ready.align(PAIRS)
     assert len(found) == len(PAIRS)
     assert any(found)
-    for pair, links in zip(PAIRS, found, strict=True):
-        if isinstance(links, Reject):
-            assert links.reason
+    for pair, alignment in zip(PAIRS, found, strict=True):
+        if isinstance(alignment, Reject):
+            assert alignment.reason
             continue
-        assert isinstance(links, tuple)
-        places = [(link.source, link.target) for link in links]
+        assert isinstance(alignment, tuple)
+        places = [(link.source, link.target) for link in alignment]
         assert places == sorted(set(places))
         assert all(0 <= source < len(pair.source) and 0 <= target < len(pair.target) for source, target in places)
         assert all(type(number) is int for place in places for number in place)
-        assert all(type(link.probability) is float and 0 < link.probability <= 1 for link in links)
-        assert not any(math.isnan(link.probability) for link in links)
+        assert all(type(link.probability) is float and 0 < link.probability <= 1 for link in alignment)
+        assert not any(math.isnan(link.probability) for link in alignment)
 
 
 def test_links_do_not_depend_on_company_or_order(ready):
@@ -120,14 +120,14 @@ def test_nothing_to_learn_from_and_nothing_to_align(new, name):
 
 
 def test_one_pair_is_enough(new, name):
-    (links,) = fitted(new, name, PAIRS[:1]).align(PAIRS[:1])
-    assert isinstance(links, tuple)
+    (alignment,) = fitted(new, name, PAIRS[:1]).align(PAIRS[:1])
+    assert isinstance(alignment, tuple)
 
 
 def test_a_side_without_words_has_no_links(new, name):
     pairs = [Pair((), ("a", "b")), Pair(("a",), ()), Pair((), ()), *PAIRS]
     found = fitted(new, name, pairs).align(pairs)
-    assert all(links == () for links in found[:3])
+    assert all(alignment == () for alignment in found[:3])
     assert any(found[3:])
 
 

@@ -16,7 +16,7 @@ import pytest
 from nersery import Corpus, Entity, io
 from nersery.annotate.base import Annotator, annotate, step
 from nersery.core import registry
-from nersery.core.alignments import Link, Links, Pair
+from nersery.core.alignments import Alignment, Link, Pair
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Result, collect
 from nersery.core.sentence import Origin
@@ -45,7 +45,7 @@ RAW = Corpus(sentence.with_entities(()) for sentence in CORPUS)
 class Identity(Aligner):
     """Links each word to the one in its place."""
 
-    def align(self, pairs: Sequence[Pair]) -> list[Links]:
+    def align(self, pairs: Sequence[Pair]) -> list[Alignment]:
         return [tuple(Link(place, place) for place in range(len(pair.source))) for pair in pairs]
 
 

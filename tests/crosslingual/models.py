@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 
-from nersery.crosslingual.aligners.base import Aligner, Links, Pair
+from nersery.crosslingual.aligners.base import Aligner, Alignment, Pair
 from tests.conftest import TINY, build_tokenizer
 
 LETTERS = "bcdefghijklm"
@@ -48,12 +48,12 @@ def translations(count: int, seed: int) -> tuple[list[Pair], Gold]:
 def f1(aligner: Aligner, pairs: list[Pair], gold: Gold) -> float:
     """How well an aligner finds the links, in [0, 1]."""
     right = found = 0
-    for links, expected in zip(aligner.align(pairs), gold, strict=True):
-        assert isinstance(links, tuple)
-        found += len(links)
-        right += len(places(links) & expected)
+    for alignment, expected in zip(aligner.align(pairs), gold, strict=True):
+        assert isinstance(alignment, tuple)
+        found += len(alignment)
+        right += len(places(alignment) & expected)
     return 2 * right / (found + sum(map(len, gold)))
 
 
-def places(links: Links) -> set[tuple[int, int]]:
-    return {(link.source, link.target) for link in links}
+def places(alignment: Alignment) -> set[tuple[int, int]]:
+    return {(link.source, link.target) for link in alignment}

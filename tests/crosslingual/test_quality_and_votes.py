@@ -27,8 +27,8 @@ from nersery.crosslingual.projection import (
 from nersery.pipeline.job import run
 from tests.crosslingual.translations import (
     ADA,
+    alignment,
     labelled,
-    links,
     plain,
     projected,
 )
@@ -36,19 +36,19 @@ from tests.crosslingual.translations import (
 # --- quality --------------------------------------------------------------------------------------------------------
 
 
-def quality(aligned: str, source: int, target: int, unlinked: float = 0.1) -> float:
-    return alignment_quality(links(aligned), range(source), range(target), unlinked)
+def quality(aligned: str, source: int, target: int, unaligned: float = 0.1) -> float:
+    return alignment_quality(alignment(aligned), range(source), range(target), unaligned)
 
 
 def test_quality_is_the_geometric_mean_over_the_words_of_both_sides():
     assert quality("0-0:0.5 1-1:0.8", 2, 2) == pytest.approx((0.5 * 0.8) ** 0.5)
     assert quality("0-0:0.5", 1, 3) == pytest.approx((0.5 * 0.5 * 0.1 * 0.1) ** 0.25)
-    assert quality("", 3, 4, unlinked=0.2) == pytest.approx(0.2)
-    assert quality("0-0:0.5", 1, 3, unlinked=1) == pytest.approx(0.5 ** (2 / 4))
+    assert quality("", 3, 4, unaligned=0.2) == pytest.approx(0.2)
+    assert quality("0-0:0.5", 1, 3, unaligned=1) == pytest.approx(0.5 ** (2 / 4))
 
 
 def test_quality_of_some_words():
-    found = alignment_quality(links("0-0:0.1 1-1:0.5 2-1:0.25"), [1, 2], [1])
+    found = alignment_quality(alignment("0-0:0.1 1-1:0.5 2-1:0.25"), [1, 2], [1])
     assert found == pytest.approx((0.5 * 0.25 * 0.5) ** (1 / 3))
 
 
@@ -145,8 +145,8 @@ def test_a_reject_has_no_vote():
 def test_a_step_of_the_loop():
     other = labelled("Ada", (0, 1, "PER"), id="fr")
     tasks = [
-        Task(plain("A L traf B"), [Translation(ADA, links("0-0 1-1 3-3"))]),
-        Task(plain("A x", "u"), [Translation(other, links("0-0")), Reject("empty line in the source")]),
+        Task(plain("A L traf B"), [Translation(ADA, alignment("0-0 1-1 3-3"))]),
+        Task(plain("A x", "u"), [Translation(other, alignment("0-0")), Reject("empty line in the source")]),
         Reject("empty line in the target", ADA),
         Task(plain("x y", "v"), [Translation(other, ())]),
     ]

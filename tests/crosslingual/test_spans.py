@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery import Entity, Origin, Sentence
-from nersery.core.alignments import Link, Links
+from nersery.core.alignments import Alignment, Link
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.crosslingual.projection import (
@@ -22,13 +22,13 @@ from nersery.crosslingual.projection import (
     QUALITY,
     STRIPPED,
     Projection,
-    fault_of_links,
+    alignment_issue,
     is_punctuation,
 )
 from tests.crosslingual.translations import (
     ADA,
+    alignment,
     labelled,
-    links,
     plain,
     projected,
     rejected,
@@ -60,8 +60,8 @@ def test_links_of_each_word_with_itself_give_the_same_labels(source: Sentence, m
 
 
 @st.composite
-def translations(draw: st.DrawFn) -> tuple[Sentence, tuple[str, ...], Links]:
-    """Segments in any order, the words of a segment too; each word becomes one to three; unlinked words between."""
+def translations(draw: st.DrawFn) -> tuple[Sentence, tuple[str, ...], Alignment]:
+    """Segments in any order, the words of a segment too; each word becomes one to three; unaligned words between."""
     segments: list[tuple[str, int]] = draw(
         st.lists(st.tuples(st.sampled_from(["o", "PER", "LOC"]), st.integers(1, 3)), min_size=1, max_size=6)
     )
@@ -83,7 +83,7 @@ def translations(draw: st.DrawFn) -> tuple[Sentence, tuple[str, ...], Links]:
 
 
 @given(translations())
-def test_each_word_stands_under_its_own_type(pair: tuple[Sentence, tuple[str, ...], Links]):
+def test_each_word_stands_under_its_own_type(pair: tuple[Sentence, tuple[str, ...], Alignment]):
     source, words, aligned = pair
     outcome = Projection(max_gap=0).project(source, Sentence(words, id="t"), aligned)
     assert isinstance(outcome, Sentence)
@@ -133,7 +133,7 @@ def test_what_the_target_brings_along():
         ("A", "L"), (Entity(1, 2, "OLD"),), "t7", "de", Origin("m"), {"old": 0.5}, (("x", "y"),), ("# text",)
     )
     source = Sentence(("Ada", "L"), (Entity(0, 1, "PER", 0.7),), id="s3", language="en", comments=("# of the source",))
-    outcome = Projection().project(source, target, links("0-0:0.25 1-1:0.25"))
+    outcome = Projection().project(source, target, alignment("0-0:0.25 1-1:0.25"))
     expected = Sentence(
         ("A", "L"), (Entity(0, 1, "PER"),), "t7", "de", Origin("project", ("s3",)),
         {"old": 0.5, QUALITY: 0.25, ENTITY_QUALITY: 0.25},
@@ -157,7 +157,7 @@ def test_what_the_target_brings_along():
 def test_punctuation_at_the_ends_of_a_span(target: str, aligned: str, label: tuple[int, int, str]):
     source = labelled("Ada Lovelace", (0, 2, "PER"))
     assert projected(source, target, aligned).labels == (label,)
-    places = [link.target for link in links(aligned)]
+    places = [link.target for link in alignment(aligned)]
     whole = (min(places), max(places) + 1, "PER")
     assert projected(source, target, aligned, strip_punctuation=False).labels == (whole,)
 
@@ -274,7 +274,7 @@ def test_links_out_of_range(aligned: str, fault: str):
 
 
 def test_a_link_before_the_first_word():
-    assert fault_of_links((Link(0, -1),), 2, 2).startswith("link 0--1")
+    assert alignment_issue((Link(0, -1),), 2, 2).startswith("link 0--1")
 
 
 @pytest.mark.parametrize(
@@ -282,7 +282,7 @@ def test_a_link_before_the_first_word():
     [
         ({"threshold": 1.5}, "threshold is 1.5, expected a probability"),
         ({"max_gap": -1}, "max_gap is -1"),
-        ({"unlinked": 0}, "unlinked is 0, expected"),
+        ({"unaligned": 0}, "unaligned is 0, expected"),
         ({"keep": ("A", "B"), "drop": ("B",)}, "keep and drop both name B"),
         ({"rename": {"A": ""}}, "rename gives A no name; to leave a type out, name it in drop"),
     ],

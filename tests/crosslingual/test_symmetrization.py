@@ -10,37 +10,37 @@ BACKWARD = {(0, 0), (1, 1), (1, 2), (4, 5), (3, 6), (7, 6)}
 """Both have 0-0 and 1-1. Beside these are 2-1 and 1-2; 4-4, 4-5, 6-6, 3-6 and 7-6 stand apart."""
 
 
-def links(heuristic, forward=FORWARD, backward=BACKWARD):
+def alignment(heuristic, forward=FORWARD, backward=BACKWARD):
     return sorted(symmetrize(forward, backward, heuristic))
 
 
 def test_by_hand():
-    assert links("intersection") == [(0, 0), (1, 1)]
-    assert links("union") == sorted(FORWARD | BACKWARD)
-    assert links("grow-diag") == [(0, 0), (1, 1), (1, 2), (2, 1)]
-    assert links("grow-diag-final-and") == [(0, 0), (1, 1), (1, 2), (2, 1), (4, 4), (6, 6)]
-    assert links("grow-diag-final") == [(0, 0), (1, 1), (1, 2), (2, 1), (3, 6), (4, 4), (4, 5), (6, 6), (7, 6)]
+    assert alignment("intersection") == [(0, 0), (1, 1)]
+    assert alignment("union") == sorted(FORWARD | BACKWARD)
+    assert alignment("grow-diag") == [(0, 0), (1, 1), (1, 2), (2, 1)]
+    assert alignment("grow-diag-final-and") == [(0, 0), (1, 1), (1, 2), (2, 1), (4, 4), (6, 6)]
+    assert alignment("grow-diag-final") == [(0, 0), (1, 1), (1, 2), (2, 1), (3, 6), (4, 4), (4, 5), (6, 6), (7, 6)]
 
 
 def test_final_takes_forward_first():
-    assert links("grow-diag-final-and", {(0, 1)}, {(0, 0)}) == [(0, 1)]
-    assert links("grow-diag-final-and", {(0, 0)}, {(0, 1)}) == [(0, 0)]
+    assert alignment("grow-diag-final-and", {(0, 1)}, {(0, 0)}) == [(0, 1)]
+    assert alignment("grow-diag-final-and", {(0, 0)}, {(0, 1)}) == [(0, 0)]
 
 
 def test_growing_goes_on_from_what_has_grown_also_diagonally():
     forward = {(0, 0), (1, 1), (2, 2), (3, 3)}
-    assert links("grow-diag", forward, {(0, 0)}) == sorted(forward)
-    assert links("grow-diag", {(3, 0), *(chain := {(2, 1), (1, 2), (0, 3)})}, {(3, 0)}) == sorted({(3, 0)} | chain)
+    assert alignment("grow-diag", forward, {(0, 0)}) == sorted(forward)
+    assert alignment("grow-diag", {(3, 0), *(chain := {(2, 1), (1, 2), (0, 3)})}, {(3, 0)}) == sorted({(3, 0)} | chain)
 
 
 def test_growing_stops_at_words_that_both_have_links():
     square = {(0, 0), (0, 1), (1, 0), (1, 1)}
-    assert links("grow-diag", square, {(0, 0), (1, 1)}) == [(0, 0), (1, 1)]
-    assert links("grow-diag", square, {(0, 0)}) == [(0, 0), (0, 1), (1, 0)]
+    assert alignment("grow-diag", square, {(0, 0), (1, 1)}) == [(0, 0), (1, 1)]
+    assert alignment("grow-diag", square, {(0, 0)}) == [(0, 0), (0, 1), (1, 0)]
 
 
 def test_growing_leaps_no_gap():
-    assert links("grow-diag", {(0, 0), (0, 2)}, {(0, 0)}) == [(0, 0)]
+    assert alignment("grow-diag", {(0, 0), (0, 2)}, {(0, 0)}) == [(0, 0)]
 
 
 @pytest.mark.parametrize("heuristic", HEURISTICS)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from nersery import Entity, Sentence
-from nersery.core.alignments import Link, Links
+from nersery.core.alignments import Alignment, Link
 from nersery.core.outcome import Reject
 from nersery.crosslingual.projection import Projection
 
 
-def links(text: str) -> Links:
+def alignment(text: str) -> Alignment:
     """``0-1 2-2:0.5`` as links."""
     fields = (field.partition(":") for field in text.split())
     places = ((*map(int, place.split("-")), float(chance or 1)) for place, _, chance in fields)
@@ -26,13 +26,13 @@ def plain(text: str, id: str = "t") -> Sentence:
 
 
 def projected(source: Sentence, target: str, aligned: str, **settings: Any) -> Sentence:
-    outcome = Projection(**settings).project(source, plain(target), links(aligned))
+    outcome = Projection(**settings).project(source, plain(target), alignment(aligned))
     assert isinstance(outcome, Sentence)
     return outcome
 
 
 def rejected(source: Sentence, target: str, aligned: str, **settings: Any) -> Reject:
-    outcome = Projection(**settings).project(source, plain(target), links(aligned))
+    outcome = Projection(**settings).project(source, plain(target), alignment(aligned))
     assert isinstance(outcome, Reject)
     assert outcome.sentence is not None
     assert outcome.sentence.words == tuple(target.split())

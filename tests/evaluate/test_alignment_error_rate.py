@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery.core.alignments import Link
-from nersery.evaluate.alignment_error_rate import AlignmentScores, count_links, parse_gold
+from nersery.evaluate.alignment_error_rate import AlignmentScores, count_alignment, parse_gold
 
 PLACES = st.frozensets(st.tuples(st.integers(0, 4), st.integers(0, 4)))
 
@@ -15,7 +15,7 @@ PLACES = st.frozensets(st.tuples(st.integers(0, 4), st.integers(0, 4)))
 def test_by_hand():
     """Four links, three possible and two of them sure, of three sure ones."""
     links = [Link(0, 0, 0.5), Link(1, 1), Link(2, 3), Link(3, 3)]
-    scores = count_links(links, sure={(0, 0), (1, 1), (4, 4)}, possible={(2, 3), (5, 5)})
+    scores = count_alignment(links, sure={(0, 0), (1, 1), (4, 4)}, possible={(2, 3), (5, 5)})
     assert scores == AlignmentScores(links=4, possible=3, sure=2, gold=3)
     assert (scores.precision, scores.recall) == (3 / 4, 2 / 3)
     assert scores.error_rate == pytest.approx(1 - (2 + 3) / (4 + 3))
@@ -26,17 +26,17 @@ def test_by_hand():
 
 @given(PLACES, PLACES, PLACES)
 def test_bounds(links: frozenset[tuple[int, int]], sure: frozenset[tuple[int, int]], more: frozenset[tuple[int, int]]):
-    scores = count_links(links, sure, more)
+    scores = count_alignment(links, sure, more)
     assert 0 <= scores.error_rate <= 1
     assert 0 <= min(scores.precision, scores.recall) <= max(scores.precision, scores.recall) <= 1
-    assert count_links(sure, sure, more).error_rate == 0
+    assert count_alignment(sure, sure, more).error_rate == 0
     if not more - sure:
         f1 = 2 * len(links & sure) / (len(links) + len(sure)) if links or sure else 1.0
         assert scores.error_rate == pytest.approx(1 - f1)
 
 
 def test_pairs_add_up():
-    one, two = count_links([(0, 0)], {(0, 0)}), count_links([(1, 1), (2, 2)], {(1, 1), (3, 3)}, {(2, 2)})
+    one, two = count_alignment([(0, 0)], {(0, 0)}), count_alignment([(1, 1), (2, 2)], {(1, 1), (3, 3)}, {(2, 2)})
     both = one + two
     assert both == AlignmentScores(3, 3, 2, 3)
     assert both.recall == 2 / 3
@@ -44,7 +44,7 @@ def test_pairs_add_up():
 
 def test_nothing_at_all():
     assert AlignmentScores().as_dict()["alignment_error_rate"] == 0
-    assert count_links([], {(0, 0)}).error_rate == 1
+    assert count_alignment([], {(0, 0)}).error_rate == 1
 
 
 def test_gold_lines():

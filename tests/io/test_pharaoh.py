@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nersery.core.alignments import Link, Links
+from nersery.core.alignments import Alignment, Link
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.io.pharaoh import (
     MALFORMED,
-    LinksFile,
-    format_links,
-    parse_links,
+    AlignmentFile,
+    format_alignment,
+    parse_alignment,
 )
 
 LINKS = st.dictionaries(
@@ -24,25 +24,25 @@ LINKS = st.dictionaries(
 
 
 @given(LINKS, st.sampled_from([0, 1]))
-def test_what_is_written_comes_back(links: Links, first: int):
-    assert parse_links(format_links(links, first=first), first=first) == links
+def test_what_is_written_comes_back(alignment: Alignment, first: int):
+    assert parse_alignment(format_alignment(alignment, first=first), first=first) == alignment
 
 
 @given(LINKS)
-def test_without_probabilities(links: Links):
-    text = format_links(links, probabilities=False)
+def test_without_probabilities(alignment: Alignment):
+    text = format_alignment(alignment, probabilities=False)
     assert ":" not in text
-    assert [link[:2] for link in parse_links(text)] == [link[:2] for link in links]
+    assert [link[:2] for link in parse_alignment(text)] == [link[:2] for link in alignment]
 
 
 def test_forms():
-    assert parse_links("") == parse_links(" \n") == ()
-    assert parse_links("3-1 0-0\r\n") == (Link(0, 0), Link(3, 1))
-    assert parse_links("0-0:1e-05 1-1:.5 2-2:1") == (Link(0, 0, 1e-5), Link(1, 1, 0.5), Link(2, 2))
-    assert parse_links("1-1 2-3", first=1) == (Link(0, 0), Link(1, 2))
-    assert parse_links("1-0 0-0", probabilities="0.5 0.25") == (Link(0, 0, 0.25), Link(1, 0, 0.5))
-    assert format_links((Link(0, 0), Link(1, 1))) == "0-0 1-1"
-    assert format_links((Link(0, 0), Link(1, 1, 1 / 3))) == "0-0:1 1-1:0.333333"
+    assert parse_alignment("") == parse_alignment(" \n") == ()
+    assert parse_alignment("3-1 0-0\r\n") == (Link(0, 0), Link(3, 1))
+    assert parse_alignment("0-0:1e-05 1-1:.5 2-2:1") == (Link(0, 0, 1e-5), Link(1, 1, 0.5), Link(2, 2))
+    assert parse_alignment("1-1 2-3", first=1) == (Link(0, 0), Link(1, 2))
+    assert parse_alignment("1-0 0-0", probabilities="0.5 0.25") == (Link(0, 0, 0.25), Link(1, 0, 0.5))
+    assert format_alignment((Link(0, 0), Link(1, 1))) == "0-0 1-1"
+    assert format_alignment((Link(0, 0), Link(1, 1, 1 / 3))) == "0-0:1 1-1:0.333333"
 
 
 @pytest.mark.parametrize(
@@ -64,28 +64,28 @@ def test_forms():
 )
 def test_malformed_lines(text: str, message: str):
     with pytest.raises(ValueError, match=message):
-        parse_links(text)
+        parse_alignment(text)
 
 
 def test_where_counting_begins_is_said_and_not_guessed():
-    assert parse_links("1-1", first=0) == (Link(1, 1),)
+    assert parse_alignment("1-1", first=0) == (Link(1, 1),)
     with pytest.raises(ValueError, match="a link to the word 0, expected 1 for the first word"):
-        parse_links("1-0 2-2", first=1)
+        parse_alignment("1-0 2-2", first=1)
     with pytest.raises(SettingsError, match="the first word is 2, expected 0 or 1"):
-        LinksFile("x", first=2)
+        AlignmentFile("x", first=2)
 
 
 def test_probabilities_beside():
     with pytest.raises(ValueError, match="2 links and 1 probabilities"):
-        parse_links("0-0 1-1", probabilities="0.5")
+        parse_alignment("0-0 1-1", probabilities="0.5")
     with pytest.raises(ValueError, match="is no link"):
-        parse_links("0-0:0.5", probabilities="0.5")
+        parse_alignment("0-0:0.5", probabilities="0.5")
 
 
 def test_a_file_names_all_its_malformed_lines(tmp_path: Path):
-    path = tmp_path / "x.links"
+    path = tmp_path / "x.align"
     path.write_text("0-0\n0_0\n\n1-1 1-1\n")
-    lines = iter(LinksFile(path))
+    lines = iter(AlignmentFile(path))
     assert next(lines) == (Link(0, 0),)
     with pytest.raises(DataError) as caught:
         list(lines)
@@ -95,23 +95,23 @@ def test_a_file_names_all_its_malformed_lines(tmp_path: Path):
 
 
 def test_malformed_lines_as_rejects(tmp_path: Path):
-    path = tmp_path / "x.links"
+    path = tmp_path / "x.align"
     path.write_text("0-0\n0_0\n\n")
-    first, reject, last = LinksFile(path, reject=True)
+    first, reject, last = AlignmentFile(path, reject=True)
     assert (first, last) == ((Link(0, 0),), ())
     assert isinstance(reject, Reject)
     assert reject.reason == MALFORMED
     assert reject.sentence is not None
     assert reject.sentence.words == ("0_0",)
-    assert "x.links:2: '0_0' is no link" in reject.sentence.comments[0]
+    assert "x.align:2: '0_0' is no link" in reject.sentence.comments[0]
 
 
 def test_a_file_of_probabilities(tmp_path: Path):
-    links, beside = tmp_path / "links", tmp_path / "probabilities"
-    links.write_text("0-0 1-1\n\n0-1\n")
+    alignment, beside = tmp_path / "links", tmp_path / "probabilities"
+    alignment.write_text("0-0 1-1\n\n0-1\n")
     beside.write_text("0.5 0.25\n\n1\n")
     expected = [(Link(0, 0, 0.5), Link(1, 1, 0.25)), (), (Link(0, 1),)]
-    assert list(LinksFile(links, probabilities=beside)) == expected
+    assert list(AlignmentFile(alignment, probabilities=beside)) == expected
     beside.write_text("0.5 0.25\n")
     with pytest.raises(DataError, match="the file ends before line 2"):
-        list(LinksFile(links, probabilities=beside))
+        list(AlignmentFile(alignment, probabilities=beside))

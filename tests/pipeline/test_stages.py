@@ -75,7 +75,7 @@ def test_project_labels_as_the_library_does() -> None:
     answer, _, _ = run([task, Reject("empty line"), lost], stage=stage)
     projected = Projection(strip=("the",)).project(source, target, links)
     assert answer.output == lines([projected])
-    assert answer.tally.reasons == {"empty line": 1, "an entity without a linked word": 1}
+    assert answer.tally.reasons == {"empty line": 1, "an entity without an aligned word": 1}
     assert stage.sentence_of(task) == target
 
 

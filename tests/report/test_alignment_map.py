@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from nersery import Entity, Sentence
-from nersery.core.alignments import Link, Links
+from nersery.core.alignments import Alignment, Link
 from nersery.core.outcome import Reject
 from nersery.crosslingual.projection import Projection
 from nersery.report.alignment_map import CELL, alignment_map
@@ -17,11 +17,11 @@ SOURCE = Sentence(("Ada", "Lovelace", "<b>", "Bo"), (Entity(0, 2, "PER"), Entity
 LINKS = (Link(0, 1, 0.5), Link(1, 2, 0.25), Link(2, 0))
 
 
-def drawn(target: str = "& अडा L", source: Sentence = SOURCE, links: Links = LINKS) -> ElementTree.Element:
-    outcome = Projection().project(source, Sentence(tuple(target.split()), id="t"), links)
+def drawn(target: str = "& अडा L", source: Sentence = SOURCE, alignment: Alignment = LINKS) -> ElementTree.Element:
+    outcome = Projection().project(source, Sentence(tuple(target.split()), id="t"), alignment)
     sentence = outcome.sentence if isinstance(outcome, Reject) else outcome
     assert sentence is not None
-    return ElementTree.fromstring(alignment_map(source, sentence, links))
+    return ElementTree.fromstring(alignment_map(source, sentence, alignment))
 
 
 def parts(picture: ElementTree.Element, kind: str) -> list[dict[str, str]]:
@@ -63,9 +63,9 @@ def test_what_went_over_is_framed_and_what_did_not_is_struck_out():
 @pytest.mark.parametrize("name", ["PER", "person"])
 def test_an_entity_is_lost_though_a_link_of_it_leads_to_another_one(name: str):
     target = Sentence(("Ada", "Lovelace"), (Entity(0, 2, name),), id="t")
-    links = (Link(3, 1), Link(0, 0), Link(1, 1))
+    alignment = (Link(3, 1), Link(0, 0), Link(1, 1))
     for source in (SOURCE, Sentence(SOURCE.words, (Entity(0, 2, "PER"), Entity(3, 4, "PER")), id="s")):
-        picture = ElementTree.fromstring(alignment_map(source, target, links))
+        picture = ElementTree.fromstring(alignment_map(source, target, alignment))
         assert len(parts(picture, "projected")) == 1
         assert labels(picture)[f"Bo {source.entities[1].type}"] == "lost"
         assert labels(picture)["Ada PER"] == "entity"
@@ -83,5 +83,5 @@ def test_any_script_in_a_page_that_holds_it(target: str):
 
 
 def test_without_links_or_entities():
-    assert parts(drawn(links=()), "link") == []
-    assert parts(drawn(source=Sentence(("a",), id="s"), links=()), "projected") == []
+    assert parts(drawn(alignment=()), "link") == []
+    assert parts(drawn(source=Sentence(("a",), id="s"), alignment=()), "projected") == []

@@ -126,8 +126,8 @@ class ProjectedLabels(Annotator):
         training = replace(self._training, dev=(), folder=folder / "aligner" if folder else None)
         aligner.fit([*pairs, *self._more(targets)], training)
         self._translations = {
-            pair.id: Reject(links.reason) if isinstance(links, Reject) else Translation(source, links)
-            for pair, source, links in zip(pairs, sources, aligner.align(pairs), strict=True)
+            pair.id: Reject(alignment.reason) if isinstance(alignment, Reject) else Translation(source, alignment)
+            for pair, source, alignment in zip(pairs, sources, aligner.align(pairs), strict=True)
         }
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
@@ -143,7 +143,7 @@ class ProjectedLabels(Annotator):
     def _projected(self, sentence: Sentence, translation: Translation | Reject) -> Sentence | Reject:
         if isinstance(translation, Reject):
             return translation
-        return self._projection.project(translation.source, sentence, translation.links)
+        return self._projection.project(translation.source, sentence, translation.alignment)
 
     def _read(self, name: str, others: Sequence[Sentence]) -> Corpus:
         """A file of translations of other sentences, in the order of these."""

@@ -95,8 +95,8 @@ def _print(found: Agreement) -> None:
 
 @app.command(
     "evaluate-links",
-    epilog="Examples:\n\n  nersery evaluate-links gold.links en-de.links\n\n"
-    "  nersery evaluate-links gold.links en-de.links --gold-first 1 --json | jq .alignment_error_rate",
+    epilog="Examples:\n\n  nersery evaluate-links gold.align en-de.align\n\n"
+    "  nersery evaluate-links gold.align en-de.align --gold-first 1 --json | jq .alignment_error_rate",
 )
 def evaluate_links(
     gold: Annotated[str, typer.Argument(help="Made by people, 0-0 for a sure link and 0p0 for a possible one.")],
@@ -108,29 +108,29 @@ def evaluate_links(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Precision, recall and alignment error rate (AER) of links in Pharaoh's format, against links made by hand."""
-    from nersery.evaluate.alignment_error_rate import AlignmentScores, count_links, read_gold
-    from nersery.io.pharaoh import LinksFile
+    """Precision, recall and alignment error rate (AER) of word alignments against alignments made by hand."""
+    from nersery.evaluate.alignment_error_rate import AlignmentScores, count_alignment, read_gold
+    from nersery.io.pharaoh import AlignmentFile
 
     gold_first = first if gold_first is None else gold_first
     right = read_gold(gold, first=gold_first)
-    links = [line for line in LinksFile(found, first=first) if not isinstance(line, Reject)]  # it rejects none
-    if len(right) != len(links):
+    alignments = [line for line in AlignmentFile(found, first=first) if not isinstance(line, Reject)]  # it rejects none
+    if len(right) != len(alignments):
         raise DataError(
-            Problem(f"{len(links):,} lines here, and {len(right):,} in {gold}", found),
-            fix="give the links of the same pairs in the same order, an empty line for a pair without any",
+            Problem(f"{len(alignments):,} lines here, and {len(right):,} in {gold}", found),
+            fix="give the alignments of the same pairs in the same order, with an empty line for a pair without links",
         )
     if not gold_first and not any(0 in place for _, possible in right for place in possible):
         print(f"note: no link of {gold} leads to a word 0: does it count from 1 (--gold-first 1)?", file=sys.stderr)
-    pairs = (count_links(own, *gold_links) for own, gold_links in zip(links, right, strict=True))
+    pairs = (count_alignment(own, *gold_alignment) for own, gold_alignment in zip(alignments, right, strict=True))
     scores = sum(pairs, AlignmentScores())
     if json:
         print_json(scores.as_dict() | {"pairs": len(right)})
     else:
-        _print_links(scores)
+        _print_alignment_scores(scores)
 
 
-def _print_links(scores: AlignmentScores) -> None:
+def _print_alignment_scores(scores: AlignmentScores) -> None:
     shown = tables.table("precision", "recall", "AER", "links", "possible", "sure", "sure in gold", figures_from=0)
     shares = (f"{100 * share:.1f}" for share in (scores.precision, scores.recall, scores.error_rate))
     shown.add_row(*shares, *(f"{n:,}" for n in (scores.links, scores.possible, scores.sure, scores.gold)))

@@ -32,7 +32,7 @@ from nersery.cli.options import (
 )
 from nersery.cli.sharding import Sharding, StageJob, shares_work
 from nersery.core import registry
-from nersery.core.alignments import Links
+from nersery.core.alignments import Alignment
 from nersery.core.errors import (
     DataError,
     Problem,
@@ -56,9 +56,9 @@ from nersery.crosslingual.projection import (
     Task,
     Translation,
     Voting,
-    fault_of_links,
+    alignment_issue,
 )
-from nersery.io.pharaoh import LinksFile
+from nersery.io.pharaoh import AlignmentFile
 from nersery.io.repairs import DROP_SENTENCE
 from nersery.io.tokenization import Splitting
 from nersery.pipeline.job import BATCH_SIZE, rejects_of
@@ -69,24 +69,24 @@ ROWS_AT_ONCE = 64
 SourceText = Annotated[str, typer.Argument(help="Text, a sentence a line, or a corpus.", metavar="SOURCE")]
 Picture = Annotated[
     Optional[Path],  # noqa: UP045
-    typer.Option(help="Draw the links and labels of a pair into this SVG."),
+    typer.Option(help="Draw the alignment and labels of one pair into this SVG file."),
 ]
 PictureOf = Annotated[str, typer.Option(help="The id of the target sentence to draw; else the first with an entity.")]
 Probabilities = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option(help="A file with the probabilities of the links, where those do not say them."),
+    typer.Option(help="File with the probabilities of the links, if the alignments have none."),
 ]
 TargetText = Annotated[str, typer.Argument(help="Its translation, line by line or by ids.", metavar="TARGET")]
 PairBy = Annotated[PairedBy, typer.Option(help="auto pairs by ids where both files bring the same, else by order.")]
 TargetSplit = Annotated[Splitting, typer.Option(help="How lines of the target are cut; --split is for the source.")]
 TargetFormat = Annotated[str, typer.Option(help="Format of the target; --format is that of the source.")]
 TargetLanguage = Annotated[str, typer.Option(help="Language of the target; --language is that of the source.")]
-First = Annotated[int, typer.Option(min=0, max=1, help="The number that files of links give the first word: 0 or 1.")]
+First = Annotated[int, typer.Option(min=0, max=1, help="Number of the first word in alignment files: 0 or 1.")]
 
 
 @app.command(
-    epilog="Examples:\n\n  nersery align text.en text.de en-de.links --split punctuation --target-split punctuation\n\n"
-    "  nersery align train.conll text.de en-de.links --method statistical"
+    epilog="Examples:\n\n  nersery align text.en text.de en-de.align --split punctuation --target-split punctuation\n\n"
+    "  nersery align train.conll text.de en-de.align --method statistical"
 )
 @reads_corpora
 @shares_work
@@ -94,7 +94,7 @@ def align(
     *,
     source: SourceText,
     target: TargetText,
-    output: Annotated[Path, typer.Argument(help="The file of links to write, a pair a line.", metavar="OUTPUT")],
+    output: Annotated[Path, typer.Argument(help="Alignment file to write, one pair per line.", metavar="OUTPUT")],
     method: Annotated[str, typer.Option(help="An aligner of `nersery list align`.")] = "statistical",
     settings: Settings = None,
     target_split: TargetSplit = "spaces",
@@ -117,7 +117,7 @@ def align(
     reading: io.ReadOptions,
     sharding: Sharding,
 ) -> None:
-    """Link the words of sentences and their translations, in Pharaoh's format; a pair that is rejected has no links."""
+    """Align the words of sentences and their translations (Pharaoh format). A rejected pair gets an empty line."""
     from nersery.cli.stages import Align
     from nersery.experiments.overrides import settings_of
 
@@ -143,8 +143,8 @@ def align(
 
 
 @app.command(
-    epilog="Examples:\n\n  nersery project train.conll text.de projected.jsonl --links en-de.links\n\n"
-    "  nersery project train.conll text.de p.jsonl --links en-de.links --set keep_incomplete=true --picture pair.svg"
+    epilog="Examples:\n\n  nersery project train.conll text.de projected.jsonl --alignments en-de.align\n\n"
+    "  nersery project train.conll text.de p.jsonl --alignments en-de.align --set keep_incomplete=true"
 )
 @reads_corpora
 @shares_work
@@ -153,14 +153,17 @@ def project(
     source: Annotated[str, typer.Argument(help="A labelled corpus.", metavar="SOURCE")],
     target: TargetText,
     output: Target,
-    links: Annotated[
-        list[str], typer.Option(help="Links in Pharaoh's format. Repeated: one file for each source, in order.")
+    alignments: Annotated[
+        list[str],
+        typer.Option(help="Alignments in Pharaoh format; repeated for several sources, in their order."),
     ],
     also: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(help="A labelled source in another language, which votes; may be repeated."),
     ] = None,
-    voting: Annotated[Voting, typer.Option(help="One vote for each source, or more for better links.")] = "majority",
+    voting: Annotated[
+        Voting, typer.Option(help="One vote per source, or votes weighted by alignment quality.")
+    ] = "majority",
     settings: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the projection; may be repeated."),
@@ -184,18 +187,18 @@ def project(
     from nersery.experiments.overrides import settings_of
 
     sources = [source, *(also or [])]
-    refuse_same_file(output, target, *sources, *links)
+    refuse_same_file(output, target, *sources, *alignments)
     chosen = settings_of(settings or [])
     projection = _projection(chosen)
     if picture is not None:
-        _check_picture(picture, output, [target, *sources, *links], force=force)
+        _check_picture(picture, output, [target, *sources, *alignments], force=force)
     target_reading = replace(reading, format=target_format, language=target_language)
     bitext = _open(
         [(name, reading, "spaces") for name in sources], (target, target_reading, target_split), pair_by, quiet=quiet
     )
-    files = _links_files(links, sources, probabilities, first, reject=DROP_SENTENCE in reading.repair)
+    files = _alignment_files(alignments, sources, probabilities, first, reject=DROP_SENTENCE in reading.repair)
     made_by = {"project": chosen, "voting": voting, "first": first, **_identity(bitext, target_split)}
-    made_by |= _content_of_links(files, probabilities)
+    made_by |= _content_of_alignments(files, probabilities)
     rows = _Tasks(bitext, files, _Seen())
     if picture is not None:  # first, for it is soon done and may name a pair that is not there
         rows.count()
@@ -209,8 +212,8 @@ def project(
     print_tally(output, tally, as_json=json)
 
 
-def _content_of_links(files: Sequence[LinksFile], probabilities: str | None) -> dict[str, Any]:
-    content: dict[str, Any] = {"links": [content_hash(file.file.path) for file in files]}
+def _content_of_alignments(files: Sequence[AlignmentFile], probabilities: str | None) -> dict[str, Any]:
+    content: dict[str, Any] = {"alignments": [content_hash(file.file.path) for file in files]}
     return content if probabilities is None else {**content, "probabilities": content_hash(input_path(probabilities))}
 
 
@@ -228,7 +231,9 @@ def _check_kept(folder: Path, method: str, settings: Mapping[str, Any], output: 
         raise SettingsError(f"--keep {folder}: with learn = false nothing is learnt; leave it out")
     taken = (output, rejects_of(output), output.with_name(f"{output.name}.training"))
     if folder.resolve() in [path.resolve() for path in taken]:
-        raise SettingsError(f"--keep {folder}: the links, or what belongs to them, go there. Choose another folder")
+        raise SettingsError(
+            f"--keep {folder}: the alignments, or files that belong to them, are written there. Choose another folder"
+        )
     check_replaceable(folder, RECORD, "priors", (RECORD, TENSORS), force=force)
 
 
@@ -271,33 +276,35 @@ def _projection(settings: Mapping[str, Any]) -> Projection:
     return Projection(**values)
 
 
-def _links_files(
-    links: Sequence[str], sources: Sequence[str], probabilities: str | None, first: int, *, reject: bool
-) -> list[LinksFile]:
-    if len(links) != len(sources):
+def _alignment_files(
+    alignments: Sequence[str], sources: Sequence[str], probabilities: str | None, first: int, *, reject: bool
+) -> list[AlignmentFile]:
+    if len(alignments) != len(sources):
         raise SettingsError(
-            f"{len(sources)} sources and {len(links)} files of links: name one by --links for each, in the same order"
+            f"{len(sources)} sources and {len(alignments)} alignment files: give one per source, in order"
         )
-    if probabilities is not None and len(links) > 1:
-        raise SettingsError("--probabilities goes with one file of links; with several write them as 0-0:0.83")
+    if probabilities is not None and len(alignments) > 1:
+        raise SettingsError("--probabilities goes with one alignment file; with several, write them as 0-0:0.83")
     beside = None if probabilities is None else input_path(probabilities)
-    return [LinksFile(input_path(name), first=first, probabilities=beside, reject=reject) for name in links]
+    return [AlignmentFile(input_path(name), first=first, probabilities=beside, reject=reject) for name in alignments]
 
 
-def _check_lengths(files: Sequence[LinksFile], rows: Sequence[int]) -> None:
-    """Refuse links of other text.
+def _check_lengths(files: Sequence[AlignmentFile], rows: Sequence[int]) -> None:
+    """Refuse alignments of other text.
 
     Raises:
         DataError: When a file has not a line for each row of its source.
     """
     counts = [sum(1 for _ in file.file.lines()) for file in files]
     problems = [
-        Problem(f"{count:,} lines of links, expected {expected:,}: one for each pair of sentences", file.file.name)
+        Problem(f"{count:,} lines of alignments, expected {expected:,}: one for each pair of sentences", file.file.name)
         for file, count, expected in zip(files, counts, rows, strict=True)
         if count != expected
     ]
     if problems:
-        raise DataError(problems, fix="align the same files anew; an aligner must write an empty line for an empty one")
+        raise DataError(
+            problems, fix="align the same files again; the aligner must write an empty line for an empty pair"
+        )
 
 
 @dataclass
@@ -308,9 +315,9 @@ class _Seen:
     has_first_word: bool = False
 
     def note(self, translation: Translation) -> None:
-        """Take note of the labels and links of a pair."""
+        """Note the labels and the alignment of a pair."""
         self.types.update([entity.type for entity in translation.source.entities])
-        self.has_first_word = self.has_first_word or any(link[0] == 0 for link in translation.links[:1])
+        self.has_first_word = self.has_first_word or any(link[0] == 0 for link in translation.alignment[:1])
 
     def notes(self, tally: Tally, projection: Projection, first: int) -> Iterator[str]:
         """What is odd about all that was read."""
@@ -322,24 +329,24 @@ class _Seen:
             yield f'no source entity has the type "{unknown[0]}", which keep, drop or rename names; {hint}'
         outside = tally.reasons[OUT_OF_RANGE]
         if outside and first == 0 and not self.has_first_word:
-            yield "links lead out of sentences, and none leads to a word 0: do they count from 1 (--first 1)?"
+            yield "links point outside their sentences, none to word 0: do the files count from 1 (--first 1)?"
         elif 2 * outside > tally.read:
             yield (
-                "the links of most pairs lead out of their sentences: are they of this text, in this direction "
-                "(source-target), and was it split in the same way?"
+                "the alignments of most pairs point outside their sentences: do they belong to this text, in this "
+                "direction (source-target), and was it split into words the same way?"
             )
 
 
 @dataclass(frozen=True)
 class _Tasks:
-    """What is projected: each row with its links."""
+    """What is projected: each row with its alignments."""
 
     bitext: Bitext
-    files: Sequence[LinksFile]
+    files: Sequence[AlignmentFile]
     seen: _Seen
 
     def count(self) -> int:
-        """The number of rows; links of other text are refused."""
+        """The number of rows; alignments of other text are refused."""
         if self.bitext.paired_by == "order":
             rows = self.bitext.count()
             _check_lengths(self.files, [rows] * len(self.files))
@@ -368,13 +375,13 @@ class _Tasks:
             deque(file, maxlen=0)
 
 
-def _translation(source: Sentence | Reject, links: Links | Reject, target: Sentence) -> Translation | Reject:
+def _translation(source: Sentence | Reject, alignment: Alignment | Reject, target: Sentence) -> Translation | Reject:
     if isinstance(source, Reject):
         return Reject(source.reason, target)
-    if isinstance(links, Reject):
-        comments = links.sentence.comments if links.sentence is not None else ()
-        return Reject(links.reason, replace(target, comments=(*target.comments, *comments)))
-    return Translation(source, links)
+    if isinstance(alignment, Reject):
+        comments = alignment.sentence.comments if alignment.sentence is not None else ()
+        return Reject(alignment.reason, replace(target, comments=(*target.comments, *comments)))
+    return Translation(source, alignment)
 
 
 def _check_picture(picture: Path, output: Path, inputs: Sequence[str], *, force: bool) -> None:
@@ -400,12 +407,12 @@ def _draw(path: Path, id: str, tasks: Iterable[Task | Reject], projection: Proje
     whole = ((task.target, task.translations[0]) for task in tasks if not isinstance(task, Reject))
     for target, translation in whole:
         if not isinstance(translation, Reject) and (target.id == id if id else translation.source.entities):
-            source, links = translation
-            if fault := fault_of_links(links, len(source), len(target)):
+            source, alignment = translation
+            if fault := alignment_issue(alignment, len(source), len(target)):
                 raise DataError(Problem(fault, sentence=target.id), fix="choose another pair by --picture-of")
-            outcome = projection.project(source, target, links)
+            outcome = projection.project(source, target, alignment)
             shown = outcome.sentence if isinstance(outcome, Reject) else outcome
-            write_atomic(path, str(alignment_map(source, shown or target, links)))
+            write_atomic(path, str(alignment_map(source, shown or target, alignment)))
             return
     raise SettingsError(
         f"--picture-of {id}: no pair has a target of that id" if id else "no pair has an entity to draw"

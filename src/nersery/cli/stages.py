@@ -16,13 +16,13 @@ from nersery.core.outcome import Reject, Step
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
-from nersery.crosslingual.aligners.base import Aligner, Links, Pairs
+from nersery.crosslingual.aligners.base import Aligner, Alignment, Pairs
 from nersery.crosslingual.aligners.base import step as align_step
 from nersery.crosslingual.bitext import Row
 from nersery.crosslingual.projection import Projection, Voting
 from nersery.crosslingual.projection import Task as ProjectTask
 from nersery.crosslingual.projection import step as project_step
-from nersery.io.pharaoh import format_links
+from nersery.io.pharaoh import format_alignment
 from nersery.pipeline.stage import Stage
 from nersery.taggers.base import load_tagger
 
@@ -123,10 +123,10 @@ class Align(Stage[Row, Row]):
         method: A name of `nersery list align`.
         pairs: What it learns from, if it learns; read by every worker, unless it finds what the first one has learnt.
         first: The number of the first word, 0 or 1.
-        probabilities: Whether those of the links are written.
+        probabilities: Whether to write the probabilities of the links.
     """
 
-    extension: ClassVar[str] = "links"
+    extension: ClassVar[str] = "align"
     blank: ClassVar[str] = "\n"
 
     method: str
@@ -151,9 +151,9 @@ class Align(Stage[Row, Row]):
         """The target of a pair that failed."""
         return row.target if isinstance(row.target, Sentence) else row.target.sentence
 
-    def encode(self, made: Links) -> str:
-        """A line of links."""
-        return format_links(made, first=self.first, probabilities=self.probabilities) + "\n"
+    def encode(self, made: Alignment) -> str:
+        """One line of the alignment file."""
+        return format_alignment(made, first=self.first, probabilities=self.probabilities) + "\n"
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ class Link(NamedTuple):
     probability: float = 1.0
 
 
-Links = tuple[Link, ...]
+Alignment = tuple[Link, ...]
 """The links of a pair, sorted, each ``(source, target)`` once."""
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from nersery.core.errors import MissingResourceError, NerseryError
 from nersery.crosslingual.symmetrization import Points
-from nersery.io.pharaoh import parse_links
+from nersery.io.pharaoh import parse_alignment
 
 Corpus = Sequence[Sequence[int]]
 """Sentences as numbers of words, from 0."""
@@ -218,7 +218,7 @@ def _read(path: Path, sources: Corpus, targets: Corpus) -> list[Points]:
 
 def _points(text: str, source: int, target: int, line: int) -> Points:
     try:
-        points = {(link.source, link.target) for link in parse_links(text)}
+        points = {(link.source, link.target) for link in parse_alignment(text)}
     except ValueError as fault:
         raise AnswerError(str(fault), line) from fault
     _refuse_far(points, source, target, line)

@@ -10,7 +10,7 @@ from itertools import pairwise, repeat
 from typing import Literal, NamedTuple
 from unicodedata import category
 
-from nersery.core.alignments import Links
+from nersery.core.alignments import Alignment
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Outcome, Reject, Step
 from nersery.core.sentence import Entity, Origin, Sentence
@@ -23,11 +23,11 @@ ENTITY_QUALITY = "entity_quality"
 PROJECTED = "projected"
 """The score that says which share of the entities is there, where incomplete sentences are kept."""
 
-OUT_OF_RANGE = "a link leads out of the sentence"
-NO_WORD = "an entity without a linked word"
-FAR_APART = "an entity linked to places far apart"
-STRIPPED = "an entity linked only to words that are stripped"
-OVERLAP = "entities that run into each other"
+OUT_OF_RANGE = "an alignment link points outside the sentence"
+NO_WORD = "an entity without an aligned word"
+FAR_APART = "an entity aligned to words far apart"
+STRIPPED = "an entity aligned only to stripped words"
+OVERLAP = "overlapping entities"
 DISAGREE = "the sources disagree on an entity"
 
 Span = tuple[int, int]
@@ -40,7 +40,7 @@ class Translation(NamedTuple):
     """A labelled sentence, and its links to the target sentence."""
 
     source: Sentence
-    links: Links
+    alignment: Alignment
 
 
 class Task(NamedTuple):
@@ -59,7 +59,7 @@ class Projection:
     never is a sentence written as if they were not there. What is punctuation, Unicode says, in every script.
 
     The score ``alignment_quality`` of a sentence is the geometric mean over the words of both sentences: a word counts
-    with the probability of its best link, one without a link with ``unlinked``. ``entity_quality`` is the same over
+    with the probability of its best link, one without a link with ``unaligned``. ``entity_quality`` is the same over
     the words of the entities alone, on both sides. An entity keeps the score that the tagger gave it.
 
     Args:
@@ -75,7 +75,7 @@ class Projection:
         rename: What a type is called in the target, where that differs.
         keep_incomplete: Whether incomplete sentences are kept too. Their comments name the lost entities, and every
             sentence then has the score ``projected``, the share of its entities that are there, in [0, 1].
-        unlinked: What a word without a link counts for in the quality, in (0, 1].
+        unaligned: What a word without a link counts for in the quality, in (0, 1].
 
     Reference:
         Mhaske et al. (2023). Naamapadam: A Large-Scale Named Entity Annotated Data for Indic Languages. ACL,
@@ -86,8 +86,8 @@ class Projection:
         - The paper drops MISC; here all types are kept unless ``drop`` names some.
         - The paper says "the product of the probability of each aligned word pair, normalized by the number of words".
           Taken to the letter, it is the higher the fewer words are linked; so words without a link count too
-          (``unlinked = 1`` lets them count for nothing), and of several links of a word the best alone does. A link
-          less probable than ``unlinked`` lowers the quality more than none would, as the paper's product does.
+          (``unaligned = 1`` lets them count for nothing), and of several links of a word the best alone does. A link
+          less probable than ``unaligned`` lowers the quality more than none would, as the paper's product does.
         - The paper does not say what it does with entities that are lost, and has no rules for gaps and punctuation.
     """
 
@@ -99,7 +99,7 @@ class Projection:
     drop: tuple[str, ...] = ()
     rename: dict[str, str] = field(default_factory=dict)
     keep_incomplete: bool = False
-    unlinked: float = 0.1
+    unaligned: float = 0.1
     _strip: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -107,27 +107,27 @@ class Projection:
             raise SettingsError(f"threshold is {self.threshold:g}, expected a probability in [0, 1]")
         if self.max_gap < 0:
             raise SettingsError(f"max_gap is {self.max_gap}, expected 0 or more words")
-        if not 0 < self.unlinked <= 1:
-            raise SettingsError(f"unlinked is {self.unlinked:g}, expected a number above 0 and at most 1")
+        if not 0 < self.unaligned <= 1:
+            raise SettingsError(f"unaligned is {self.unaligned:g}, expected a number above 0 and at most 1")
         if both := sorted({*(self.keep or ())} & {*self.drop}):
             raise SettingsError(f"keep and drop both name {', '.join(both)}, expected each type in one of them")
         if nameless := [old for old, new in self.rename.items() if not new]:
             raise SettingsError(f"rename gives {', '.join(nameless)} no name; to leave a type out, name it in drop")
         self._strip = frozenset(word.casefold() for word in self.strip)
 
-    def project(self, source: Sentence, target: Sentence, links: Links) -> Sentence | Reject:
+    def project(self, source: Sentence, target: Sentence, alignment: Alignment) -> Sentence | Reject:
         """The target sentence under the labels of the source, or why there is none.
 
         Labels that the target brings along are not looked at; its id, columns, comments and other scores stay.
         """
-        if fault := fault_of_links(links, len(source), len(target)):
+        if fault := alignment_issue(alignment, len(source), len(target)):
             return Reject(OUT_OF_RANGE, replace(target, entities=(), comments=(*target.comments, f"# {fault}")))
         if self.threshold:
-            links = tuple([link for link in links if link[2] >= self.threshold])
+            alignment = tuple([link for link in alignment if link[2] >= self.threshold])
         wanted: Sequence[Entity] = source.entities
         if wanted and (self.keep is not None or self.drop or self.rename):
             wanted = self._renamed(wanted)
-        found = zip(wanted, self._spans(wanted, source, target, links), strict=True) if wanted else ()
+        found = zip(wanted, self._spans(wanted, source, target, alignment), strict=True) if wanted else ()
         placed: list[Entity] = []
         lost: list[tuple[Entity, str]] = []
         for entity, span in found:
@@ -135,10 +135,10 @@ class Projection:
                 lost.append((entity, span))
             else:
                 placed.append(Entity(*span, entity.type, entity.score))
-        best = _best_chances(links)
-        scores = {QUALITY: _quality(best, range(len(source)), range(len(target)), self.unlinked)}
+        best = _best_chances(alignment)
+        scores = {QUALITY: _quality(best, range(len(source)), range(len(target)), self.unaligned)}
         if wanted:
-            scores[ENTITY_QUALITY] = _quality(best, _places(wanted), _places(placed), self.unlinked)
+            scores[ENTITY_QUALITY] = _quality(best, _places(wanted), _places(placed), self.unaligned)
         if self.keep_incomplete:
             scores[PROJECTED] = len(placed) / len(wanted) if wanted else 1.0
         sentence = Sentence(
@@ -161,11 +161,13 @@ class Projection:
             if entity.type not in self.drop and (self.keep is None or entity.type in self.keep)
         ]
 
-    def _spans(self, entities: Sequence[Entity], source: Sentence, target: Sentence, links: Links) -> list[Span | str]:
+    def _spans(
+        self, entities: Sequence[Entity], source: Sentence, target: Sentence, alignment: Alignment
+    ) -> list[Span | str]:
         """For each entity its span of the target, or why it has none."""
         owner = {place: number for number, e in enumerate(entities) for place in range(e.start, e.end)}
         places: list[set[int]] = [set() for _ in entities]
-        for start, end, _ in links:
+        for start, end, _ in alignment:
             if start in owner:
                 places[owner[start]].add(end)
         found = [
@@ -220,46 +222,48 @@ def is_punctuation(word: str) -> bool:
     return bool(kinds) and kinds <= {"P", "S"}
 
 
-def fault_of_links(links: Links, source: int, target: int) -> str:
+def alignment_issue(alignment: Alignment, source: int, target: int) -> str:
     """What is wrong with links between sentences of so many words; empty when nothing is.
 
     >>> from nersery.core.alignments import Link
     >>> fault_of_links((Link(0, 7),), 2, 3)
     'link 0-7, counted from 0: the target has 3 words, expected 0 to 2'
     """
-    for places, length, name in zip(zip(*links, strict=True), (source, target), ("source", "target"), strict=False):
+    for places, length, name in zip(zip(*alignment, strict=True), (source, target), ("source", "target"), strict=False):
         if not 0 <= min(places) <= max(places) < length:
-            start, end, _ = next(link for link, place in zip(links, places, strict=True) if not 0 <= place < length)
+            start, end, _ = next(link for link, place in zip(alignment, places, strict=True) if not 0 <= place < length)
             return f"link {start}-{end}, counted from 0: the {name} has {length} words, expected 0 to {length - 1}"
     return ""
 
 
-def alignment_quality(links: Links, source: Iterable[int], target: Iterable[int], unlinked: float = 0.1) -> float:
+def alignment_quality(
+    alignment: Alignment, source: Iterable[int], target: Iterable[int], unaligned: float = 0.1
+) -> float:
     """The geometric mean over words of both sentences of the probability of a word's best link, in (0, 1].
 
     Args:
         source: Places of the words of the source that count.
         target: Places of the words of the target that count.
-        unlinked: What a word without a link counts for.
+        unaligned: What a word without a link counts for.
 
     >>> from nersery.core.alignments import Link
     >>> alignment_quality((Link(0, 0, 0.5), Link(1, 1)), range(2), range(2))
     0.7071067811865476
     """
-    return _quality(_best_chances(links), source, target, unlinked)
+    return _quality(_best_chances(alignment), source, target, unaligned)
 
 
-def _best_chances(links: Links) -> tuple[Chances, Chances]:
+def _best_chances(alignment: Alignment) -> tuple[Chances, Chances]:
     """For each linked word of the source, and of the target, the probability of its best link."""
-    if not links:
+    if not alignment:
         return {}, {}
-    starts, ends, chances = zip(*links, strict=True)
+    starts, ends, chances = zip(*alignment, strict=True)
     of_source: Chances = dict(zip(starts, chances, strict=True))
     of_target: Chances = dict(zip(ends, chances, strict=True))
-    if len(of_source) == len(of_target) == len(links):  # each word in one link, which is the rule
+    if len(of_source) == len(of_target) == len(alignment):  # each word in one link, which is the rule
         return of_source, of_target
     of_source, of_target = {}, {}
-    for start, end, chance in links:
+    for start, end, chance in alignment:
         if chance > of_source.get(start, 0.0):
             of_source[start] = chance
         if chance > of_target.get(end, 0.0):
@@ -267,10 +271,10 @@ def _best_chances(links: Links) -> tuple[Chances, Chances]:
     return of_source, of_target
 
 
-def _quality(best: tuple[Chances, Chances], source: Iterable[int], target: Iterable[int], unlinked: float) -> float:
+def _quality(best: tuple[Chances, Chances], source: Iterable[int], target: Iterable[int], unaligned: float) -> float:
     """The geometric mean that `alignment_quality` speaks of."""
     of_source, of_target = best
-    chances = [*map(of_source.get, source, repeat(unlinked)), *map(of_target.get, target, repeat(unlinked))]
+    chances = [*map(of_source.get, source, repeat(unaligned)), *map(of_target.get, target, repeat(unaligned))]
     return math.exp(sum(map(math.log, chances)) / len(chances))
 
 
@@ -338,7 +342,10 @@ def step(projection: Projection, voting: Voting = "majority") -> Step[Task]:
     def run_batch(batch: Sequence[Task]) -> list[Outcome]:
         return [
             vote(
-                [t if isinstance(t, Reject) else projection.project(t.source, target, t.links) for t in translations],
+                [
+                    t if isinstance(t, Reject) else projection.project(t.source, target, t.alignment)
+                    for t in translations
+                ],
                 voting,
             )
             for target, translations in batch

@@ -39,34 +39,34 @@ def symmetrize(forward: Collection[Point], backward: Collection[Point], heuristi
 
 
 def _grow_diag(forward: Points, backward: Points) -> Points:
-    links = forward & backward
+    alignment = forward & backward
     candidates = forward | backward
-    sources, targets = {source for source, _ in links}, {target for _, target in links}
+    sources, targets = {source for source, _ in alignment}, {target for _, target in alignment}
     before = -1
-    while before < len(links):
-        before = len(links)
+    while before < len(alignment):
+        before = len(alignment)
         for source, target in sorted(candidates):
-            if (source, target) not in links:  # it may have come in since the last round, or in this one
+            if (source, target) not in alignment:  # it may have come in since the last round, or in this one
                 continue
             for down, right in NEIGHBOURS:
                 point = (source + down, target + right)
                 if point in candidates and (point[0] not in sources or point[1] not in targets):
-                    links.add(point)
+                    alignment.add(point)
                     sources.add(point[0])
                     targets.add(point[1])
-    return links
+    return alignment
 
 
-def _final(links: Points, directions: tuple[Points, Points], needed: Callable[[tuple[bool, bool]], bool]) -> Points:
+def _final(alignment: Points, directions: tuple[Points, Points], needed: Callable[[tuple[bool, bool]], bool]) -> Points:
     """The links, and those of each direction in turn whose words are free as far as is needed."""
-    sources, targets = {source for source, _ in links}, {target for _, target in links}
+    sources, targets = {source for source, _ in alignment}, {target for _, target in alignment}
     for direction in directions:
-        for source, target in sorted(direction - links):
+        for source, target in sorted(direction - alignment):
             if needed((source not in sources, target not in targets)):
-                links.add((source, target))
+                alignment.add((source, target))
                 sources.add(source)
                 targets.add(target)
-    return links
+    return alignment
 
 
 _HEURISTICS: dict[Heuristic, Callable[[Points, Points], Points]] = {

@@ -73,7 +73,7 @@ class AlignmentScores:
         return {**figures, "links": self.links, "gold": self.gold}
 
 
-def count_links(
+def count_alignment(
     links: Iterable[Link | Place], sure: Collection[Place], possible: Collection[Place] = ()
 ) -> AlignmentScores:
     """Compare the links of one pair of sentences with those of people.

@@ -8,13 +8,13 @@ from functools import partial
 from itertools import zip_longest
 from pathlib import Path
 
-from nersery.core.alignments import Link, Links
+from nersery.core.alignments import Alignment, Link
 from nersery.core.errors import DataError, Problem, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.io.text_file import TextFile
 
-MALFORMED = "malformed links"
+MALFORMED = "malformed alignment"
 _LINK = re.compile(r"(?<!\S)(\d+)-(\d+)(?::((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?))?(?!\S)", re.ASCII)
 _WEIGHTED = re.compile(r"\d+-\d+:\d*\.?\d+(?: \d+-\d+:\d*\.?\d+)*\n?", re.ASCII)
 """A line of links that all have a probability, as `format_links` writes it unless one is tiny."""
@@ -25,7 +25,7 @@ MOST_PROBLEMS = 1000
 FIX = "expected pairs of positions such as 0-0 1-2:0.83, a line for each pair of sentences; an empty one has no links"
 
 
-def parse_links(text: str, *, first: int = 0, probabilities: str | None = None) -> Links:
+def parse_alignment(text: str, *, first: int = 0, probabilities: str | None = None) -> Alignment:
     """The links of a line, sorted.
 
     Args:
@@ -45,15 +45,15 @@ def parse_links(text: str, *, first: int = 0, probabilities: str | None = None) 
         return ()
     starts, ends = [*map(int, sources)], [*map(int, targets)]
     chances = [float(chance or 1) for chance in written]
-    links = [*map(_made, zip(starts, ends, chances, strict=True))]
+    alignment = [*map(_made, zip(starts, ends, chances, strict=True))]
     if len({*starts}) < len(starts) or starts != sorted(starts):  # else they are sorted, and none stands twice
         if len({*zip(starts, ends, strict=True)}) < len(starts):
             raise ValueError("a link stands twice, expected once")
-        links.sort()
+        alignment.sort()
     if not 0 < min(chances) <= max(chances) <= 1:
-        odd_one = next(link.probability for link in links if not 0 < link.probability <= 1)
+        odd_one = next(link.probability for link in alignment if not 0 < link.probability <= 1)
         raise ValueError(f"a probability is {odd_one:g}, expected a number above 0 and at most 1")
-    return tuple(_shifted(links, first) if first else links)
+    return tuple(_shifted(alignment, first) if first else alignment)
 
 
 def _fields(text: str) -> tuple[Sequence[str], Sequence[str], Sequence[str]]:
@@ -73,33 +73,33 @@ def _parts(text: str) -> list[str]:
     return re.findall(r"[^ \t\r\n]+", text)
 
 
-def _shifted(links: Sequence[Link], first: int) -> list[Link]:
+def _shifted(alignment: Sequence[Link], first: int) -> list[Link]:
     """The links, whose words are counted from ``first`` on, counted from 0 on."""
-    if any(link.source < first or link.target < first for link in links):
+    if any(link.source < first or link.target < first for link in alignment):
         raise ValueError(f"a link to the word 0, expected {first} for the first word")
-    return [Link(source - first, target - first, chance) for source, target, chance in links]
+    return [Link(source - first, target - first, chance) for source, target, chance in alignment]
 
 
 def _joined(text: str, probabilities: str) -> str:
     """The links of a line with the probabilities that stand beside it."""
-    links, chances = _parts(text), _parts(probabilities)
-    if len(links) != len(chances):
-        raise ValueError(f"{len(links)} links and {len(chances)} probabilities, expected one for each")
-    return " ".join(map("{}:{}".format, links, chances))
+    alignment, chances = _parts(text), _parts(probabilities)
+    if len(alignment) != len(chances):
+        raise ValueError(f"{len(alignment)} links and {len(chances)} probabilities, expected one for each")
+    return " ".join(map("{}:{}".format, alignment, chances))
 
 
-def format_links(links: Links, *, first: int = 0, probabilities: bool = True) -> str:
+def format_alignment(alignment: Alignment, *, first: int = 0, probabilities: bool = True) -> str:
     """The links as a line without its line break, the probabilities with six digits unless all of them are 1.
 
     >>> format_links((Link(0, 0), Link(1, 2, 0.5)), first=1)
     '1-1:1 2-3:0.5'
     """
-    if not probabilities or all(link[2] == 1 for link in links):
-        return " ".join([f"{source + first}-{target + first}" for source, target, _ in links])
-    return " ".join([f"{source + first}-{target + first}:{chance:.6g}" for source, target, chance in links])
+    if not probabilities or all(link[2] == 1 for link in alignment):
+        return " ".join([f"{source + first}-{target + first}" for source, target, _ in alignment])
+    return " ".join([f"{source + first}-{target + first}:{chance:.6g}" for source, target, chance in alignment])
 
 
-class LinksFile:
+class AlignmentFile:
     """The links of a file, a line a pair; each iteration reads it anew, in constant memory.
 
     Args:
@@ -120,7 +120,7 @@ class LinksFile:
         self.file, self.first, self.reject = TextFile(path), first, reject
         self.beside = None if probabilities is None else TextFile(probabilities)
 
-    def __iter__(self) -> Iterator[Links | Reject]:
+    def __iter__(self) -> Iterator[Alignment | Reject]:
         """The links of each line, in order.
 
         Raises:
@@ -129,7 +129,7 @@ class LinksFile:
         problems: list[Problem] = []
         for line, (text, beside) in enumerate(self._lines(), start=1):
             try:
-                links = parse_links(text, first=self.first, probabilities=beside)
+                alignment = parse_alignment(text, first=self.first, probabilities=beside)
             except ValueError as fault:
                 problem = Problem(str(fault), self.file.name, line)
                 if self.reject:
@@ -140,7 +140,7 @@ class LinksFile:
                     break
             else:
                 if not problems:
-                    yield links
+                    yield alignment
         if problems:
             raise DataError(problems, fix=FIX)
 

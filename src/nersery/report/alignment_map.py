@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from nersery.core.alignments import Links
+from nersery.core.alignments import Alignment
 from nersery.core.errors import printable
 from nersery.core.sentence import Entity, Sentence
 from nersery.report.charts import shortened, width_of
@@ -38,7 +38,7 @@ Head = tuple[str, str]
 """What a row or column says, and of which kind it is."""
 
 
-def alignment_map(source: Sentence, target: Sentence, links: Links) -> Markup:
+def alignment_map(source: Sentence, target: Sentence, alignment: Alignment) -> Markup:
     """The words of the source as rows, those of the target as columns, and their links as cells.
 
     The shade of a cell is the probability of the link. Entities of both sides are bands; a frame stands where one was
@@ -49,7 +49,7 @@ def alignment_map(source: Sentence, target: Sentence, links: Links) -> Markup:
         target: As projected, with the entities that went over.
         links: Between their words.
     """
-    projected = _projected(source, target, links)
+    projected = _projected(source, target, alignment)
     lost = [entity for entity in source.entities if entity not in projected]
     rows, columns = _heads(source, lost), _heads(target, ())
     left, top = (GAP + CHARACTER * max(width_of(text) for text, _ in heads) for heads in (rows, columns))
@@ -66,7 +66,7 @@ def alignment_map(source: Sentence, target: Sentence, links: Links) -> Markup:
         ),
         Markup('<g transform="translate({:.1f} {:.1f})">').format(left, top),
         *_bands(source.entities, target.entities, width, height),
-        *(_cell(link, source, target) for link in links),
+        *(_cell(link, source, target) for link in alignment),
         *(_frame(*pair) for pair in projected.items()),
         Markup('<rect class="frame" width="{}" height="{}"/></g>').format(width, height),
         _legend(round(top + height)),
@@ -77,7 +77,7 @@ def alignment_map(source: Sentence, target: Sentence, links: Links) -> Markup:
     ).format(*page, printable(source.text), printable(target.text), Markup(STYLE), Markup("").join(parts))
 
 
-def _projected(source: Sentence, target: Sentence, links: Links) -> dict[Entity, Entity]:
+def _projected(source: Sentence, target: Sentence, alignment: Alignment) -> dict[Entity, Entity]:
     """The target entity of each source entity that went over.
 
     Each is of one alone: those of one type find each other first, for a type may be called otherwise in the target,
@@ -86,7 +86,7 @@ def _projected(source: Sentence, target: Sentence, links: Links) -> dict[Entity,
     hits = Counter(
         (entity, other)
         for entity in source.entities
-        for link in links
+        for link in alignment
         if entity.start <= link.source < entity.end
         for other in target.entities
         if other.start <= link.target < other.end

@@ -17,7 +17,7 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
 from nersery.crosslingual.aligners import embeddings
-from nersery.crosslingual.aligners.base import Links, Pair
+from nersery.crosslingual.aligners.base import Alignment, Pair
 from nersery.crosslingual.aligners.embeddings import TOO_LONG, TOO_MUCH, Embeddings
 from nersery.crosslingual.embedding.extraction import Extraction, both_directions
 from nersery.models.loading import ModelSource
@@ -38,9 +38,9 @@ def aligner(folder: Path | str, extraction: Extraction = "softmax", **settings: 
     return Embeddings(str(folder), extraction=extraction, **{"device": "cpu", "precision": "fp32", **settings})
 
 
-def linked(found: Sequence[Links | Reject]) -> list[Links]:
-    assert not any(isinstance(links, Reject) for links in found)
-    return [links for links in found if isinstance(links, tuple)]
+def linked(found: Sequence[Alignment | Reject]) -> list[Alignment]:
+    assert not any(isinstance(alignment, Reject) for alignment in found)
+    return [alignment for alignment in found if isinstance(alignment, tuple)]
 
 
 class PlainAligner:
@@ -62,7 +62,7 @@ class PlainAligner:
             output = self.network(torch.tensor([ids]), output_hidden_states=True)
         return output.hidden_states[self.layer][0, 1:-1], owners
 
-    def links(self, pair: Pair, extraction: str) -> dict[tuple[int, int], float]:
+    def alignment(self, pair: Pair, extraction: str) -> dict[tuple[int, int], float]:
         (left, rows), (right, columns) = self.states(pair.source), self.states(pair.target)
         if extraction == "softmax":
             forward, backward = (left @ right.T).softmax(1), (left @ right.T).softmax(0)
@@ -99,10 +99,10 @@ class TestAgainstThePlainWay:
         plain = PlainAligner(folder, layer, " " if kind == "bytes" else "")
         found = linked(aligner(folder, extraction, layer=layer).align(PAIRS))
         assert len(found) == len(PAIRS)
-        for pair, links in zip(PAIRS, found, strict=True):
-            expected = plain.links(pair, extraction)
-            assert [link[:2] for link in links] == sorted(expected)
-            assert [link.probability for link in links] == pytest.approx(
+        for pair, alignment in zip(PAIRS, found, strict=True):
+            expected = plain.alignment(pair, extraction)
+            assert [link[:2] for link in alignment] == sorted(expected)
+            assert [link.probability for link in alignment] == pytest.approx(
                 [expected[k] for k in sorted(expected)], abs=1e-4
             )
         assert sum(map(len, found)) > len(PAIRS)
@@ -111,11 +111,11 @@ class TestAgainstThePlainWay:
     def test_a_sentence_and_itself(self, tiny_model: str, extraction: Extraction) -> None:
         """Where every piece is most alike to itself, the diagonal is linked; softmax and itermax may say more."""
         pairs = [Pair(side, side) for side in SIDES]
-        for pair, links in zip(pairs, linked(aligner(tiny_model, extraction).align(pairs)), strict=True):
+        for pair, alignment in zip(pairs, linked(aligner(tiny_model, extraction).align(pairs)), strict=True):
             diagonal = {(number, number) for number in range(len(pair.source))}
-            assert diagonal <= places(links)
-            assert extraction in ("softmax", "itermax", "entmax") or diagonal == places(links)
-            assert all(0 < link.probability <= 1 for link in links)
+            assert diagonal <= places(alignment)
+            assert extraction in ("softmax", "itermax", "entmax") or diagonal == places(alignment)
+            assert all(0 < link.probability <= 1 for link in alignment)
 
 
 class TestBatches:
@@ -154,8 +154,8 @@ class TestBatches:
         assert len(alone) > 3
 
     def test_links_are_sorted_and_each_there_once(self, tiny_model: str) -> None:
-        for links in linked(aligner(tiny_model, threshold=0.0).align(PAIRS)):
-            assert [link[:2] for link in links] == sorted({link[:2] for link in links})
+        for alignment in linked(aligner(tiny_model, threshold=0.0).align(PAIRS)):
+            assert [link[:2] for link in alignment] == sorted({link[:2] for link in alignment})
 
     def test_no_pairs(self, tiny_model: str) -> None:
         assert aligner(tiny_model).align([]) == []
@@ -165,8 +165,8 @@ class TestLongSides:
     LONG = Pair(SIDES[0] * 12, (*SIDES[1] * 9, "Oslo"))
 
     def test_they_are_read_to_their_ends(self, tiny_model: str) -> None:
-        (links,) = linked(aligner(tiny_model, "match").align([self.LONG]))
-        source, target = ({link[side] for link in links} for side in (0, 1))
+        (alignment,) = linked(aligner(tiny_model, "match").align([self.LONG]))
+        source, target = ({link[side] for link in alignment} for side in (0, 1))
         assert target == set(range(len(self.LONG.target)))
         assert len(source) > len(self.LONG.target) * 0.9
         assert max(source) > len(self.LONG.source) - 9
@@ -175,13 +175,13 @@ class TestLongSides:
         other = Pair(self.LONG.source, (*self.LONG.target[:-1], "दिल्ली"))
         first, second = linked(aligner(tiny_model, threshold=0.0).align([self.LONG, other]))
         last = len(self.LONG.target) - 1
-        chances = [[link.probability for link in links if link.target == last] for links in (first, second)]
+        chances = [[link.probability for link in alignment if link.target == last] for alignment in (first, second)]
         assert chances[0] != chances[1]
 
     def test_pairs_of_thousands_of_words(self, tiny_model: str) -> None:
         side = ("Ada", "in", "Oslo") * 1000
-        (links,) = linked(aligner(tiny_model, "argmax").align([Pair(side, side)]))
-        assert max(link.source for link in links) > 2900
+        (alignment,) = linked(aligner(tiny_model, "argmax").align([Pair(side, side)]))
+        assert max(link.source for link in alignment) > 2900
 
     def test_a_word_longer_than_the_model_rejects_its_pair_alone(self, tiny_model: str) -> None:
         long = Pair(("Ada", "da" * 40), SIDES[0])
@@ -210,8 +210,8 @@ class TestOddInput:
 
     def test_a_word_without_pieces_has_no_link_and_keeps_its_place(self, tiny_model: str) -> None:
         pair = Pair(("Ada", "\u200d", "Oslo"), ("\u200d", "Ada", "Oslo"))
-        (links,) = linked(aligner(tiny_model, threshold=0.0).align([pair]))
-        assert places(links) == {(0, 1), (0, 2), (2, 1), (2, 2)}
+        (alignment,) = linked(aligner(tiny_model, threshold=0.0).align([pair]))
+        assert places(alignment) == {(0, 1), (0, 2), (2, 1), (2, 2)}
 
 
 class TestSettings:
@@ -267,8 +267,8 @@ class TestSettings:
         one = aligner("bundled")
         one.fit(PAIRS[:1])
         assert "English alone" in capsys.readouterr().err
-        (links,) = linked(one.align([Pair(("the", "doctor", "sleeps"), ("the", "physician", "sleeps"))]))
-        assert {(0, 0), (1, 1), (2, 2)} <= places(links)
+        (alignment,) = linked(one.align([Pair(("the", "doctor", "sleeps"), ("the", "physician", "sleeps"))]))
+        assert {(0, 0), (1, 1), (2, 2)} <= places(alignment)
 
     def test_a_model_of_other_languages_is_told_of(self, tiny_model: str, capsys: pytest.CaptureFixture[str]) -> None:
         aligner(tiny_model).fit([Pair(("Ωδή", "в", "лес"), ("ბავშვი",))])

@@ -45,7 +45,7 @@ def give(monkeypatch, tmp_path):
 
 
 def places(found):
-    return [tuple((link.source, link.target) for link in links) for links in found]
+    return [tuple((link.source, link.target) for link in alignment) for alignment in found]
 
 
 def test_links_of_each_program(give, program):

@@ -43,8 +43,8 @@ def aligner(text):
 
 def by_words(aligner, source, target):
     """The links of a pair as words."""
-    (links,) = aligner.align([Pair(tuple(source.split()), tuple(target.split()))])
-    return {(source.split()[link.source], target.split()[link.target]) for link in links}
+    (alignment,) = aligner.align([Pair(tuple(source.split()), tuple(target.split()))])
+    return {(source.split()[link.source], target.split()[link.target]) for link in alignment}
 
 
 def test_learns_from_translations_in_any_order(aligner, text):
@@ -62,9 +62,9 @@ def test_places_tell_apart_what_words_do_not():
     for _ in range(60):
         words = [rng.randrange(12) for _ in range(6)]
         pairs.append(Pair(("the", *(SOURCE[w] for w in words), "the"), ("zz", *(TARGET[w] for w in words), "zz")))
-    (links,) = fitted(pairs, likeness=0).align(pairs[:1])
-    assert {(0, 0), (7, 7)} <= places(links)
-    assert not {(0, 7), (7, 0)} & places(links)
+    (alignment,) = fitted(pairs, string_similarity=0).align(pairs[:1])
+    assert {(0, 0), (7, 7)} <= places(alignment)
+    assert not {(0, 7), (7, 0)} & places(alignment)
 
 
 @pytest.mark.parametrize("heuristic", HEURISTICS)
@@ -72,23 +72,23 @@ def test_heuristics(text, heuristic):
     aligner = fitted(text[0], symmetrize=heuristic)
     assert f1(aligner, *text) > 0.9
     inner, outer = (fitted(text[0], symmetrize=name).align(text[0]) for name in ("intersection", "union"))
-    for least, links, most in zip(inner, aligner.align(text[0]), outer, strict=True):
-        assert places(least) <= places(links) <= places(most)
-        assert all(0 < link.probability <= 1 for link in links)
+    for least, alignment, most in zip(inner, aligner.align(text[0]), outer, strict=True):
+        assert places(least) <= places(alignment) <= places(most)
+        assert all(0 < link.probability <= 1 for link in alignment)
 
 
 def test_a_higher_threshold_leaves_fewer_and_surer_links(text):
     pairs = text[0][:30]  # few, so that much is unsure
     found = [fitted(pairs, threshold=threshold).align(pairs) for threshold in (0.05, 0.5, 0.9)]
-    sizes = [sum(map(len, links)) for links in found]
+    sizes = [sum(map(len, alignment)) for alignment in found]
     assert sizes[0] > sizes[1] > sizes[2] > 0
-    assert min(link.probability for links in found[2] for link in links) > 0.9
+    assert min(link.probability for alignment in found[2] for link in alignment) > 0.9
 
 
 def test_surer_where_more_was_read(text):
     def mean(count):
         aligner = fitted(text[0][:count])
-        return np.mean([link.probability for links in aligner.align(text[0][:20]) for link in links])
+        return np.mean([link.probability for alignment in aligner.align(text[0][:20]) for link in alignment])
 
     assert mean(20) < mean(150)
 
@@ -104,7 +104,7 @@ def test_looks_link_what_was_never_seen(aligner):
 
 
 def test_without_looks_only_what_was_learnt_counts(text):
-    blind = fitted(text[0], likeness=0)
+    blind = fitted(text[0], string_similarity=0)
     assert ("Schulman", "Schulman") not in by_words(blind, "Schulman ab ac ad", "zb zc zd Schulman")
     assert ("ab", "zb") in by_words(blind, "Schulman ab ac ad", "zb zc zd Schulman")
 
@@ -116,7 +116,7 @@ def test_words_are_counted_by_their_beginnings():
         ("housing", "hausgemacht"),
         ("sky", "himmel"),
     }
-    whole = fitted(pairs, prefix=0, likeness=0)
+    whole = fitted(pairs, prefix=0, string_similarity=0)
     assert len(whole._lexicon.source_uses) > len(fitted(pairs)._lexicon.source_uses)
 
 
@@ -145,10 +145,10 @@ def test_saved_and_opened_again(text, aligner, tmp_path):
 
 def test_priors_help_with_little_new_text(text, tmp_path):
     few = [Pair((*pair.source, "new"), (*pair.target, "neu")) for pair in text[0][:4]]
-    gold = [links | {(5, 5)} for links in text[1][:4]]
+    gold = [alignment | {(5, 5)} for alignment in text[1][:4]]
     fitted(text[0][4:]).save(tmp_path)
-    helped = fitted(few, priors=str(tmp_path), likeness=0)
-    assert f1(helped, few, gold) > f1(fitted(few, likeness=0), few, gold)
+    helped = fitted(few, priors=str(tmp_path), string_similarity=0)
+    assert f1(helped, few, gold) > f1(fitted(few, string_similarity=0), few, gold)
     assert by_words(helped, "new ab", "zb neu") == {("new", "neu"), ("ab", "zb")}
     assert f1(helped, *text) > 0.95, "what was known is not forgotten"
 
@@ -173,8 +173,8 @@ def test_long_sides_are_rejected_and_not_learnt_from(text):
     long = Pair(("ab",) * 3000, ("zb",) * 3000)
     aligner = fitted([long, *text[0]])
     assert aligner.align([long, text[0][0]]) == [Reject(TOO_LONG), fitted(text[0]).align(text[0][:1])[0]]
-    (links,) = fitted(text[0], max_words=300).align([Pair(("ab",) * 290, ("zb",) * 300)])
-    assert isinstance(links, tuple)
+    (alignment,) = fitted(text[0], max_words=300).align([Pair(("ab",) * 290, ("zb",) * 300)])
+    assert isinstance(alignment, tuple)
 
 
 def test_learns_from_a_spread_of_many(text):
@@ -229,7 +229,7 @@ def test_shows_its_progress(text):
         {"threshold": 1.0},
         {"null": 0.0},
         {"prefix": -1},
-        {"likeness": -0.1},
+        {"string_similarity": -0.1},
         {"ibm1_steps": -1},
         {"hmm_steps": -1},
         {"learn_from": -1},

@@ -51,7 +51,7 @@ def similarities() -> list[Tensor]:
     return [torch.rand(shape, generator=generator) * 0.9 + 0.1 for shape in SHAPES]
 
 
-def links(linked: Tensor) -> set[tuple[int, ...]]:
+def alignment(linked: Tensor) -> set[tuple[int, ...]]:
     return {tuple(place) for place in linked.nonzero().tolist()}
 
 
@@ -133,16 +133,16 @@ def test_most_similar_both_ways(similarities: list[Tensor], extract: object, by_
         for number, matrix in enumerate(similarities)
         for place in by_hand(matrix.tolist())  # type: ignore[operator]
     }
-    assert links(extract(values)) == expected  # type: ignore[operator]
+    assert alignment(extract(values)) == expected  # type: ignore[operator]
 
 
 def test_of_equal_similarities_the_first_is_taken_and_none_is_none() -> None:
-    assert links(argmax(torch.tensor([[[0.5, 0.5], [0.5, 0.5]], [[0.0, 0.0], [0.0, 0.0]]]))) == {(0, 0, 0)}
+    assert alignment(argmax(torch.tensor([[[0.5, 0.5], [0.5, 0.5]], [[0.0, 0.0], [0.0, 0.0]]]))) == {(0, 0, 0)}
 
 
 def test_itermax_finds_more_than_argmax(similarities: list[Tensor]) -> None:
     values, _ = padded(similarities, 0.0)
-    assert links(argmax(values)) < links(itermax(values))
+    assert alignment(argmax(values)) < alignment(itermax(values))
 
 
 def test_match_has_the_largest_sum(similarities: list[Tensor]) -> None:

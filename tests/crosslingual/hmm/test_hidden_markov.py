@@ -12,7 +12,7 @@ from nersery.crosslingual.hmm import hidden_markov
 def by_hand(emissions, nothing, jumps):
     """Posteriors of links and counts of jumps of one sentence. Shape of emissions: (words, origins)."""
     words, origins = emissions.shape
-    links, taken, total = np.zeros((words, origins)), np.zeros(len(jumps)), 0.0
+    alignment, taken, total = np.zeros((words, origins)), np.zeros(len(jumps)), 0.0
     for way in itertools.product(range(origins), (False, True), repeat=words):
         states = list(zip(way[::2], way[1::2], strict=True))
         chance, place, passed = 1.0, None, []
@@ -29,8 +29,8 @@ def by_hand(emissions, nothing, jumps):
         total += chance
         np.add.at(taken, passed, chance)
         for word, (state, is_nothing) in enumerate(states):
-            links[word, state] += 0 if is_nothing else chance
-    return links / total, taken / total
+            alignment[word, state] += 0 if is_nothing else chance
+    return alignment / total, taken / total
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
@@ -45,10 +45,10 @@ def test_against_all_ways_in_one_batch(kind):
     found = hidden_markov.posteriors(emissions, nothing, jumps, np.array([origins for _, origins in sizes]))
     counts = np.zeros(len(jumps))
     for row, (words, origins) in enumerate(sizes):
-        links, taken = by_hand(emissions[:words, row, :origins], nothing[:words, row], jumps)
-        np.testing.assert_allclose(found.links[:words, row, :origins], links, rtol=1e-4)
-        assert not found.links[words:, row].any()
-        assert not found.links[:, row, origins:].any()
+        alignment, taken = by_hand(emissions[:words, row, :origins], nothing[:words, row], jumps)
+        np.testing.assert_allclose(found.alignment[:words, row, :origins], alignment, rtol=1e-4)
+        assert not found.alignment[words:, row].any()
+        assert not found.alignment[:, row, origins:].any()
         counts += taken
     np.testing.assert_allclose(found.jumps, counts, rtol=1e-4, atol=1e-9)
 
@@ -59,7 +59,7 @@ def test_long_jumps_share_the_last_place():
     emissions = np.zeros((2, 1, origins))
     emissions[0, 0, 0] = emissions[1, 0, -1] = 1
     found = hidden_markov.posteriors(emissions, np.zeros((2, 1)), jumps, np.array([origins]))
-    assert found.links[1, 0, -1] == pytest.approx(1)
+    assert found.alignment[1, 0, -1] == pytest.approx(1)
     assert found.jumps[-1] == pytest.approx(1)
 
 
@@ -78,5 +78,5 @@ def test_the_same_bits_whatever_the_threads():
     for threads in (1, 4):
         with threadpool_limits(threads):
             found.append(hidden_markov.posteriors(*given))
-    assert (found[0].links == found[1].links).all()
+    assert (found[0].alignment == found[1].alignment).all()
     assert (found[0].jumps == found[1].jumps).all()

@@ -6,13 +6,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
-from nersery.core.alignments import Link, Links, Pair
+from nersery.core.alignments import Alignment, Link, Pair
 from nersery.core.outcome import Reject
 from nersery.core.registry import check_choices
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.bitext import Row, pair_of
 
-__all__ = ["Aligner", "Link", "Links", "Pair", "Pairs"]
+__all__ = ["Aligner", "Alignment", "Link", "Pair", "Pairs"]
 
 
 class Pairs(Protocol):
@@ -52,24 +52,24 @@ class Aligner(ABC):
         """
 
     @abstractmethod
-    def align(self, pairs: Sequence[Pair]) -> Sequence[Links | Reject]:
+    def align(self, pairs: Sequence[Pair]) -> Sequence[Alignment | Reject]:
         """The links of each pair, in order, or why there are none.
 
         A pair that the aligner cannot read whole is rejected with the reason, never cut.
         """
 
 
-def step(aligner: Aligner) -> Callable[[Sequence[Row]], list[Links | Reject]]:
+def step(aligner: Aligner) -> Callable[[Sequence[Row]], list[Alignment | Reject]]:
     """The step of the loop: a batch of whole rows of parallel text, each with the links of its words."""
 
-    def run_batch(rows: Sequence[Row]) -> list[Links | Reject]:
+    def run_batch(rows: Sequence[Row]) -> list[Alignment | Reject]:
         outcomes = aligner.align([pair_of(row) for row in rows])
         return [_told(outcome, row) for outcome, row in zip(outcomes, rows, strict=True)]
 
     return run_batch
 
 
-def _told(outcome: Links | Reject, row: Row) -> Links | Reject:
+def _told(outcome: Alignment | Reject, row: Row) -> Alignment | Reject:
     """The outcome; a reject shows the target where it shows nothing."""
     if not isinstance(outcome, Reject) or outcome.sentence is not None or isinstance(row.target, Reject):
         return outcome

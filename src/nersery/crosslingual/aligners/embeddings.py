@@ -19,8 +19,8 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
 from nersery.crosslingual.aligners.base import (
     Aligner,
+    Alignment,
     Link,
-    Links,
     Pair,
     Pairs,
 )
@@ -157,7 +157,7 @@ class Embeddings(Aligner):
         elif misfit := encoder.pieces.misfit([word for pair in pairs for word in (*pair.source, *pair.target)]):
             warn(f'the model "{self.model}" was made for other languages than this text: {misfit}. {instead}')
 
-    def align(self, pairs: Sequence[Pair]) -> list[Links | Reject]:
+    def align(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
         """The links of each pair; a word longer than the model is a reason why there are none.
 
         Raises:
@@ -168,15 +168,17 @@ class Embeddings(Aligner):
                 raise SettingsError("the aligner has not learnt anything yet; call fit first")
             self._encoder = self._opened()
         encoder = self._encoder
-        found: list[Links | Reject] = [_fault(encoder, pair) or () for pair in pairs]
+        found: list[Alignment | Reject] = [_fault(encoder, pair) or () for pair in pairs]
         readable = [number for number, fault in enumerate(found) if not fault]
         for chunk in _chunks(readable, [encoder.piece_count(pair.source + pair.target) for pair in pairs]):
             states = encoder.states([side for n in chunk for side in (pairs[n].source, pairs[n].target)])
             refuse_nan(states.values, self._source)
             for numbers, left, right in _batches(states):
                 linked, probability = self._linked(left, right)
-                for number, links in zip(numbers, _word_links(linked, probability, numbers, states), strict=True):
-                    found[chunk[number]] = links
+                for number, alignment in zip(
+                    numbers, _word_alignments(linked, probability, numbers, states), strict=True
+                ):
+                    found[chunk[number]] = alignment
         return found
 
     @torch.no_grad()
@@ -252,7 +254,7 @@ def _side(states: States, texts: Sequence[int], rows: int, length: int) -> _Side
     return _Side(states.values[index], index != nothing)
 
 
-def _word_links(linked: Tensor, probability: Tensor, numbers: Sequence[int], states: States) -> list[Links]:
+def _word_alignments(linked: Tensor, probability: Tensor, numbers: Sequence[int], states: States) -> list[Alignment]:
     """The links of words, each with the best probability of its pieces."""
     best: list[dict[tuple[int, int], float]] = [{} for _ in numbers]
     places = linked.nonzero()
@@ -260,4 +262,4 @@ def _word_links(linked: Tensor, probability: Tensor, numbers: Sequence[int], sta
     for (row, left, right), chance in zip(places.tolist(), chances, strict=True):
         words = states.owners[2 * numbers[row]][left], states.owners[2 * numbers[row] + 1][right]
         best[row][words] = max(chance, best[row].get(words, 0.0))
-    return [tuple(Link(*words, chance) for words, chance in sorted(links.items())) for links in best]
+    return [tuple(Link(*words, chance) for words, chance in sorted(alignment.items())) for alignment in best]

@@ -20,8 +20,8 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.aligner_checkpoint import place_for
 from nersery.crosslingual.aligners.base import (
     Aligner,
+    Alignment,
     Link,
-    Links,
     Pair,
     Pairs,
 )
@@ -131,7 +131,7 @@ class External(Aligner):
             return TOO_LONG
         return TOO_UNEVEN if lengths[1] >= program.most_uneven * max(lengths[0], 1) else ""
 
-    def align(self, pairs: Sequence[Pair]) -> list[Links | Reject]:
+    def align(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
         """The links that the program gave each pair; one that it was not given is rejected.
 
         Raises:
@@ -141,14 +141,14 @@ class External(Aligner):
             raise SettingsError("the program has not read anything yet; call fit first, with all pairs")
         return [self._found(pair) for pair in pairs]
 
-    def _found(self, pair: Pair) -> Links | Reject:
+    def _found(self, pair: Pair) -> Alignment | Reject:
         assert self._answer is not None
         if not pair.source or not pair.target:
             return ()
         if refused := self._refused(pair):
             return Reject(refused)
-        links = self._answer.links(_digest(pair))
-        return Reject(UNSEEN) if links is None else links
+        alignment = self._answer.alignment(_digest(pair))
+        return Reject(UNSEEN) if alignment is None else alignment
 
 
 @dataclass
@@ -175,7 +175,7 @@ class _Answer:
             np.array([point for digest in digests for point in found[digest]], np.int32).reshape(-1, 2),
         )
 
-    def links(self, digest: int) -> Links | None:
+    def alignment(self, digest: int) -> Alignment | None:
         """The links of a pair, None where the program was not asked about it."""
         place = int(np.searchsorted(self.digests, np.uint64(digest)))
         if place == len(self.digests) or self.digests[place] != digest:

@@ -19,8 +19,8 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.aligner_checkpoint import place_for
 from nersery.crosslingual.aligners.base import (
     Aligner,
+    Alignment,
     Link,
-    Links,
     Pair,
     Pairs,
 )
@@ -79,7 +79,8 @@ class Statistical(Aligner):
         threshold: The least probability of a link for ``agreement``; in (0, 1).
         lower: Whether words are counted without regard to case and to variants of one character.
         prefix: By how many of its first letters a word is counted; 0 takes all. Words with digits stay whole.
-        likeness: How often two words that look the same count as linked before anything is read; 0 looks at none.
+        string_similarity: How often two words that look the same count as linked before anything is read; 0 ignores
+            how words look.
         ibm1_steps: How often the pairs are gone through by words alone.
         hmm_steps: How often with the places of the words.
         null: Probability in (0, 1) that a word comes from none.
@@ -106,7 +107,7 @@ class Statistical(Aligner):
     threshold: float = 0.3
     lower: bool = True
     prefix: int = 4
-    likeness: float = 0.3
+    string_similarity: float = 0.3
     ibm1_steps: int = 4
     hmm_steps: int = 3
     null: float = 0.2
@@ -124,7 +125,7 @@ class Statistical(Aligner):
         for name in ("threshold", "null"):
             if not 0 < getattr(self, name) < 1:
                 raise SettingsError(f"{name} is {getattr(self, name):g}, expected a probability in (0, 1)")
-        for name in ("prefix", "likeness", "ibm1_steps", "hmm_steps", "learn_from"):
+        for name in ("prefix", "string_similarity", "ibm1_steps", "hmm_steps", "learn_from"):
             if getattr(self, name) < 0:
                 raise SettingsError(f"{name} is {getattr(self, name):g}, expected 0 or more")
         if self.max_words < 1:
@@ -182,14 +183,14 @@ class Statistical(Aligner):
     def _supposed(self, keys: Numbers, pairs: Sequence[Pair]) -> NDArray[np.float64]:
         """How often each pair of stems counts as linked beforehand, by the looks of their most frequent words."""
         supposed = np.full(len(keys), SUPPOSED)
-        if self.likeness:
+        if self.string_similarity:
             looks = Looks()
             left = looks.rows(_commonest((pair.source for pair in pairs), self._source))
             right = looks.rows(_commonest((pair.target for pair in pairs), self._target))
             for start in range(0, len(keys), KEYS):
                 part = slice(start, start + KEYS)
                 sources, targets = stems_of(keys[part])
-                supposed[part] += self.likeness * looks.likeness(left[sources], right[targets])
+                supposed[part] += self.string_similarity * looks.likeness(left[sources], right[targets])
         return supposed
 
     def _can_read(self, pair: Pair) -> bool:
@@ -219,7 +220,7 @@ class Statistical(Aligner):
         vocabularies = {"source": list(self._source.stems), "target": list(self._target.stems)}
         self._lexicon.save(Path(folder), {**self._spelling, **vocabularies})
 
-    def align(self, pairs: Sequence[Pair]) -> list[Links | Reject]:
+    def align(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
         """The links of each pair; a pair with more words than ``max_words`` is rejected.
 
         Raises:
@@ -229,7 +230,7 @@ class Statistical(Aligner):
             self._adopt(self._opened(Path(self.priors)))
         if self._lexicon is None:
             raise SettingsError("the aligner has not learnt anything yet; call fit first, or name priors")
-        found: list[Links | Reject] = [() if self._can_read(pair) else Reject(TOO_LONG) for pair in pairs]
+        found: list[Alignment | Reject] = [() if self._can_read(pair) else Reject(TOO_LONG) for pair in pairs]
         readable = [n for n, pair in enumerate(pairs) if self._can_read(pair) and pair.source and pair.target]
         looks = Looks()
         for numbers, rows, shape in _shapes(pairs, readable):
@@ -258,7 +259,7 @@ class Statistical(Aligner):
     def _suppose(self, counts: Array, is_new: NDArray[np.bool_], pairs: Sequence[Pair], looks: Looks) -> None:
         """Put in what is supposed of words that were never seen together, by the looks of these very words."""
         counts[is_new] = SUPPOSED
-        if self.likeness and is_new.any():
+        if self.string_similarity and is_new.any():
             left, right = (
                 np.maximum(padded([looks.rows(side) for side in sides], length), 0)
                 for sides, length in (
@@ -269,9 +270,9 @@ class Statistical(Aligner):
             is_new = is_new[:, : len(pairs)] & (looks.beginnings(right).T[:, :, None] == looks.beginnings(left))
             targets, rows, sources = np.nonzero(is_new)
             likeness = looks.likeness(left[rows, sources], right[rows, targets])
-            counts[targets, rows, sources] += self.likeness * likeness
+            counts[targets, rows, sources] += self.string_similarity * likeness
 
-    def _links(self, forward: Array, backward: Array) -> Links:
+    def _links(self, forward: Array, backward: Array) -> Alignment:
         """The links of a pair out of the probabilities of both directions. Shape: twice (sources, targets)."""
         agreed = np.sqrt(forward * backward)
         if self.symmetrize == "agreement":

@@ -177,7 +177,7 @@ def by_places(chances: Chances, batch: Batch, lexicon: Lexicon) -> Both:
     forward = hidden_markov.posteriors(chances.forward, chances.target_alone, lexicon.forward, sources)
     turned = np.ascontiguousarray(chances.backward.transpose(2, 1, 0))
     backward = hidden_markov.posteriors(turned, chances.source_alone, lexicon.backward, targets)
-    return Both(forward.links, backward.links.transpose(2, 1, 0), forward.jumps, backward.jumps)
+    return Both(forward.alignment, backward.alignment.transpose(2, 1, 0), forward.jumps, backward.jumps)
 
 
 def learn(

@@ -27,7 +27,7 @@ class Posteriors(NamedTuple):
         jumps: How often each jump was taken. Shape: (2 * FURTHEST + 1).
     """
 
-    links: Array
+    alignment: Array
     jumps: NDArray[np.float64]
 
 
