@@ -69,7 +69,7 @@ SHARED: Mapping[str, tuple[str, str]] = {
     ),
     "Many rows": (
         "Options for many rows",
-        "How the work is cut into shards and shared out; see [how to](how-to.md#work-on-millions-of-sentences).",
+        "How the work is cut into shards and shared out; see [how to](how-to.md#process-millions-of-sentences).",
     ),
 }
 """The panels of options that several commands share: title and introduction."""
@@ -199,7 +199,7 @@ def recipes_page() -> str:
         "`method` is one of the [taggers](methods.md#taggers), `transformer` when not given; `preset` takes "
         "[a paper's settings](methods.md#tagger-presets) for what is not said; all other keys are settings of the "
         "tagger. Every arm has the same tagger. `[tagger.grid]` holds lists of values for settings: each arm tries all "
-        "combinations on the first seed, dev chooses; see [how to](how-to.md#choose-rates-on-dev)."
+        "combinations on the first seed, dev chooses; see [how to](how-to.md#tune-settings-on-dev)."
     )
     parts = [f"## {title}\n\n{text}\n\n{_keys(cls, keys)}" for title, cls, keys, text in SECTIONS]
     return page("Recipes", introduction, [*parts, f"## `[tagger]`\n\n{tagger}"]).replace("\n\n\n", "\n")
