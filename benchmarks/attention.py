@@ -42,7 +42,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 @torch.no_grad()
 def by_hand(tokenizer: Any, model: Any, sentences: Sequence[Sentence]) -> list[NDArray[np.float32]]:
-    """All attentions out, heads and layers summed, pieces added up to words."""
+    """All attentions out, heads and layers summed, subwords added up to words."""
     found = []
     for sentence in sentences:
         encoded = tokenizer(list(sentence.words), is_split_into_words=True, return_tensors="pt", truncation=True)

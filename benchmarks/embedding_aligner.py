@@ -53,7 +53,7 @@ def random_mbert(folder: Path) -> str:
 
 
 class Plain:
-    """What a script does: whole sentences, words cut into pieces one by one, no windows."""
+    """What a script does: whole sentences, words cut into subwords one by one, no windows."""
 
     def __init__(self, model: str, layer: int) -> None:
         source = ModelSource(model)
@@ -62,7 +62,7 @@ class Plain:
         self.layers: Any = source.model("AutoModel", num_hidden_layers=layer).eval()
         self.layer = layer
 
-    def pieces(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
+    def subwords(self, words: Sequence[str]) -> tuple[list[int], list[int]]:
         """The ids of a sentence, and the word of each."""
         ids, owners = [], []
         for number, word in enumerate(words):
@@ -74,7 +74,7 @@ class Plain:
     @torch.no_grad()
     def one_pair(self, pair: Pair) -> set[Place]:
         """The links of a pair by itself."""
-        (left, rows), (right, columns) = self.pieces(pair.source), self.pieces(pair.target)
+        (left, rows), (right, columns) = self.subwords(pair.source), self.subwords(pair.target)
         states = [
             self.whole(torch.tensor([ids]), output_hidden_states=True).hidden_states[self.layer][0, 1:-1]
             for ids in (left, right)
@@ -87,7 +87,9 @@ class Plain:
         found = []
         for start in range(0, len(pairs), BATCH):
             batch = pairs[start : start + BATCH]
-            lefts, rights = ([self.pieces(text) for text in texts] for texts in zip(*map(texts_of, batch), strict=True))
+            lefts, rights = (
+                [self.subwords(text) for text in texts] for texts in zip(*map(texts_of, batch), strict=True)
+            )
             scores = self.batch([ids for ids, _ in lefts]) @ self.batch([ids for ids, _ in rights]).transpose(1, 2)
             for matrix, (_, rows), (_, columns) in zip(scores, lefts, rights, strict=True):
                 found.append(words_of(matrix[1 : len(rows) + 1, 1 : len(columns) + 1], rows, columns))
@@ -107,7 +109,7 @@ def texts_of(pair: Pair) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def words_of(scores: Tensor, rows: Sequence[int], columns: Sequence[int]) -> set[Place]:
-    """The words whose pieces are probable both ways."""
+    """The words whose subwords are probable both ways."""
     linked = (scores.softmax(1) > THRESHOLD) & (scores.softmax(0) > THRESHOLD)
     return {(rows[i], columns[j]) for i, j in linked.nonzero().tolist()}
 

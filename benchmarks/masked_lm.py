@@ -4,7 +4,7 @@
 
 CORPUS is a labelled file; without one the shipped example is used. The bare loop has the same model, batch size,
 optimizer and precision, with all masks drawn beforehand, and nothing else. The plain way to generate pads each
-sentence to 128 pieces, runs the whole output layer over all of them, takes two passes a batch, and has 30 masked
+sentence to 128 subwords, runs the whole output layer over all of them, takes two passes a batch, and has 30 masked
 copies of each sentence built beforehand, as scripts of papers do.
 """
 
@@ -33,9 +33,9 @@ from nersery.core.outcome import collect
 from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.paths import shipped
 from nersery.models.loading import ModelSource, autocast
-from nersery.models.masked.masked_inputs import Cloze
+from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM, fine_tuning_plan
-from nersery.models.masked.masked_subwords import GapEncoder
+from nersery.models.masked.masked_subwords import MaskedInputEncoder
 from nersery.pipeline.job import run
 
 EPOCHS, BATCH_SIZE, RATE = 3, 30, 3e-4
@@ -56,9 +56,9 @@ def opened(name: str, gold: Sequence[Sentence]) -> MaskedLM:
     return model
 
 
-def mentions_hidden(sentence: Sentence, rng: random.Random) -> Cloze:
+def mentions_hidden(sentence: Sentence, rng: random.Random) -> MaskedInput:
     shown = linearize(sentence)
-    return Cloze(shown.words, tuple(shown.places[p] for e in sentence.entities for p in range(e.start, e.end)))
+    return MaskedInput(shown.words, tuple(shown.places[p] for e in sentence.entities for p in range(e.start, e.end)))
 
 
 # --- fine-tuning ----------------------------------------------------------------------------------------------------
@@ -71,7 +71,7 @@ def ours(model: MaskedLM, gold: Sequence[Sentence], epochs: int = EPOCHS) -> Non
 
 def masked_beforehand(model: MaskedLM, gold: Sequence[Sentence]) -> list[list[dict[str, torch.Tensor]]]:
     """Batches of tensors for the bare loop, an epoch a list."""
-    gaps, rng = GapEncoder(model.encoder, model.mask), random.Random(0)
+    gaps, rng = MaskedInputEncoder(model.encoder, model.mask), random.Random(0)
     epochs = []
     for _ in range(EPOCHS):
         rows = [row for s in rng.sample(gold, len(gold)) for row in gaps.hidden(mentions_hidden(s, rng), 0.7, rng)]
@@ -80,11 +80,11 @@ def masked_beforehand(model: MaskedLM, gold: Sequence[Sentence]) -> list[list[di
 
 
 def tensors(rows: Sequence[Any], model: MaskedLM) -> dict[str, torch.Tensor]:
-    length = max(len(row.window.pieces) for row in rows)
+    length = max(len(row.window.subwords) for row in rows)
     ids = torch.full((len(rows), length), model.encoder.pad)
     labels = torch.full((len(rows), length), -100)
     for number, row in enumerate(rows):
-        ids[number, : len(row.window.pieces)] = torch.tensor(row.window.pieces)
+        ids[number, : len(row.window.subwords)] = torch.tensor(row.window.subwords)
         labels[number, list(row.positions)] = torch.tensor(row.targets)
     return {"input_ids": ids, "attention_mask": (ids != model.encoder.pad).long(), "labels": labels}
 
@@ -119,13 +119,15 @@ def generate(method: MELM, corpus: Corpus) -> int:
 
 @torch.no_grad()
 def plain_way(model: MaskedLM, corpus: Corpus) -> int:
-    """Masked copies beforehand, every row 128 pieces long, two passes of the whole model a batch."""
-    gaps, rng = GapEncoder(model.encoder, model.mask), random.Random(0)
+    """Masked copies beforehand, every row 128 subwords long, two passes of the whole model a batch."""
+    gaps, rng = MaskedInputEncoder(model.encoder, model.mask), random.Random(0)
     copies = [
         (
             shown,
             places,
-            gaps.with_masks(Cloze(shown.words, tuple(shown.places[p] for p in places)), [(model.mask,)] * len(places)),
+            gaps.with_masks(
+                MaskedInput(shown.words, tuple(shown.places[p] for p in places)), [(model.mask,)] * len(places)
+            ),
         )
         for sentence in corpus
         for _ in range(COPIES_BUILT)
@@ -134,8 +136,8 @@ def plain_way(model: MaskedLM, corpus: Corpus) -> int:
     wanted = [row for number in range(3) for _, _, rows in copies[number::COPIES_BUILT] for row in rows]
     ids = torch.full((len(wanted), PADDED), model.encoder.pad)
     for number, row in enumerate(wanted):
-        pieces = row.window.pieces[:PADDED]
-        ids[number, : len(pieces)] = torch.tensor(pieces)
+        subwords = row.window.subwords[:PADDED]
+        ids[number, : len(subwords)] = torch.tensor(subwords)
     for start in range(0, len(ids), BATCH_SIZE):
         batch = ids[start : start + BATCH_SIZE]
         for _ in range(2):
@@ -144,8 +146,8 @@ def plain_way(model: MaskedLM, corpus: Corpus) -> int:
         for row, scores in zip(wanted[start : start + BATCH_SIZE], logits.float(), strict=True):
             for position in row.positions:
                 if position < PADDED:
-                    pieces = scores[position].topk(5).indices.tolist()
-                    model.encoder.tokenizer.decode([rng.choice(pieces)])
+                    subwords = scores[position].topk(5).indices.tolist()
+                    model.encoder.tokenizer.decode([rng.choice(subwords)])
     return len(wanted)
 
 

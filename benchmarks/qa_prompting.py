@@ -4,7 +4,7 @@
 
 CORPUS is a file, raw text or labelled; without one the shipped example is used. Both ways compute the same passes, in
 turns; the encoder's do nothing but call it on tensors that are there already. What the annotator takes more is cutting
-words into pieces, building batches, finding answers and settling overlaps.
+words into subwords, building batches, finding answers and settling overlaps.
 """
 
 from __future__ import annotations

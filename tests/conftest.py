@@ -38,7 +38,7 @@ MASKED_TEXT = [
     *["named person or family", "name of a place", "other place person name type", "PER LOC O", "abcdefgh"] * 4,
     *["Ada Grace Linus Radia won Oslo Paris Lima Pune we saw there today program Boston Lovelace Hopper . a 1 2 3"] * 4,
 ]
-"""What the masked language models read: so much that these words are whole pieces, and others are not."""
+"""What the masked language models read: so much that these words are whole subwords, and others are not."""
 
 
 TINY: dict[str, Any] = {
@@ -55,25 +55,25 @@ def wordpiece(text: Sequence[str], names: Sequence[str], tokenizer: Any) -> Any:
     """A vocabulary of whole words, their beginnings, ends and characters; its trainer gives another in each process."""
     from tokenizers import models
 
-    pieces = set[str]()
+    subwords = set[str]()
     for line in text:
         for word, _ in tokenizer.pre_tokenizer.pre_tokenize_str(tokenizer.normalizer.normalize_str(line)):
-            pieces |= {word, word[:3], f"##{word[3:]}", *word, *(f"##{character}" for character in word[1:])}
-    ordered = (*names, *sorted(pieces - {"##"}))
-    return models.WordPiece({piece: number for number, piece in enumerate(ordered)}, unk_token="[UNK]")
+            subwords |= {word, word[:3], f"##{word[3:]}", *word, *(f"##{character}" for character in word[1:])}
+    ordered = (*names, *sorted(subwords - {"##"}))
+    return models.WordPiece({subword: number for number, subword in enumerate(ordered)}, unk_token="[UNK]")
 
 
 def unigram(tokenizer: Any, names: Sequence[str]) -> Any:
     """What was trained, without the order and the last digits, which differ in each process."""
     from tokenizers import models
 
-    scores = {piece: round(score, 1) for piece, score in json.loads(tokenizer.to_str())["model"]["vocab"]}
-    ordered = (*names, *sorted(scores.keys() - set(names), key=lambda piece: (-scores[piece], piece)))
-    return models.Unigram([(piece, scores[piece]) for piece in ordered], names.index("[UNK]"))
+    scores = {subword: round(score, 1) for subword, score in json.loads(tokenizer.to_str())["model"]["vocab"]}
+    ordered = (*names, *sorted(scores.keys() - set(names), key=lambda subword: (-scores[subword], subword)))
+    return models.Unigram([(subword, scores[subword]) for subword in ordered], names.index("[UNK]"))
 
 
 def build_tokenizer(kind: str, folder: Path, text: Sequence[str] = TEXT, size: int = 0) -> None:
-    """A tokenizer of some kind, with at most so many pieces (whole words apart), written into a folder."""
+    """A tokenizer of some kind, with at most so many subwords (whole words apart), written into a folder."""
     from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
     from transformers import PreTrainedTokenizerFast
 

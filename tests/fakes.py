@@ -18,15 +18,15 @@ from nersery.core.random import item_rng
 from nersery.models.masked.masked_inputs import (
     GAP,
     OWN,
-    Cloze,
     Drawing,
+    MaskedInput,
     is_replaceable,
 )
 from nersery.models.seq2seq.seq2seq_inputs import (
     UNKNOWN,
     Generated,
-    Pair,
     Sampling,
+    TextPair,
 )
 
 TAGS, DEFINITIONS, LABELS, NOTHING = "shows tags", "shows definitions", "shows labels", "shows nothing"
@@ -53,7 +53,7 @@ class FakeMaskedLM:
         self.precision = precision
         self.tokens: set[str] = set()
 
-    def warn_of_misfit(self, words: Sequence[str], languages: Collection[str]) -> None:
+    def warn_if_unsuited(self, words: Sequence[str], languages: Collection[str]) -> None:
         assert words
 
     def check_condition(self, condition: Sequence[str]) -> None:
@@ -67,7 +67,7 @@ class FakeMaskedLM:
     def fine_tune(
         self,
         examples: Sequence[Any],
-        cloze: Callable[[Any, random.Random], Cloze],
+        masked_input: Callable[[Any, random.Random], MaskedInput],
         plan: Any,
         *,
         rate: float,
@@ -79,34 +79,38 @@ class FakeMaskedLM:
         assert set(keeping) <= {"progress", "folder", "fingerprint"}
         assert 0 < rate <= 1
         for number, example in enumerate([*examples, *dev]):
-            self._check(cloze(example, item_rng(seed, number)))
+            self._check(masked_input(example, item_rng(seed, number)))
 
-    def fill(self, clozes: Sequence[Cloze], rngs: Sequence[random.Random], drawing: Drawing) -> list[tuple[str, ...]]:
+    def fill(
+        self, masked_inputs: Sequence[MaskedInput], rngs: Sequence[random.Random], drawing: Drawing
+    ) -> list[tuple[str, ...]]:
         filled = []
-        for cloze, rng in zip(clozes, rngs, strict=True):
-            self._check(cloze)
-            assert all(is_replaceable(cloze.words[gap]) for gap in cloze.gaps)
-            filled.append(tuple(rng.choice(self._fitting(cloze, gap)) for gap in cloze.gaps))
+        for masked_input, rng in zip(masked_inputs, rngs, strict=True):
+            self._check(masked_input)
+            assert all(is_replaceable(masked_input.words[gap]) for gap in masked_input.gaps)
+            filled.append(tuple(rng.choice(self._fitting(masked_input, gap)) for gap in masked_input.gaps))
         return filled
 
-    def _fitting(self, cloze: Cloze, gap: int) -> list[str]:
+    def _fitting(self, masked_input: MaskedInput, gap: int) -> list[str]:
         """Words for a gap: of the kind of its word, or of another where that is shown."""
-        word, type_ = cloze.words[gap], self.type_of(cloze.words[gap])
-        shown = self._type_shown(cloze, gap) if self.shows == FLIPPED else type_
+        word, type_ = masked_input.words[gap], self.type_of(masked_input.words[gap])
+        shown = self._type_shown(masked_input, gap) if self.shows == FLIPPED else type_
         return self._others(word) if shown == type_ else self.of_type(shown, like=word)
 
-    def guesses(self, clozes: Sequence[Cloze], top_k: int, *, signs: bool) -> list[list[list[tuple[str, float]]]]:
+    def guesses(
+        self, masked_inputs: Sequence[MaskedInput], top_k: int, *, signs: bool
+    ) -> list[list[list[tuple[str, float]]]]:
         """Words outside entities, other ones for other texts, with as many as are asked for."""
         assert self.shows == CONTEXT
         assert signs
         found = []
-        for cloze in clozes:
-            self._check(cloze)
-            rng = item_rng(0, *cloze.words)
-            numbered = any(map(NUMBERED.fullmatch, cloze.words))
+        for masked_input in masked_inputs:
+            self._check(masked_input)
+            rng = item_rng(0, *masked_input.words)
+            numbered = any(map(NUMBERED.fullmatch, masked_input.words))
             outside = self._others("o.0") if numbered else [word for word, kind in self.kinds.items() if kind == "o"]
             words = rng.sample(outside, min(top_k, len(outside)))
-            found.append([[(word, 1 / (n + gap + 2)) for n, word in enumerate(words)] for gap in cloze.gaps])
+            found.append([[(word, 1 / (n + gap + 2)) for n, word in enumerate(words)] for gap in masked_input.gaps])
         return found
 
     def type_of(self, word: str) -> str | None:
@@ -129,35 +133,35 @@ class FakeMaskedLM:
             return [f"{kind}.{number}" for number in range(10)]
         return [word for word, kind in self.kinds.items() if kind == (type_ or "o")]
 
-    def _type_shown(self, cloze: Cloze, gap: int) -> str | None:
+    def _type_shown(self, masked_input: MaskedInput, gap: int) -> str | None:
         """The type of the tag token that stands around a gap, or None where all that were opened are closed."""
-        if not sum(word.startswith(OWN) for word in cloze.words[:gap]) % 2:
+        if not sum(word.startswith(OWN) for word in masked_input.words[:gap]) % 2:
             return None
         known = {*TYPES.values(), *self.kinds.values()} - {None, "o"}
         tokens = {tag_token(type_, begins=begins): type_ for type_ in known if type_ for begins in (True, False)}
-        assert cloze.words[gap - 1] == cloze.words[gap + 1]
-        return tokens[cloze.words[gap - 1]]
+        assert masked_input.words[gap - 1] == masked_input.words[gap + 1]
+        return tokens[masked_input.words[gap - 1]]
 
-    def _check(self, cloze: Cloze) -> None:
+    def _check(self, masked_input: MaskedInput) -> None:
         """A text with gaps must be sound, and show of each hidden word what it shall."""
-        assert list(cloze.gaps) == sorted(set(cloze.gaps))
-        assert all(0 <= gap < len(cloze.words) for gap in cloze.gaps)
-        own = {word for word in cloze.words if OWN in word}
+        assert list(masked_input.gaps) == sorted(set(masked_input.gaps))
+        assert all(0 <= gap < len(masked_input.words) for gap in masked_input.gaps)
+        own = {word for word in masked_input.words if OWN in word}
         assert own <= self.tokens
         assert all(word.rindex(OWN) == 0 for word in own)
-        for gap in cloze.gaps:
-            assert cloze.words[gap] not in own
-            self._check_shown(cloze, gap, self.type_of(cloze.words[gap]))
+        for gap in masked_input.gaps:
+            assert masked_input.words[gap] not in own
+            self._check_shown(masked_input, gap, self.type_of(masked_input.words[gap]))
 
-    def _check_shown(self, cloze: Cloze, gap: int, type_: str | None) -> None:
+    def _check_shown(self, masked_input: MaskedInput, gap: int, type_: str | None) -> None:
         if self.shows == FLIPPED:
-            assert (type_ is None) == (self._type_shown(cloze, gap) is None)
+            assert (type_ is None) == (self._type_shown(masked_input, gap) is None)
         if self.shows == TAGS:
             assert type_ is not None
-            before, behind = cloze.words[gap - 1], cloze.words[gap + 1]
+            before, behind = masked_input.words[gap - 1], masked_input.words[gap + 1]
             begins, inside = (tag_token(type_, begins=begins) for begins in (True, False))
             assert before == behind
-            assert before == begins or (before == inside and cloze.words[gap - 2] in (begins, inside))
+            assert before == begins or (before == inside and masked_input.words[gap - 2] in (begins, inside))
         if self.shows == CONTEXT:
             assert type_ is None, "no word of an entity is hidden"
         shown = {
@@ -168,7 +172,7 @@ class FakeMaskedLM:
             LABELS: "O" if type_ is None else type_,
             DEFINITIONS: OUTSIDE if type_ is None else definition(type_, {}),
         }
-        assert " ".join(cloze.condition) == shown[self.shows]
+        assert " ".join(masked_input.condition) == shown[self.shows]
 
 
 class FakeTagger:
@@ -232,10 +236,10 @@ class FakeSeq2Seq(FakeMaskedLM):
         assert self.shows == BEGINNINGS
         self.precision = precision
 
-    def fits(self, pair: Pair) -> bool:
+    def fits(self, pair: TextPair) -> bool:
         return bool(pair.source)
 
-    def misfit(self, pair: Pair) -> str:
+    def length_issue(self, pair: TextPair) -> str:
         return "" if pair.source else "no source"
 
     def written(self, words: Sequence[str]) -> tuple[str, ...]:
@@ -247,7 +251,7 @@ class FakeSeq2Seq(FakeMaskedLM):
     def fine_tune(  # type: ignore[override]
         self,
         items: Sequence[Any],
-        pair: Callable[[Any, random.Random], Pair],
+        pair: Callable[[Any, random.Random], TextPair],
         plan: Any,
         *,
         dev: Sequence[Any] = (),

@@ -30,7 +30,7 @@ SIZES = {
     "dropout": 0.1,
 }
 SPARE_ROWS = 3
-"""Embeddings without a piece, as many models have."""
+"""Embeddings without a subword, as many models have."""
 
 
 def save_bart(folder: Path) -> None:
@@ -59,8 +59,8 @@ def save_bart(folder: Path) -> None:
 def unigram() -> list[tuple[str, float]]:
     """Words, their beginnings and characters; a trainer gives others in each process."""
     words = {word for line in TEXT for word in line.split()}
-    pieces = {"▁", *(f"▁{word}" for word in words), *(f"▁{word[:3]}" for word in words), *"".join(words)}
-    return [(piece, -float(10 - min(9, len(piece)))) for piece in sorted(pieces)]
+    subwords = {"▁", *(f"▁{word}" for word in words), *(f"▁{word[:3]}" for word in words), *"".join(words)}
+    return [(subword, -float(10 - min(9, len(subword)))) for subword in sorted(subwords)]
 
 
 def save_mbart(folder: Path) -> None:

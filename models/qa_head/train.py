@@ -30,7 +30,7 @@ from nersery.models import bundled
 from nersery.models.loading import ModelSource, autocast, pick_device
 from nersery.models.question_answering import best_spans, word_scores
 from nersery.models.subwords.pair_inputs import PairEncoder
-from nersery.models.subwords.subwords import PieceEncoder
+from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.training.trainer import TrainingPlan, seeded, train
 
 TEXTS = ("wikitext2", "textbooks", "wikipedia_crowd")
@@ -38,7 +38,7 @@ RANK = 32
 LONGEST_ANSWER = 12
 GROUP = 24
 """Texts of like length that make a step."""
-MOST_PIECES = 40
+MOST_SUBWORDS = 40
 """Longer sentences are left out: they cost more than they teach."""
 MINED = 60_000
 """Sentences of plain text that are looked through for names."""
@@ -96,11 +96,11 @@ def material(folder: Path, seed: int) -> Material:
         "filled": filled(kinds, names, phrases, COPIES, seed),
         "asked": asked(folder / "qa/xquad.en.json"),
     }
-    encoder = PieceEncoder(ModelSource(bundled.NAME).tokenizer())
+    encoder = SubwordEncoder(ModelSource(bundled.NAME).tokenizer())
     lengths = []
     for name, texts in parts.items():
-        counted = [(sum(map(len, encoder.pieces(text.words))), text) for text in texts]
-        counted = [(pieces, text) for pieces, text in counted if pieces <= MOST_PIECES]
+        counted = [(sum(map(len, encoder.subwords(text.words))), text) for text in texts]
+        counted = [(subwords, text) for subwords, text in counted if subwords <= MOST_SUBWORDS]
         counted = chance.sample(counted, min(len(counted), MOST.get(name, len(counted))))
         print(f"{name}: {len(counted)} sentences", flush=True)
         lengths += counted
@@ -196,7 +196,7 @@ class Asker:
 
     def __init__(self, model: Any, device: torch.device) -> None:
         self.model, self.device = model, device
-        self.pairs = PairEncoder(PieceEncoder(ModelSource(bundled.NAME).tokenizer()), token_types=2)
+        self.pairs = PairEncoder(SubwordEncoder(ModelSource(bundled.NAME).tokenizer()), token_types=2)
 
     def loss(self, examples: Sequence[Example]) -> Tensor:
         """Answers above, all other spans below no answer; spans with a word that nobody knows of do not count."""

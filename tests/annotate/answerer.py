@@ -9,7 +9,7 @@ from typing import Any
 
 from nersery.core.definitions import question
 from nersery.core.random import item_rng
-from nersery.models.question_answering import Answer
+from nersery.models.question_answering import ExtractedAnswer
 from tests.conftest import TINY, build_tokenizer
 
 
@@ -28,7 +28,7 @@ class FakeAnswerer:
         self.calls = []
         self._types = {question(type_, {}): type_ for type_ in self.types}
 
-    def warn_of_misfit(self, words: Sequence[str], languages: Collection[str]) -> None:
+    def warn_if_unsuited(self, words: Sequence[str], languages: Collection[str]) -> None:
         assert words
 
     def check_questions(self, questions: Iterable[str]) -> None:
@@ -36,22 +36,22 @@ class FakeAnswerer:
 
     def answers(
         self, questions: Sequence[str], sentences: Sequence[Sequence[str]], *, top: int, longest: int
-    ) -> list[list[Answer]]:
+    ) -> list[list[ExtractedAnswer]]:
         self.calls.append(len(questions))
         return [
             self._answers(self._types[asked], words)[:top] for asked, words in zip(questions, sentences, strict=True)
         ]
 
-    def _answers(self, type_: str, words: Sequence[str]) -> list[Answer]:
+    def _answers(self, type_: str, words: Sequence[str]) -> list[ExtractedAnswer]:
         """Every run of words of the type, and as poor answers the first words of all others, best first."""
         found, start = [], 0
         for prefix, run in groupby(words, lambda word: word.partition(".")[0]):
             end = start + len(list(run))
             chance = item_rng(*words[start:end], type_).random() / 2
             if prefix == type_[:3]:
-                found.append(Answer(start, end, 0.5 + chance))
+                found.append(ExtractedAnswer(start, end, 0.5 + chance))
             else:
-                found.append(Answer(start, start + 1, chance))
+                found.append(ExtractedAnswer(start, start + 1, chance))
             start = end
         return sorted(found, key=lambda answer: -answer.score)
 

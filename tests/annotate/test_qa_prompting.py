@@ -11,7 +11,7 @@ from nersery.annotate.base import annotate
 from nersery.annotate.qa_prompting import QaPrompting
 from nersery.core import warnings
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
-from nersery.models.question_answering import Answer
+from nersery.models.question_answering import ExtractedAnswer
 from tests.annotate.answerer import build_answerer
 
 WHO = "Who is the named person or family mentioned in texts?"
@@ -23,19 +23,19 @@ GOLD = [Sentence(("Oslo",), (Entity(0, 1, "LOC"),), id="g"), Sentence(("Ada",), 
 class Script:
     """A model that says what is written for a question and a sentence, and notes what it is asked."""
 
-    def __init__(self, answers: Mapping[tuple[str, str], Sequence[Answer]]) -> None:
+    def __init__(self, answers: Mapping[tuple[str, str], Sequence[ExtractedAnswer]]) -> None:
         self.written = answers
         self.calls: list[tuple[list[tuple[str, str]], dict[str, int]]] = []
         self.looked_at: list[set[str]] = []
 
-    def warn_of_misfit(self, words: Sequence[str], languages: set[str]) -> None:
+    def warn_if_unsuited(self, words: Sequence[str], languages: set[str]) -> None:
         assert words
         self.looked_at.append(languages)
 
     def check_questions(self, questions: Iterable[str]) -> None:
         assert all(questions)
 
-    def answers(self, questions: Sequence[str], sentences: Sequence[Any], **limits: int) -> list[list[Answer]]:
+    def answers(self, questions: Sequence[str], sentences: Sequence[Any], **limits: int) -> list[list[ExtractedAnswer]]:
         pairs = [(asked, " ".join(words)) for asked, words in zip(questions, sentences, strict=True)]
         self.calls.append((pairs, limits))
         return [list(self.written.get(pair, ())) for pair in pairs]
@@ -48,7 +48,7 @@ def fitted(script: Script, gold: Sequence[Sentence] = (), **settings: Any) -> Qa
     return method
 
 
-def asking(found: Mapping[str, Sequence[Answer]], words: str, **settings: Any) -> tuple[Entity, ...]:
+def asking(found: Mapping[str, Sequence[ExtractedAnswer]], words: str, **settings: Any) -> tuple[Entity, ...]:
     """The entities that answers to questions by type give."""
     script = Script({(f"{type_}?", words): answers for type_, answers in found.items()})
     method = fitted(script, definitions={type_: f"{type_}?" for type_ in found}, **settings)
@@ -84,7 +84,7 @@ class TestQuestions:
         self, settings: dict[str, Any], gold: list[Sentence], types: list[str]
     ) -> None:
         found = Script({})
-        everywhere = [Answer(0, 1, 0.9)]
+        everywhere = [ExtractedAnswer(0, 1, 0.9)]
         found.answers = lambda questions, *_, **__: [everywhere for _ in questions]  # type: ignore[method-assign]
         method = fitted(found, gold, **settings)
         assert list(method._questions) == types
@@ -117,18 +117,21 @@ class TestQuestions:
 
 class TestEntities:
     def test_answers_over_the_threshold_are_entities_with_scores(self) -> None:
-        found = {"PER": [Answer(0, 2, 0.9), Answer(2, 3, 0.4999)], "LOC": [Answer(3, 4, 0.5)]}
+        found = {
+            "PER": [ExtractedAnswer(0, 2, 0.9), ExtractedAnswer(2, 3, 0.4999)],
+            "LOC": [ExtractedAnswer(3, 4, 0.5)],
+        }
         entities = asking(found, ADA.text)
         assert entities == (Entity(0, 2, "PER"), Entity(3, 4, "LOC"))
         assert [entity.score for entity in entities] == [0.9, 0.5]
 
     def test_the_threshold_is_a_setting(self) -> None:
-        found = {"PER": [Answer(0, 2, 0.9), Answer(2, 3, 0.0)]}
+        found = {"PER": [ExtractedAnswer(0, 2, 0.9), ExtractedAnswer(2, 3, 0.0)]}
         assert len(asking(found, ADA.text, threshold=0.0)) == 2
         assert asking(found, ADA.text, threshold=1.0) == ()
 
     def test_a_type_may_have_several(self) -> None:
-        found = {"PER": [Answer(3, 4, 0.8), Answer(0, 1, 0.7), Answer(1, 2, 0.6)]}
+        found = {"PER": [ExtractedAnswer(3, 4, 0.8), ExtractedAnswer(0, 1, 0.7), ExtractedAnswer(1, 2, 0.6)]}
         assert [e.start for e in asking(found, ADA.text)] == [0, 1, 3]
 
     @pytest.mark.parametrize(
@@ -143,21 +146,27 @@ class TestEntities:
         ids=["score", "score again", "the first", "the longer", "the type that stands first"],
     )
     def test_of_two_types_one_gets_the_words(self, per: Any, loc: Any, kept: Any) -> None:
-        (entity,) = asking({"PER": [Answer(*per)], "LOC": [Answer(*loc)]}, ADA.text)
+        (entity,) = asking({"PER": [ExtractedAnswer(*per)], "LOC": [ExtractedAnswer(*loc)]}, ADA.text)
         assert (entity.start, entity.end, entity.type) == kept
 
     def test_a_chain_of_overlaps_keeps_both_ends(self) -> None:
-        found = {"A": [Answer(0, 2, 0.9)], "B": [Answer(1, 4, 0.8)], "C": [Answer(3, 5, 0.7)]}
+        found = {
+            "A": [ExtractedAnswer(0, 2, 0.9)],
+            "B": [ExtractedAnswer(1, 4, 0.8)],
+            "C": [ExtractedAnswer(3, 5, 0.7)],
+        }
         assert [e.type for e in asking(found, ADA.text)] == ["A", "C"]
 
     def test_signs_alone_are_no_mention(self) -> None:
         words = ". \u200b 5 % क । 京"
-        found = {"X": [Answer(place, place + 1, 0.9) for place in range(7)]}
+        found = {"X": [ExtractedAnswer(place, place + 1, 0.9) for place in range(7)]}
         assert [e.start for e in asking(found, words)] == [2, 4, 6]
-        assert len(asking({"X": [Answer(2, 4, 0.9)]}, words)) == 1
+        assert len(asking({"X": [ExtractedAnswer(2, 4, 0.9)]}, words)) == 1
 
     def test_a_sentence_without_an_answer_is_written(self) -> None:
-        result = annotate(Corpus([ADA, NONE]), fitted(Script({(WHO, ADA.text): [Answer(0, 2, 0.9)]}), types=["PER"]))
+        result = annotate(
+            Corpus([ADA, NONE]), fitted(Script({(WHO, ADA.text): [ExtractedAnswer(0, 2, 0.9)]}), types=["PER"])
+        )
         assert str(result.tally) == "read 2, wrote 2, rejected 0"
         assert result.corpus[1].entities == ()
 

@@ -47,13 +47,13 @@ class Asked:
 
     def __init__(self, method: Augmenter) -> None:
         held: Any = method
-        self.clozes: list[Any] = []
+        self.masked_inputs: list[Any] = []
         self.drawings: list[Drawing] = []
         fill = held._lm.fill
 
-        def watched(clozes: Any, rngs: Any, drawing: Drawing) -> Any:
-            self.clozes += clozes
+        def watched(masked_inputs: Any, rngs: Any, drawing: Drawing) -> Any:
+            self.masked_inputs += masked_inputs
             self.drawings.append(drawing)
-            return fill(clozes, rngs, drawing)
+            return fill(masked_inputs, rngs, drawing)
 
         held._lm.fill = watched

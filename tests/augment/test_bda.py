@@ -15,12 +15,14 @@ SENTENCE = Sentence(("Ada", "Lovelace", "saw", "Oslo", "."), (Entity(0, 2, "PER"
 
 
 def test_any_word_is_guessed_without_a_condition(tiny_masked_lm: str) -> None:
-    method = BDA(tiny_masked_lm, words=4, top_k=9, by_piece=True, precision="fp32")
+    method = BDA(tiny_masked_lm, words=4, top_k=9, by_subword=True, precision="fp32")
     method.fit([SENTENCE])
     asked = Asked(method)
     assert isinstance(method.generate(SENTENCE, random.Random(0)), Sentence)
-    assert {cloze.gaps: cloze.condition for cloze in asked.clozes} == {(place,): () for place in range(4)}
-    assert asked.drawings == [Drawing(9, weighted=True, by_piece=True)] * 4
+    assert {masked_input.gaps: masked_input.condition for masked_input in asked.masked_inputs} == {
+        (place,): () for place in range(4)
+    }
+    assert asked.drawings == [Drawing(9, weighted=True, by_subword=True)] * 4
 
 
 def test_it_cannot_know_labels(tiny_masked_lm: str) -> None:

@@ -28,7 +28,7 @@ def test_each_word_is_guessed_under_its_label(tiny_masked_lm: str) -> None:
     method.fit([SENTENCE])
     asked = Asked(method)
     assert isinstance(method.generate(SENTENCE, random.Random(0)), Sentence)
-    assert {cloze.gaps[0]: cloze.condition for cloze in asked.clozes} == SHOWN
+    assert {masked_input.gaps[0]: masked_input.condition for masked_input in asked.masked_inputs} == SHOWN
     assert asked.drawings == [Drawing(9, weighted=True)] * 4
 
 

@@ -19,7 +19,7 @@ from nersery.augment.linearized.linearization import tag_token
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
-from nersery.models.masked.masked_inputs import Cloze, Drawing
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 
 PARENT = Sentence(
     ("we", "saw", "Ada", "Lo", "in", "Oslo", "."),
@@ -37,18 +37,18 @@ class Writer:
     """Stands in for the language model: writes words that tell when they were written."""
 
     def __init__(self, words: Sequence[str] = ()) -> None:
-        self.words, self.clozes, self.drawings = words, [], []
+        self.words, self.masked_inputs, self.drawings = words, [], []
         self.tokens: set[str] = set()
 
     def add_tokens(self, descriptions: dict[str, str]) -> None:
         self.tokens |= set(descriptions)
 
-    def fill(self, clozes: Sequence[Cloze], rngs: Any, drawing: Drawing) -> list[tuple[str, ...]]:
+    def fill(self, masked_inputs: Sequence[MaskedInput], rngs: Any, drawing: Drawing) -> list[tuple[str, ...]]:
         self.drawings.append(drawing)
         made = []
-        for cloze in clozes:
-            self.clozes.append(cloze)
-            made.append(tuple(self.words or [f"w{len(self.clozes)}"])[:1] * len(cloze.gaps))
+        for masked_input in masked_inputs:
+            self.masked_inputs.append(masked_input)
+            made.append(tuple(self.words or [f"w{len(self.masked_inputs)}"])[:1] * len(masked_input.gaps))
         return made
 
 
@@ -81,8 +81,8 @@ def test_every_flipped_entity_gets_another_type_and_all_of_its_words_anew() -> N
     assert sentence.labels == ((2, 4, "LOC"), (5, 6, "PER"))
     assert not set(sentence.words) & {"Ada", "Lo", "Oslo"}
     begins, inside = (tag_token("LOC", begins=begins) for begins in (True, False))
-    assert writer.clozes[0].words[2:8] == (begins, "Ada", begins, inside, "Lo", inside)
-    assert writer.clozes[0].gaps == (3, 6, 10)
+    assert writer.masked_inputs[0].words[2:8] == (begins, "Ada", begins, inside, "Lo", inside)
+    assert writer.masked_inputs[0].gaps == (3, 6, 10)
     assert sentence.columns == (("a", "b", "_", "_", "e", "_", "g"),)
 
 
@@ -178,24 +178,24 @@ def test_words_are_drawn_by_their_probability() -> None:
 
 
 def test_all_words_are_learnt_under_their_labels(monkeypatch) -> None:
-    learnt: list[Cloze] = []
+    learnt: list[MaskedInput] = []
 
     class Learns(Writer):
         def __init__(self, *anything: Any) -> None:
             super().__init__()
 
-        def warn_of_misfit(self, *anything: Any) -> None: ...
+        def warn_if_unsuited(self, *anything: Any) -> None: ...
 
-        def fine_tune(self, examples: Any, cloze: Any, plan: Any, *, rate: float, **keeping: Any) -> None:
+        def fine_tune(self, examples: Any, masked_input: Any, plan: Any, *, rate: float, **keeping: Any) -> None:
             assert (rate, keeping["seed"]) == (0.4, 3)
-            learnt.extend(cloze(example, random.Random(0)) for example in examples)
+            learnt.extend(masked_input(example, random.Random(0)) for example in examples)
 
     monkeypatch.setattr("nersery.models.masked.masked_lm.MaskedLM", Learns)
     FlipDA(mask_rate=0.4).fit(GOLD, Training(seed=3, tagger=Reader))  # type: ignore[arg-type]
     begins, inside = (tag_token("PER", begins=begins) for begins in (True, False))
     place = tag_token("LOC", begins=True)
     words = ("we", "saw", begins, "Ada", begins, inside, "Lo", inside, "in", place, "Oslo", place, ".")
-    assert learnt == [Cloze(words, (0, 1, 3, 6, 8, 10)), Cloze(("we", "won"), (0, 1))]
+    assert learnt == [MaskedInput(words, (0, 1, 3, 6, 8, 10)), MaskedInput(("we", "won"), (0, 1))]
 
 
 def test_a_tiny_model_goes_the_whole_way(tiny_masked_lm: str) -> None:

@@ -12,7 +12,7 @@ from nersery.core import warnings
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.training_context import Training
-from nersery.models.masked.masked_inputs import Cloze, Drawing
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
 from tests.augment.learning import (
     GOLD,
@@ -44,10 +44,10 @@ def test_each_word_is_guessed_under_the_definition_of_its_type(tiny_masked_lm: s
     method = fitted(tiny_masked_lm)
     asked = Asked(method)
     augment(Corpus([SENTENCE]), method_without_fit(method), copies=100)
-    assert {cloze.gaps[0] for cloze in asked.clozes} == {0, 1, 2, 3}
-    for cloze in asked.clozes:
-        assert " ".join(cloze.condition) == SHOWN[cloze.gaps[0]]
-        assert cloze.words == SENTENCE.words
+    assert {masked_input.gaps[0] for masked_input in asked.masked_inputs} == {0, 1, 2, 3}
+    for masked_input in asked.masked_inputs:
+        assert " ".join(masked_input.condition) == SHOWN[masked_input.gaps[0]]
+        assert masked_input.words == SENTENCE.words
 
 
 def method_without_fit(method: LabelConditioned) -> LabelConditioned:
@@ -57,31 +57,33 @@ def method_without_fit(method: LabelConditioned) -> LabelConditioned:
 
 
 def test_fine_tuning_hides_one_word_anew_in_every_epoch(tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[Cloze] = []
+    seen: list[MaskedInput] = []
     fine_tune = MaskedLM.fine_tune
 
-    def watched(self: MaskedLM, examples: Any, cloze: Any, plan: Any, **rest: Any) -> Any:
-        def kept(example: Any, rng: random.Random) -> Cloze:
-            seen.append(cloze(example, rng))
+    def watched(self: MaskedLM, examples: Any, masked_input: Any, plan: Any, **rest: Any) -> Any:
+        def kept(example: Any, rng: random.Random) -> MaskedInput:
+            seen.append(masked_input(example, rng))
             return seen[-1]
 
-        assert rest["rate"] == 1.0, "all pieces of a word are hidden"
+        assert rest["rate"] == 1.0, "all subwords of a word are hidden"
         return fine_tune(self, examples, kept, plan, **rest)
 
     monkeypatch.setattr(MaskedLM, "fine_tune", watched)
     LabelConditioned(tiny_masked_lm, definitions=SHORT, precision="fp32", epochs=60).fit([SENTENCE])
     assert len(seen) == 60
-    places = [cloze.gaps[0] for cloze in seen]
+    places = [masked_input.gaps[0] for masked_input in seen]
     assert set(places) == {0, 1, 2, 3}
     assert all(places.count(place) > 5 for place in SHOWN), "each word with the same chance"
-    assert all(" ".join(cloze.condition) == SHOWN[place] for cloze, place in zip(seen, places, strict=True))
+    assert all(
+        " ".join(masked_input.condition) == SHOWN[place] for masked_input, place in zip(seen, places, strict=True)
+    )
 
 
 def test_words_are_drawn_from_the_distribution(tiny_masked_lm: str) -> None:
-    method = fitted(tiny_masked_lm, top_k=7, by_piece=True, words=2)
+    method = fitted(tiny_masked_lm, top_k=7, by_subword=True, words=2)
     asked = Asked(method)
     method.generate(SENTENCE, random.Random(0))
-    assert asked.drawings == [Drawing(7, weighted=True, by_piece=True)] * 2
+    assert asked.drawings == [Drawing(7, weighted=True, by_subword=True)] * 2
     assert LabelConditioned().top_k == 50
 
 
@@ -123,7 +125,7 @@ def test_a_type_without_a_definition_is_shown_by_its_name_and_spoken_of(
     asked = Asked(method)
     for seed in range(20):
         assert isinstance(method.generate(gold, random.Random(seed)), Sentence)
-    assert ("sports", "prize") in {cloze.condition for cloze in asked.clozes}
+    assert ("sports", "prize") in {masked_input.condition for masked_input in asked.masked_inputs}
 
 
 def test_the_note_says_how_to_give_one(tiny_masked_lm: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,13 +145,15 @@ def test_the_user_s_definitions_go_before_the_defaults(tiny_masked_lm: str) -> N
     asked = Asked(method)
     for seed in range(30):
         method.generate(SENTENCE, random.Random(seed))
-    assert {(*cloze.condition,) for cloze in asked.clozes if cloze.gaps[0] < 2} == {("somebody",)}
+    assert {(*masked_input.condition,) for masked_input in asked.masked_inputs if masked_input.gaps[0] < 2} == {
+        ("somebody",)
+    }
 
 
 def test_a_definition_too_long_for_the_model_is_refused_before_training(tiny_masked_lm: str) -> None:
     gold = [Sentence(("Ada", "won"), (Entity(0, 1, "PER"),))] * 50 + [SENTENCE]
     method = LabelConditioned(tiny_masked_lm, definitions={**SHORT, "LOC": "place " * 60}, **QUICK)
-    with pytest.raises(SettingsError, match=r'"place place .* has 60 pieces, and only 31 fit in front of a sentence'):
+    with pytest.raises(SettingsError, match=r'"place place .* has 60 subwords, and only 31 fit in front of a sentence'):
         method.fit(gold)
 
 

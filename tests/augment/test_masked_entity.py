@@ -16,17 +16,17 @@ SENTENCE = Sentence(("Ada", "&", "Grace", "saw", "Oslo", "."), (Entity(0, 3, "PE
 
 
 def test_words_of_mentions_are_guessed_all_at_once_from_the_context_alone(tiny_masked_lm: str) -> None:
-    method = MaskedEntity(tiny_masked_lm, top_k=9, by_piece=True, precision="fp32")
+    method = MaskedEntity(tiny_masked_lm, top_k=9, by_subword=True, precision="fp32")
     method.fit([SENTENCE])
     asked = Asked(method)
     made = method.generate_batch([SENTENCE] * 60, [random.Random(seed) for seed in range(60)])
-    assert asked.drawings == [Drawing(9, by_piece=True)], "one pass, each of the best with the same chance"
-    assert {place for cloze in asked.clozes for place in cloze.gaps} == {0, 2, 4}, "signs stay"
-    assert max(len(cloze.gaps) for cloze in asked.clozes) == 3
-    for new, cloze in zip(made, asked.clozes, strict=True):
+    assert asked.drawings == [Drawing(9, by_subword=True)], "one pass, each of the best with the same chance"
+    assert {place for masked_input in asked.masked_inputs for place in masked_input.gaps} == {0, 2, 4}, "signs stay"
+    assert max(len(masked_input.gaps) for masked_input in asked.masked_inputs) == 3
+    for new, masked_input in zip(made, asked.masked_inputs, strict=True):
         assert isinstance(new, Sentence)
-        assert (cloze.words, cloze.condition) == (SENTENCE.words, ())
-        kept = [place for place in range(6) if place not in cloze.gaps]
+        assert (masked_input.words, masked_input.condition) == (SENTENCE.words, ())
+        kept = [place for place in range(6) if place not in masked_input.gaps]
         assert [new.words[place] for place in kept] == [SENTENCE.words[place] for place in kept]
 
 
@@ -36,12 +36,14 @@ def test_in_turn_each_word_is_guessed_in_sight_of_the_new_ones_before_it(tiny_ma
     asked = Asked(method)
     (made,) = method.generate_batch([SENTENCE], [random.Random(4)])
     assert isinstance(made, Sentence)
-    first, *_ = asked.clozes
-    assert [cloze.gaps for cloze in asked.clozes] == [first.gaps[turn:] for turn in range(len(first.gaps))]
+    first, *_ = asked.masked_inputs
+    assert [masked_input.gaps for masked_input in asked.masked_inputs] == [
+        first.gaps[turn:] for turn in range(len(first.gaps))
+    ]
     assert len(first.gaps) > 1
-    for turn, cloze in enumerate(asked.clozes):
+    for turn, masked_input in enumerate(asked.masked_inputs):
         done = first.gaps[:turn]
-        assert [cloze.words[place] for place in done] == [made.words[place] for place in done]
+        assert [masked_input.words[place] for place in done] == [made.words[place] for place in done]
 
 
 def test_it_cannot_know_labels(tiny_masked_lm: str) -> None:

@@ -17,7 +17,7 @@ from nersery.augment.melm import MELM
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
-from nersery.models.masked.masked_inputs import OWN, Cloze, Drawing
+from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
 from tests.augment.learning import (
     GOLD,
@@ -32,9 +32,9 @@ QUICK: dict[str, Any] = {"epochs": 1, "batch_size": 4, "precision": "fp32"}
 SENTENCE = Sentence(("Ada", "&", "Grace", "saw", "Oslo", "."), (Entity(0, 3, "PER"), Entity(4, 5, "LOC")))
 
 
-def plain(cloze: Cloze) -> str:
-    """A cloze for people: gaps in brackets."""
-    words = [f"[{word}]" if number in cloze.gaps else word for number, word in enumerate(cloze.words)]
+def plain(masked_input: MaskedInput) -> str:
+    """A masked_input for people: gaps in brackets."""
+    words = [f"[{word}]" if number in masked_input.gaps else word for number, word in enumerate(masked_input.words)]
     return " ".join(words).replace(OWN, "")
 
 
@@ -45,11 +45,11 @@ def test_each_word_of_a_mention_stands_between_its_tags(tiny_masked_lm: str) -> 
     method.generate_batch([SENTENCE] * 40, [random.Random(seed) for seed in range(40)])
     assert asked.drawings == [Drawing(9)], "one pass, each of the best with the same chance"
     shown = "<b-PER> [Ada] <b-PER> <i-PER> & <i-PER> <i-PER> [Grace] <i-PER> saw <b-LOC> [Oslo] <b-LOC> ."
-    assert shown in {plain(cloze) for cloze in asked.clozes}
-    assert {plain(cloze).replace("[", "").replace("]", "") for cloze in asked.clozes} == {
+    assert shown in {plain(masked_input) for masked_input in asked.masked_inputs}
+    assert {plain(masked_input).replace("[", "").replace("]", "") for masked_input in asked.masked_inputs} == {
         shown.replace("[", "").replace("]", "")
     }
-    assert {cloze.condition for cloze in asked.clozes} == {()}
+    assert {masked_input.condition for masked_input in asked.masked_inputs} == {()}
 
 
 def test_new_words_go_where_the_old_ones_stood(tiny_masked_lm: str) -> None:
@@ -62,14 +62,14 @@ def test_new_words_go_where_the_old_ones_stood(tiny_masked_lm: str) -> None:
         assert (new.words[1], new.words[3], new.words[5]) == ("&", "saw", ".")
 
 
-def test_fine_tuning_hides_pieces_of_all_mentions(tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fine_tuning_hides_subwords_of_all_mentions(tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     fine_tune = MaskedLM.fine_tune
 
-    def watched(self: MaskedLM, examples: Any, cloze: Any, plan: Any, **rest: Any) -> Any:
-        seen.extend(plain(cloze(example, random.Random(0))) for example in examples)
+    def watched(self: MaskedLM, examples: Any, masked_input: Any, plan: Any, **rest: Any) -> Any:
+        seen.extend(plain(masked_input(example, random.Random(0))) for example in examples)
         assert (rest["rate"], plan.epochs, plan.batch_size, plan.optimizer) == (0.6, 1, 4, "adam")
-        return fine_tune(self, examples, cloze, plan, **rest)
+        return fine_tune(self, examples, masked_input, plan, **rest)
 
     monkeypatch.setattr(MaskedLM, "fine_tune", watched)
     MELM(tiny_masked_lm, mask_rate=0.6, **QUICK).fit([SENTENCE, Sentence(("nobody", "won"))])
@@ -92,7 +92,7 @@ def test_without_tags_it_cannot_know_labels(tiny_masked_lm: str) -> None:
     assert_it_cannot_know_labels(method)
     asked = Asked(method)
     method.generate(SENTENCE, random.Random(0))
-    assert asked.clozes[0].words == SENTENCE.words
+    assert asked.masked_inputs[0].words == SENTENCE.words
 
 
 def test_tags_start_from_what_the_type_means(tiny_masked_lm: str) -> None:
@@ -100,9 +100,9 @@ def test_tags_start_from_what_the_type_means(tiny_masked_lm: str) -> None:
     method.fit([SENTENCE])
     encoder, vectors = method._lm.encoder, method._lm.network.get_input_embeddings().weight
     for tag, text in (("b-PER", "person"), ("i-PER", "person"), ("b-LOC", "name of place"), ("i-LOC", "name of place")):
-        pieces = [piece for word in encoder.pieces(text.split()) for piece in word]
+        subwords = [subword for word in encoder.subwords(text.split()) for subword in word]
         (number,) = encoder.own[f"{OWN}<{tag}>"]
-        assert torch.allclose(vectors[number], vectors[pieces].mean(0), atol=1e-6)
+        assert torch.allclose(vectors[number], vectors[subwords].mean(0), atol=1e-6)
 
 
 def test_types_that_differ_in_case_alone_have_tokens_of_their_own(tiny_masked_lm: str) -> None:
@@ -111,7 +111,7 @@ def test_types_that_differ_in_case_alone_have_tokens_of_their_own(tiny_masked_lm
     method.fit(gold)
     asked = Asked(method)
     method.generate(gold[0], random.Random(0))
-    shown = plain(asked.clozes[0]).replace("[", "").replace("]", "")
+    shown = plain(asked.masked_inputs[0]).replace("[", "").replace("]", "")
     assert shown == "<b-Per> Ada <b-Per> saw <b-PER> Oslo <b-PER>"
     assert len({method._lm.encoder.own[f"{OWN}<b-{type_}>"] for type_ in ("Per", "PER")}) == 2
 
@@ -151,7 +151,7 @@ class TestLanguages:
         method.fit(gold)
         asked = Asked(method)
         assert isinstance(method.generate(sentence, random.Random(0)), Sentence)
-        return plain(asked.clozes[0]).replace("[", "").replace("]", "")
+        return plain(asked.masked_inputs[0]).replace("[", "").replace("]", "")
 
     def test_a_marker_stands_before_each_entity(self, tiny_masked_lm: str) -> None:
         shown = self.shown(tiny_masked_lm, [self.ENGLISH, self.HINDI], self.ENGLISH)

@@ -22,7 +22,7 @@ from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.outcome import Reject, collect
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import GAP
-from nersery.models.seq2seq.seq2seq_inputs import Generated, Pair, Sampling
+from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
 from nersery.pipeline.job import run
 
 B_PER, I_PER, B_LOC = tag_token("PER", begins=True), tag_token("PER", begins=False), tag_token("LOC", begins=True)
@@ -39,10 +39,10 @@ class Wrote:
         self.sources: list[tuple[str, ...]] = []
         self.tokens: set[str] = set()
 
-    def fits(self, pair: Pair) -> bool:
+    def fits(self, pair: TextPair) -> bool:
         return self.reads
 
-    def misfit(self, pair: Pair) -> str:
+    def length_issue(self, pair: TextPair) -> str:
         return ""
 
     def parts(self, word: str) -> tuple[str, ...]:
@@ -151,7 +151,7 @@ def test_types_that_gold_does_not_have_are_rejected_and_teach_the_model_nothing(
     model = Wrote(B_LOC, "Oslo")
     parent = replace(PARENT, entities=(Entity(2, 4, "LOC"),))
 
-    def fits(pair: Pair) -> bool:
+    def fits(pair: TextPair) -> bool:
         raise KeyError(B_LOC)  # as of a tag that has no token
 
     monkeypatch.setattr(model, "fits", fits)
@@ -160,7 +160,7 @@ def test_types_that_gold_does_not_have_are_rejected_and_teach_the_model_nothing(
 
 
 def test_in_fine_tuning_every_beginning_is_shown_and_the_whole_is_written(monkeypatch) -> None:
-    pairs: list[Pair] = []
+    pairs: list[TextPair] = []
 
     class Learns(Wrote):
         def __init__(self, *anything: Any) -> None:
@@ -182,7 +182,7 @@ def test_a_sentence_too_long_to_learn_from_is_left_out(tiny_seq2seq: str, capsys
     long = Sentence(("Ada", *["saw"] * 99), (Entity(0, 1, "PER"),), id="gold:3")
     MulDA(model=tiny_seq2seq, epochs=1, device="cpu").fit([*GOLD, long])
     assert "1 of 3 sentences do not fit" in (told := capsys.readouterr().err)
-    assert "gold:3: the source has 103 pieces" in told
+    assert "gold:3: the source has 103 subwords" in told
 
 
 def test_a_tiny_model_learns_gold_and_writes_it_back_with_its_labels(tiny_seq2seq: str) -> None:

@@ -75,10 +75,10 @@ def test_perplexity_is_that_of_the_model_for_gold_and_each_file():
     for row, sentences in zip(found["files"], (GOLD, NEAR, FAR), strict=True):
         expected = likelihood(model, sentences)
         assert row["perplexity"] == expected.perplexity > 1
-        assert row["pieces"] == expected.pieces
+        assert row["subwords"] == expected.subwords
         assert row["sentences"] == len(sentences)
     assert found["files"][1:] == [
-        {**row, "perplexity": one["perplexity"], "pieces": one["pieces"]}
+        {**row, "perplexity": one["perplexity"], "subwords": one["subwords"]}
         for row, one in zip(
             measured("near.jsonl", "far.jsonl", "--no-perplexity")["files"], found["files"][1:], strict=True
         )
@@ -123,7 +123,7 @@ def test_a_format_that_keeps_no_parents():
 def test_an_empty_file():
     io.write([], "none.jsonl")
     (_, row) = measured("none.jsonl", "--model", "./lm")["files"]
-    assert (row["sentences"], row["perplexity"], row["pieces"]) == (0, None, 0)
+    assert (row["sentences"], row["perplexity"], row["subwords"]) == (0, None, 0)
     assert call("quality", "none.jsonl", "--gold", "gold.jsonl", "--model", "./lm").out.split()[-1] == "-"
 
 

@@ -57,7 +57,7 @@ class Counter:
     def likelihoods(self, texts):
         return [Likelihood(-sum(float(word.split(".")[1]) for word in text), len(text)) for text in texts]
 
-    def misfit(self, words):
+    def vocabulary_issue(self, words):
         return ""
 
 

@@ -41,7 +41,7 @@ def test_summary_is_the_first_line():
     assert registry.summary("augment", "mention_replacement").startswith("Replaces mentions by other mentions")
 
 
-@pytest.mark.parametrize(("setting", "text"), [("mean_rate", "0.25"), ("top_k", "3"), ("by_piece", "true")])
+@pytest.mark.parametrize(("setting", "text"), [("mean_rate", "0.25"), ("top_k", "3"), ("by_subword", "true")])
 def test_text_is_neither_a_number_nor_true(setting: str, text: str):
     (problem,) = registry.check("augment", "masked_entity", {setting: text})
     assert problem.startswith(f"masked_entity.{setting} is '{text}': ")

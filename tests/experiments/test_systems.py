@@ -275,7 +275,7 @@ class TestRuns:
         io.write(sentences(3, start=200), "wild.txt")  # test sentences, which are duplicates
         execute('augment.finished.select=["duplicates"]')
         training = json.loads(Path("run/seed-0/finished/result.json").read_text("utf-8"))["training"]
-        assert (training["sentences"], "finish" in training) == (16, False), "gold only, as the note says"
+        assert (training["sentences"], "second_stage" in training) == (16, False), "gold only, as the note says"
 
     def test_types_that_the_first_training_lacks_are_told_before_it(self, memory: list[tuple[int, int]]) -> None:
         with pytest.raises(SettingsError, match=r"does not have their types LOC: .*gold_copies = 1"):
@@ -294,7 +294,7 @@ class TestRuns:
         assert ((0, labelled), (0, gold)) in pairwise(memory)
         training = json.loads(Path("run/seed-0/finished/result.json").read_text("utf-8"))["training"]
         assert (training["sentences"], training["steps"]) == (labelled, 1)
-        assert (training["finish"]["sentences"], training["finish"]["steps"]) == (gold, 7)
+        assert (training["second_stage"]["sentences"], training["second_stage"]["steps"]) == (gold, 7)
         assert arms["finished"]["settings"]["finish"] == {"steps": 7}
         assert arms["finished"]["training"][0]["best_step"] == 2, "the best of the second, behind all of the first"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import torch
 
 from nersery.models.loading import ModelSource
-from nersery.models.masked.masked_inputs import OWN, Cloze
+from nersery.models.masked.masked_inputs import OWN, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM, fine_tuning_plan
 from nersery.models.training.trainer import TrainingPlan
 
@@ -29,17 +29,22 @@ def opened(folder: Path | str) -> MaskedLM:
     return MaskedLM(ModelSource(str(folder)), "cpu", "fp32")
 
 
-def clozes_of_all_sorts() -> list[Cloze]:
+def masked_inputs_of_all_sorts() -> list[MaskedInput]:
     """Texts of many lengths, with one gap, several and all, and some longer than a window."""
     rng = random.Random(5)
-    clozes = []
+    masked_inputs = []
     for number in range(60):
         words = tuple(rng.choice(" ".join(TEXTS).split()) for _ in range(rng.randint(1, 30)))
         count = rng.choice([1, 1, 2, len(words)])
         gaps = tuple(sorted(rng.sample(range(len(words)), min(count, len(words)))))
-        clozes.append(Cloze(words, gaps, ("name", "of", "a", "place") if number % 3 else ()))
+        masked_inputs.append(MaskedInput(words, gaps, ("name", "of", "a", "place") if number % 3 else ()))
     long = tuple(TEXTS[0].split() * 20)
-    return [*clozes, Cloze(long, (3, 100, 150)), Cloze(("Ada", "x" * 500, "won"), (1, 2)), Cloze(("Ada",), ())]
+    return [
+        *masked_inputs,
+        MaskedInput(long, (3, 100, 150)),
+        MaskedInput(("Ada", "x" * 500, "won"), (1, 2)),
+        MaskedInput(("Ada",), ()),
+    ]
 
 
 def rngs(count: int, seed: int = 0) -> list[random.Random]:
@@ -50,12 +55,12 @@ def plan(epochs: int = 2, batch_size: int = 4, learning_rate: float = 5e-3) -> T
     return fine_tuning_plan(epochs, batch_size, learning_rate, "fp32")
 
 
-def one_word(words: tuple[str, ...], rng: random.Random) -> Cloze:
-    return Cloze(words, (rng.randrange(len(words)),))
+def one_word(words: tuple[str, ...], rng: random.Random) -> MaskedInput:
+    return MaskedInput(words, (rng.randrange(len(words)),))
 
 
-def all_words(words: tuple[str, ...], rng: random.Random) -> Cloze:
-    return Cloze(words, tuple(range(len(words))))
+def all_words(words: tuple[str, ...], rng: random.Random) -> MaskedInput:
+    return MaskedInput(words, tuple(range(len(words))))
 
 
 def weights(model: MaskedLM) -> torch.Tensor:

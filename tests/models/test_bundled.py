@@ -11,7 +11,7 @@ from transformers import AutoModelForMaskedLM
 from nersery.core.errors import MissingResourceError
 from nersery.models import bundled
 from nersery.models.loading import ModelSource, quiet_transformers
-from nersery.models.masked.masked_inputs import Cloze
+from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
 
 MOST_BYTES = 16_000_000
@@ -53,8 +53,8 @@ def test_rows_that_did_not_change_take_no_room(tmp_path: Path) -> None:
 def test_what_comes_along_is_small_and_knows_english() -> None:
     assert bundled.MASKED_LM.stat().st_size <= MOST_BYTES
     model = MaskedLM(ModelSource("bundled"), "cpu", "fp32")
-    cloze = Cloze(tuple("she was born in Paris , the capital of France , in 1901 .".split()), (4, 7, 9))
-    (gaps,) = model.guesses([cloze], 20)
+    masked_input = MaskedInput(tuple("she was born in Paris , the capital of France , in 1901 .".split()), (4, 7, 9))
+    (gaps,) = model.guesses([masked_input], 20)
     places, capitals, countries = ({word.casefold() for word, _ in guesses} for guesses in gaps)
     assert {"london", "paris"} & places
     assert "capital" in capitals

@@ -55,28 +55,28 @@ def opened(folder: Path, **settings: Any) -> CausalLM:
     return CausalLM(ModelSource(str(folder)), **{"device": "cpu", "precision": "fp32", **settings})
 
 
-def by_hand(folder: Path, pieces: list[int]) -> list[float]:
-    """The log probability of each piece after those before it, each in a pass of its own; none of the first."""
+def by_hand(folder: Path, subwords: list[int]) -> list[float]:
+    """The log probability of each subword after those before it, each in a pass of its own; none of the first."""
     network = ModelSource(str(folder)).model("AutoModelForCausalLM").eval()
     with torch.no_grad():
-        logits = [network(input_ids=torch.tensor([pieces[:end]])).logits[0, -1] for end in range(1, len(pieces))]
-    return [float(row.log_softmax(-1)[piece]) for row, piece in zip(logits, pieces[1:], strict=True)]
+        logits = [network(input_ids=torch.tensor([subwords[:end]])).logits[0, -1] for end in range(1, len(subwords))]
+    return [float(row.log_softmax(-1)[subword]) for row, subword in zip(logits, subwords[1:], strict=True)]
 
 
 def cut(folder: Path, text: list[str]) -> list[int]:
-    pieces: list[int] = ModelSource(str(folder)).tokenizer()(" ".join(text), add_special_tokens=False)["input_ids"]
-    return pieces
+    subwords: list[int] = ModelSource(str(folder)).tokenizer()(" ".join(text), add_special_tokens=False)["input_ids"]
+    return subwords
 
 
-def test_the_chain_of_pieces_behind_the_token_that_begins_texts(folder: Path, model: CausalLM) -> None:
+def test_the_chain_of_subwords_behind_the_token_that_begins_texts(folder: Path, model: CausalLM) -> None:
     begin = ModelSource(str(folder)).tokenizer().bos_token_id
     for text, found in zip(TEXTS[:5], model.likelihoods(TEXTS[:5]), strict=True):
         logs = by_hand(folder, [begin, *cut(folder, text)])
-        assert found.pieces == len(cut(folder, text)) == len(logs)
+        assert found.subwords == len(cut(folder, text)) == len(logs)
         assert found.log == pytest.approx(sum(logs), rel=1e-4)
 
 
-def test_a_model_that_knows_nothing_guesses_among_all_pieces(model: CausalLM) -> None:
+def test_a_model_that_knows_nothing_guesses_among_all_subwords(model: CausalLM) -> None:
     with torch.no_grad():
         model._network.transformer.wte.weight.zero_()
     assert [found.perplexity for found in model.likelihoods(TEXTS)] == pytest.approx([VOCABULARY] * len(TEXTS))
@@ -86,44 +86,44 @@ def test_a_model_that_knows_nothing_guesses_among_all_pieces(model: CausalLM) ->
 def test_without_bos_stands_eos_and_without_that_nothing(tmp_path: Path, begin: dict[str, str]) -> None:
     build(tmp_path, begin)
     text = TEXTS[0]
-    pieces = cut(tmp_path, text)
+    subwords = cut(tmp_path, text)
     before = [ModelSource(str(tmp_path)).tokenizer().eos_token_id] if begin else []
     (found,) = opened(tmp_path).likelihoods([text])
-    assert found.pieces == len(pieces) - (not begin)
-    assert found.log == pytest.approx(sum(by_hand(tmp_path, [*before, *pieces])), rel=1e-4)
+    assert found.subwords == len(subwords) - (not begin)
+    assert found.log == pytest.approx(sum(by_hand(tmp_path, [*before, *subwords])), rel=1e-4)
     if not begin:
         (alone,) = opened(tmp_path).likelihoods([["a"]])
-        assert (alone.log, alone.pieces) == (0, 0)
+        assert (alone.log, alone.subwords) == (0, 0)
         assert math.isnan(alone.perplexity)
 
 
-def test_a_piece_of_a_long_text_is_scored_once_after_half_a_window_or_more(folder: Path) -> None:
-    model = opened(folder, max_pieces=17)
+def test_a_subword_of_a_long_text_is_scored_once_after_half_a_window_or_more(folder: Path) -> None:
+    model = opened(folder, max_subwords=17)
     text = ["Ada", "wrote", "in", "London", "दिल्ली", *TEXTS[0], "in", "Oslo"]
-    pieces = [*model.begin, *cut(folder, text)]
-    assert 17 < len(pieces) <= 17 + 9
-    second = by_hand(folder, pieces[17 - 8 :])[8 - 1 :]
-    expected = [*by_hand(folder, pieces[:17]), *second]
-    assert len(expected) == len(pieces) - 1
+    subwords = [*model.begin, *cut(folder, text)]
+    assert 17 < len(subwords) <= 17 + 9
+    second = by_hand(folder, subwords[17 - 8 :])[8 - 1 :]
+    expected = [*by_hand(folder, subwords[:17]), *second]
+    assert len(expected) == len(subwords) - 1
     (found,) = model.likelihoods([text])
-    assert found.pieces == len(pieces) - 1
+    assert found.subwords == len(subwords) - 1
     assert found.log == pytest.approx(sum(expected), rel=1e-4)
 
 
-@pytest.mark.parametrize("max_pieces", [2, 3, 8, 9, 64])
-def test_windows_neither_lose_nor_repeat_a_piece(folder: Path, max_pieces: int) -> None:
-    """A model that sees the piece before alone gets the same from any windows."""
-    model = opened(folder, max_pieces=max_pieces)
+@pytest.mark.parametrize("max_subwords", [2, 3, 8, 9, 64])
+def test_windows_neither_lose_nor_repeat_a_subword(folder: Path, max_subwords: int) -> None:
+    """A model that sees the subword before alone gets the same from any windows."""
+    model = opened(folder, max_subwords=max_subwords)
     with torch.no_grad():
         model._network.transformer.wpe.weight.zero_()
         for layer in model._network.transformer.h:
             layer.attn.c_proj.weight.zero_()
-        pieces = torch.tensor([*model.begin, *cut(folder, TEXTS[5])])
-        assert len(pieces) > 3 * 64
-        logs = model._network(input_ids=pieces[:-1, None]).logits[:, 0].log_softmax(-1)  # each piece by itself
-        expected = float(logs.gather(1, pieces[1:, None]).sum())
+        subwords = torch.tensor([*model.begin, *cut(folder, TEXTS[5])])
+        assert len(subwords) > 3 * 64
+        logs = model._network(input_ids=subwords[:-1, None]).logits[:, 0].log_softmax(-1)  # each subword by itself
+        expected = float(logs.gather(1, subwords[1:, None]).sum())
     (found,) = model.likelihoods([TEXTS[5]])
-    assert found.pieces == len(pieces) - 1
+    assert found.subwords == len(subwords) - 1
     assert found.log == pytest.approx(expected, rel=1e-5)
 
 
@@ -139,20 +139,20 @@ def test_what_stands_beside_a_text_does_not_change_a_bit(folder: Path, precision
 
 def test_small_passes_give_the_same(model: CausalLM, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = model.likelihoods(TEXTS)
-    monkeypatch.setattr("nersery.models.causal.PASS_PIECES", 1)
+    monkeypatch.setattr("nersery.models.causal.PASS_SUBWORDS", 1)
     for found, wanted in zip(model.likelihoods(TEXTS), expected, strict=True):
-        assert found.pieces == wanted.pieces
+        assert found.subwords == wanted.subwords
         assert found.log == pytest.approx(wanted.log, rel=1e-5)
 
 
 def test_a_word_that_looks_like_a_special_token_is_text(folder: Path, model: CausalLM) -> None:
     (found,) = model.likelihoods([["[SEP]"]])
-    assert found.pieces > 1
+    assert found.subwords > 1
     assert model.likelihoods([[]]) == [Likelihood()]
     assert model.likelihoods([]) == []
 
 
-def test_likelihoods_add_up_to_the_perplexity_over_all_pieces():
+def test_likelihoods_add_up_to_the_perplexity_over_all_subwords():
     total = Likelihood(-math.log(8), 1) + Likelihood(-math.log(4), 4)
     assert total.perplexity == pytest.approx(2)  # 32 ** (1 / 5)
     assert math.isnan(Likelihood().perplexity)
@@ -166,9 +166,9 @@ def test_numbers_that_are_none_are_refused(model: CausalLM) -> None:
         model.likelihoods([["Ada"]])
 
 
-def test_a_window_has_room_for_a_piece_and_one_before_it(folder: Path) -> None:
-    with pytest.raises(SettingsError, match="max_pieces is 1"):
-        opened(folder, max_pieces=1)
+def test_a_window_has_room_for_a_subword_and_one_before_it(folder: Path) -> None:
+    with pytest.raises(SettingsError, match="max_subwords is 1"):
+        opened(folder, max_subwords=1)
 
 
 def test_a_model_that_is_not_there(tmp_path: Path) -> None:

@@ -19,10 +19,10 @@ from nersery.models.fluency import (
     PseudoLM,
     likelihood,
     open_scorer,
-    warn_of_misfit,
+    warn_if_unsuited,
 )
 from nersery.models.loading import ModelSource
-from nersery.models.masked.masked_inputs import Cloze
+from nersery.models.masked.masked_inputs import MaskedInput
 from tests.models.test_causal import build
 
 TEXTS = [
@@ -39,46 +39,46 @@ def opened(folder: Path | str) -> PseudoLM:
 
 
 def by_hand(folder: Path | str, text: list[str]) -> list[float]:
-    """The log probability of each piece, hidden alone, each in a pass of its own."""
+    """The log probability of each subword, hidden alone, each in a pass of its own."""
     source = ModelSource(str(folder))
     network, tokenizer = source.masked_lm().eval(), source.tokenizer()
     inputs = tokenizer([text], is_split_into_words=True, split_special_tokens=True, return_tensors="pt")
-    (pieces,) = inputs["input_ids"].tolist()
+    (subwords,) = inputs["input_ids"].tolist()
     logs = []
     for place, owner in enumerate(inputs.word_ids()):
         if owner is not None:
-            hidden = [*pieces[:place], tokenizer.mask_token_id, *pieces[place + 1 :]]
+            hidden = [*subwords[:place], tokenizer.mask_token_id, *subwords[place + 1 :]]
             with torch.no_grad():
                 row = network(input_ids=torch.tensor([hidden])).logits[0, place].log_softmax(-1)
-            logs.append(float(row[pieces[place]]))
+            logs.append(float(row[subwords[place]]))
     return logs
 
 
 class TestPseudoLM:
     @pytest.mark.parametrize("kind", ["wordpiece", "unigram"])
-    def test_each_piece_is_hidden_alone(self, tiny_masked_lms: dict[str, Path], kind: str) -> None:
+    def test_each_subword_is_hidden_alone(self, tiny_masked_lms: dict[str, Path], kind: str) -> None:
         found = opened(tiny_masked_lms[kind]).likelihoods(TEXTS)
         for text, one in zip(TEXTS, found, strict=True):
             logs = by_hand(tiny_masked_lms[kind], text)
-            assert one.pieces == len(logs)
+            assert one.subwords == len(logs)
             assert one.log == pytest.approx(sum(logs), rel=1e-4)
-        assert max(one.pieces / len(text) for text, one in zip(TEXTS, found, strict=True)) > 2
+        assert max(one.subwords / len(text) for text, one in zip(TEXTS, found, strict=True)) > 2
 
     def test_a_long_text_and_a_long_word_are_scored_to_their_end(self, tiny_masked_lm: str) -> None:
         model = opened(tiny_masked_lm)
-        pieces = [sum(map(len, model._lm.encoder.pieces(text))) for text in LONG]
-        assert min(pieces) > 64
-        assert [found.pieces for found in model.likelihoods(LONG)] == pieces
+        subwords = [sum(map(len, model._lm.encoder.subwords(text))) for text in LONG]
+        assert min(subwords) > 64
+        assert [found.subwords for found in model.likelihoods(LONG)] == subwords
 
     def test_a_long_text_is_cut_into_windows_once(self, tiny_masked_lm: str, monkeypatch: pytest.MonkeyPatch) -> None:
-        """To cut it for each of its pieces would take a time that grows with the square of its length."""
+        """To cut it for each of its subwords would take a time that grows with the square of its length."""
         model = opened(tiny_masked_lm)
         own, cut = model._lm.encoder.own, model._lm.encoder.windows
         found, lengths = model.likelihoods(LONG), list[int]()
         for text, one in zip(LONG, found, strict=True):
-            pieces = [piece for word in model._lm.encoder.pieces(text) for piece in word]
-            words = tuple(next(word for word, ids in own.items() if ids == (piece,)) for piece in pieces)
-            whole = model._lm.log_probabilities([Cloze(words, (gap,)) for gap in range(len(words))])
+            subwords = [subword for word in model._lm.encoder.subwords(text) for subword in word]
+            words = tuple(next(word for word, ids in own.items() if ids == (subword,)) for subword in subwords)
+            whole = model._lm.log_probabilities([MaskedInput(words, (gap,)) for gap in range(len(words))])
             assert one.log == sum(log for (log,) in whole)
         monkeypatch.setattr(
             model._lm.encoder, "windows", lambda words, *o: (lengths.append(len(words)), cut(words, *o))[1]
@@ -99,7 +99,7 @@ class TestPseudoLM:
     ) -> None:
         model = opened(tiny_masked_lm)
         expected = model.likelihoods(TEXTS)
-        monkeypatch.setattr(fluency, "CLOZES", 3)
+        monkeypatch.setattr(fluency, "MASKED_INPUTS", 3)
         assert model.likelihoods(TEXTS) == expected
         assert model.likelihoods([]) == []
 
@@ -116,7 +116,7 @@ class TestPseudoLM:
             [["she", "lives", "in", "new", "york"], ["york", "in", "she", "new", "lives"]]
         )
         assert model.kind == "pseudo-perplexity"
-        assert sound.pieces == shuffled.pieces == 5
+        assert sound.subwords == shuffled.subwords == 5
         assert sound.perplexity < 100 < shuffled.perplexity
 
 
@@ -136,7 +136,7 @@ class TestOpening:
         kind(kind.config_class(vocab_size=600, max_position_embeddings=64, **sizes)).save_pretrained(tmp_path)
         model = open_scorer(ModelSource(str(tmp_path)))
         assert type(model) is CausalLM
-        assert model.likelihoods([["Ada", "wrote"]])[0].pieces > 0
+        assert model.likelihoods([["Ada", "wrote"]])[0].subwords > 0
 
     def test_an_encoder_decoder_is_refused(self, tmp_path: Path) -> None:
         from transformers import BartConfig
@@ -151,7 +151,7 @@ class TestOpening:
 
 
 class Fake:
-    """A model to which each word has two pieces of probability 1/e."""
+    """A model to which each word has two subwords of probability 1/e."""
 
     kind: Any = "perplexity"
     unfit = ""
@@ -159,7 +159,7 @@ class Fake:
     def likelihoods(self, texts: Any) -> list[Likelihood]:
         return [Likelihood(-2.0 * len(text), 2 * len(text)) for text in texts]
 
-    def misfit(self, words: Any) -> str:
+    def vocabulary_issue(self, words: Any) -> str:
         return self.unfit
 
 
@@ -187,7 +187,7 @@ def test_a_model_for_other_languages_is_told(
 ) -> None:
     monkeypatch.setattr(Fake, "unfit", unfit)
     warnings.warn.cache_clear()
-    warn_of_misfit(Fake(), ModelSource(model), [Sentence(("a",), language=language)])
+    warn_if_unsuited(Fake(), ModelSource(model), [Sentence(("a",), language=language)])
     told = capsys.readouterr().err
     assert bool(told) == bool(said)
     assert said in told

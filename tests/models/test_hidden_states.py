@@ -26,7 +26,7 @@ def opened(folder: Path | str, layer: int | None = None, **settings: Any) -> Lay
 
 
 def of_text(encoder: LayerEncoder, texts: list[list[str]], number: int) -> Tensor:
-    states = encoder.states(texts)
+    states = encoder.hidden_states(texts)
     start = states.starts[number]
     return states.values[start : start + len(states.owners[number])]
 
@@ -37,14 +37,14 @@ def test_they_are_those_of_the_whole_model(tiny_models: dict[str, Path], kind: s
     """Each window by itself, without padding, through all layers."""
     source = ModelSource(str(tiny_models[kind]))
     encoder, network = opened(source.name, layer), source.model("AutoModel").eval()
-    states = encoder.states(TEXTS)
+    states = encoder.hidden_states(TEXTS)
     for number, text in enumerate(TEXTS):
         expected, owners = [], []
-        for window in encoder.pieces.windows(text):
+        for window in encoder.subwords.windows(text):
             with torch.no_grad():
-                output = network(torch.tensor([window.pieces]), output_hidden_states=True)
+                output = network(torch.tensor([window.subwords]), output_hidden_states=True)
             for word in range(*window.core):
-                start, end = encoder.pieces.word_spans(window)[word - window.start]
+                start, end = encoder.subwords.word_spans(window)[word - window.start]
                 expected += [*output.hidden_states[layer][0, start:end]]
                 owners += [word] * (end - start)
         assert states.owners[number] == tuple(owners)
@@ -58,7 +58,7 @@ def test_they_are_those_of_the_whole_model(tiny_models: dict[str, Path], kind: s
 def test_what_stands_beside_a_text_does_not_change_a_bit(tiny_model: str, precision: str) -> None:
     encoder = opened(tiny_model, precision=precision)
     many = [*TEXTS, *([f"word{number}"] * (number % 9 + 1) for number in range(50))]
-    together = encoder.states(many)
+    together = encoder.hidden_states(many)
     for number in range(0, len(many), 4):
         start, owners = together.starts[number], together.owners[number]
         assert torch.equal(of_text(encoder, [many[number]], 0), together.values[start : start + len(owners)])
@@ -67,14 +67,14 @@ def test_what_stands_beside_a_text_does_not_change_a_bit(tiny_model: str, precis
 def test_the_shape_of_a_pass_follows_from_each_of_its_windows_alone(tiny_model: str) -> None:
     """A product of matrices rounds differently for other shapes, though not with models as small as this one."""
     encoder = opened(tiny_model)
-    encoder.states([["Oslo"]])  # the first call also looks whether it can do without the upper layers
+    encoder.hidden_states([["Oslo"]])  # the first call also looks whether it can do without the upper layers
 
     def shapes(texts: list[list[str]]) -> set[tuple[int, ...]]:
         seen = set()
         watch = encoder.network.register_forward_pre_hook(
             lambda module, args, kwargs: seen.add(tuple(kwargs["input_ids"].shape)), with_kwargs=True
         )
-        encoder.states(texts)
+        encoder.hidden_states(texts)
         watch.remove()
         return seen
 
@@ -85,8 +85,8 @@ def test_the_shape_of_a_pass_follows_from_each_of_its_windows_alone(tiny_model: 
         assert shapes(many) == {shape for text in many for shape in alone[len(text)]}
 
 
-def test_a_word_that_is_nothing_to_the_tokenizer_has_no_piece(tiny_model: str) -> None:
-    states = opened(tiny_model).states([["Ada", "\u200d", "☃"], ["\u200d"]])
+def test_a_word_that_is_nothing_to_the_tokenizer_has_no_subword(tiny_model: str) -> None:
+    states = opened(tiny_model).hidden_states([["Ada", "\u200d", "☃"], ["\u200d"]])
     assert states.owners == ((0, 2), ())
 
 
@@ -110,9 +110,9 @@ def test_a_model_with_a_norm_behind_its_last_layer(tmp_path: Path, tiny_models: 
     encoder = opened(tmp_path, layer)
     network = ModelSource(str(tmp_path)).model("AutoModel").eval().get_encoder()
     with torch.no_grad():
-        pieces = torch.tensor([encoder.pieces.windows(TEXTS[0])[0].pieces])
-        expected = network(pieces, output_hidden_states=True).hidden_states[layer][0]
-    front = len(encoder.pieces.prefix)
+        subwords = torch.tensor([encoder.subwords.windows(TEXTS[0])[0].subwords])
+        expected = network(subwords, output_hidden_states=True).hidden_states[layer][0]
+    front = len(encoder.subwords.prefix)
     found = of_text(encoder, TEXTS, 0)
     assert torch.allclose(found, expected[front : front + len(found)], atol=1e-5)
 
@@ -150,4 +150,4 @@ def test_which_texts_it_can_read(tiny_model: str) -> None:
     assert encoder.can_read(["Ada"] * 500)
     assert encoder.can_read([])
     assert not encoder.can_read(["Ada", "da" * 40])
-    assert encoder.piece_count(["Ada", "da" * 40]) == 81
+    assert encoder.subword_count(["Ada", "da" * 40]) == 81

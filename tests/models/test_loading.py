@@ -49,7 +49,7 @@ def test_a_tokenizer_of_a_larger_model_is_refused(tiny_model: str, tmp_path: Pat
     tokenizer.add_tokens([f"new{number}" for number in range(500)])
     tokenizer.save_pretrained(folder)
     with pytest.raises(
-        MissingResourceError, match=r"has pieces up to number \d+ and its configuration vectors for \d+"
+        MissingResourceError, match=r"has subwords up to number \d+ and its configuration vectors for \d+"
     ):
         ModelSource(str(folder)).tokenizer()
 
@@ -57,10 +57,10 @@ def test_a_tokenizer_of_a_larger_model_is_refused(tiny_model: str, tmp_path: Pat
 @pytest.mark.parametrize(
     ("added", "fits"), [({"extra_special_tokens": ["<picture>"]}, True), ({"pad_token": "<p>"}, False)]
 )
-def test_special_pieces_need_vectors_only_where_they_stand_in_text(
+def test_special_subwords_need_vectors_only_where_they_stand_in_text(
     added: dict[str, Any], fits: bool, tmp_path: Path
 ) -> None:
-    """As Gemma's tokenizer has a piece for pictures behind the last row of the model for text."""
+    """As Gemma's tokenizer has a subword for pictures behind the last row of the model for text."""
     from transformers import AutoTokenizer
 
     for file in bundled.folder().iterdir():
@@ -73,7 +73,7 @@ def test_special_pieces_need_vectors_only_where_they_stand_in_text(
     if fits:
         assert len(ModelSource(str(tmp_path)).tokenizer()) == len(ModelSource("bundled").tokenizer()) + 1
     else:
-        with pytest.raises(MissingResourceError, match="has pieces up to number 30522 and"):
+        with pytest.raises(MissingResourceError, match="has subwords up to number 30522 and"):
             ModelSource(str(tmp_path)).tokenizer()
 
 

@@ -26,12 +26,12 @@ from nersery.models import bundled, question_answering
 from nersery.models.loading import ModelSource
 from nersery.models.question_answering import (
     ROWS,
-    Answer,
+    ExtractedAnswer,
     QuestionAnswerer,
     best_spans,
 )
-from nersery.models.subwords.pair_inputs import PairEncoder, Template
-from nersery.models.subwords.subwords import PieceEncoder
+from nersery.models.subwords.pair_inputs import PairEncoder, SpecialTokens
+from nersery.models.subwords.subwords import SubwordEncoder
 from tests.conftest import TINY, build_tokenizer
 
 QUESTIONS = ["Who wrote it ?", "Which place is named in the text ?"]
@@ -79,35 +79,37 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> str:
     return build(tmp_path_factory.mktemp("bert"), "bert")
 
 
-def ask(answerer: QuestionAnswerer, pairs: Sequence[tuple[str, list[str]]], **limits: int) -> list[list[Answer]]:
+def ask(
+    answerer: QuestionAnswerer, pairs: Sequence[tuple[str, list[str]]], **limits: int
+) -> list[list[ExtractedAnswer]]:
     questions, sentences = zip(*pairs, strict=True)
     return answerer.answers(questions, sentences, **{"top": 3, "longest": 4, **limits})
 
 
-def by_hand(model: str, question: str, words: list[str], top: int, longest: int) -> list[Answer]:
+def by_hand(model: str, question: str, words: list[str], top: int, longest: int) -> list[ExtractedAnswer]:
     """Answers as transformers and plain loops give them for one pair that fits."""
     source = ModelSource(model)
     tokenizer, network = source.tokenizer(), source.question_answering().eval()
     is_roberta = network.config.model_type == "roberta"
     asked = tokenizer(question, add_special_tokens=False)["input_ids"]
     front = [CLS, *asked, SEP, SEP] if is_roberta else [CLS, *asked, SEP]
-    pieces = [
+    subwords = [
         tokenizer(" " * is_roberta + word, add_special_tokens=False, split_special_tokens=True)["input_ids"]
         or [tokenizer.unk_token_id]
         for word in words
     ]
-    ids = [*front, *(piece for word in pieces for piece in word), SEP]
+    ids = [*front, *(subword for word in subwords for subword in word), SEP]
     types = [0] * len(front) + [0 if is_roberta else 1] * (len(ids) - len(front))
     with torch.no_grad():
         output = network(torch.tensor([ids]), token_type_ids=torch.tensor([types]))
     starts, ends = (logits[0].softmax(0).tolist() for logits in (output.start_logits, output.end_logits))
-    borders = list(accumulate(map(len, pieces), initial=len(front)))
+    borders = list(accumulate(map(len, subwords), initial=len(front)))
     found = []
     for start in range(len(words)):
         for end in range(start + 1, min(len(words), start + longest) + 1):
             chance = max(starts[borders[start] : borders[start + 1]]) * max(ends[borders[end - 1] : borders[end]])
-            found.append(Answer(start, end, chance / (chance + starts[0] * ends[0])))
-    kept: list[Answer] = []
+            found.append(ExtractedAnswer(start, end, chance / (chance + starts[0] * ends[0])))
+    kept: list[ExtractedAnswer] = []
     for answer in sorted(found, key=lambda answer: -answer.score):
         if len(kept) < top and all(answer.end <= other.start or answer.start >= other.end for other in kept):
             kept.append(answer)
@@ -250,7 +252,7 @@ def test_a_model_without_its_head_is_refused(tmp_path: Path) -> None:
 
 def test_templates_are_the_tokenizers_own(model: str) -> None:
     tokenizer = ModelSource(model).tokenizer()
-    template = Template.of(tokenizer)
+    template = SpecialTokens.of(tokenizer)
     ids, a, b = (tokenizer(*texts)["input_ids"] for texts in (("Ada", "Oslo"), ("Ada",), ("Oslo",)))
     assert [*template.front, *a[1:-1], *template.middle, *b[1:-1], *template.back] == ids
     assert template.types == ((0, 0, 0, 1, 1) if len(template.middle) == 1 else (0,) * 5)
@@ -262,7 +264,7 @@ def test_a_class_token_at_the_end_is_found_there(bert: str) -> None:
     tokenizer.backend_tokenizer.post_processor = processors.TemplateProcessing(
         single="$A [SEP] [CLS]", pair="$A [SEP] $B [SEP] [CLS]", special_tokens=[("[CLS]", CLS), ("[SEP]", SEP)]
     )
-    pairs = PairEncoder(PieceEncoder(tokenizer))
+    pairs = PairEncoder(SubwordEncoder(tokenizer))
     batch = pairs.collate(pairs.readings(QUESTIONS, [["Oslo"], ["Ada", "wrote"]]))
     assert batch.inputs["input_ids"].gather(1, batch.summaries.unsqueeze(1)).tolist() == [[CLS], [CLS]]
     assert "token_type_ids" not in batch.inputs
@@ -315,16 +317,16 @@ def test_what_comes_along_is_small_and_finds_persons(capsys: pytest.CaptureFixtu
     )
     assert found[0][:2] == (0, 2)
     assert found[0].score > 0.5 > none[0].score
-    answerer.warn_of_misfit(sentences[0])
+    answerer.warn_if_unsuited(sentences[0])
     assert capsys.readouterr().err == ""
 
 
 def test_text_that_a_model_was_not_made_for_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     warn.cache_clear()
     answerer = QuestionAnswerer(ModelSource("bundled"), device="cpu", precision="fp32")
-    answerer.warn_of_misfit(["Ada"])
+    answerer.warn_if_unsuited(["Ada"])
     assert "lower case only" in capsys.readouterr().err
-    answerer.warn_of_misfit(["ada"], {"de", "en"})
+    answerer.warn_if_unsuited(["ada"], {"de", "en"})
     assert "there is text in de" in capsys.readouterr().err
-    answerer.warn_of_misfit(["ᚠᚢᚦᚨᚱᚲ"])
+    answerer.warn_if_unsuited(["ᚠᚢᚦᚨᚱᚲ"])
     assert "made for other languages" in capsys.readouterr().err

@@ -36,7 +36,7 @@ def by_hand(source: ModelSource, text: list[str]) -> Any:
         return model(**inputs).last_hidden_state[0].numpy(), inputs.word_ids()
 
 
-def test_a_sentence_is_the_mean_of_its_pieces_at_length_one(tiny_model: str) -> None:
+def test_a_sentence_is_the_mean_of_its_subwords_at_length_one(tiny_model: str) -> None:
     source = ModelSource(tiny_model)
     embeddings = TextEncoder(source, precision="fp32").sentences(TEXTS[:4])
     for text, row in zip(TEXTS[:4], embeddings, strict=True):
@@ -44,7 +44,7 @@ def test_a_sentence_is_the_mean_of_its_pieces_at_length_one(tiny_model: str) -> 
         assert row == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
 
 
-def test_a_word_is_the_mean_of_its_pieces_at_length_one(tiny_model: str) -> None:
+def test_a_word_is_the_mean_of_its_subwords_at_length_one(tiny_model: str) -> None:
     source = ModelSource(tiny_model)
     words = TextEncoder(source, precision="fp32").words(TEXTS[:4])
     for text, rows in zip(TEXTS[:4], words, strict=True):
@@ -94,17 +94,17 @@ def test_a_long_text_is_read_to_its_end(encoder: TextEncoder) -> None:
 def test_every_word_of_a_long_text_counts_once_in_the_window_that_it_is_the_core_of(tiny_model: str) -> None:
     encoder = TextEncoder(ModelSource(tiny_model), precision="fp32")
     text = ["Ada", "wrote", "in", "London"] * 40
-    windows = encoder.pieces.windows(text)
+    windows = encoder.subwords.windows(text)
     assert len(windows) > 2
     total, count, words = np.zeros(32), 0, []
     for window in windows:
         with torch.no_grad():
-            hidden = encoder._network(torch.tensor([window.pieces])).last_hidden_state[0].numpy()
-        spans = [encoder.pieces.word_spans(window)[word - window.start] for word in range(*window.core)]
+            hidden = encoder._network(torch.tensor([window.subwords])).last_hidden_state[0].numpy()
+        spans = [encoder.subwords.word_spans(window)[word - window.start] for word in range(*window.core)]
         own = [0, *range(spans[0][0], spans[-1][1]), len(hidden) - 1]
         total, count = total + hidden[own].sum(0), count + len(own)
         words += [hidden[start:end].mean(0) for start, end in spans]
-    assert count == sum(map(len, encoder.pieces.pieces(text))) + 2 * len(windows)
+    assert count == sum(map(len, encoder.subwords.subwords(text))) + 2 * len(windows)
     assert encoder.sentences([text])[0] == pytest.approx(total / np.linalg.norm(total), abs=1e-5)
     expected = np.stack([word / np.linalg.norm(word) for word in words])
     assert encoder.words([text])[0] == pytest.approx(expected, abs=1e-5)
@@ -132,10 +132,10 @@ def test_the_encoder_of_an_encoder_decoder(tmp_path: Path, tiny_models: dict[str
     ModelSource(str(tiny_models["bytes"])).tokenizer().save_pretrained(tmp_path)
     source = ModelSource(str(tmp_path))
     embeddings = TextEncoder(source, precision="fp32").sentences(TEXTS[:3])
-    encoder, pieces = source.model("AutoModel").eval().get_encoder(), TextEncoder(source).pieces
+    encoder, subwords = source.model("AutoModel").eval().get_encoder(), TextEncoder(source).subwords
     for text, row in zip(TEXTS[:3], embeddings, strict=True):
         with torch.no_grad():
-            mean = encoder(torch.tensor([pieces.windows(text)[0].pieces])).last_hidden_state[0].mean(0).numpy()
+            mean = encoder(torch.tensor([subwords.windows(text)[0].subwords])).last_hidden_state[0].mean(0).numpy()
         assert row == pytest.approx(mean / np.linalg.norm(mean), abs=1e-5)
 
 

@@ -67,7 +67,7 @@ def test_the_wanted_words_are_read_and_no_others(tmp_path: Path) -> None:
 def test_the_same_file_in_other_shapes(tmp_path: Path, content: bytes) -> None:
     path = write(tmp_path, content)
     assert rows(path, "Paris", "oslo") == {"Paris": [1, 0.5], "oslo": [0, 4]}
-    assert read_vectors(path, ["Paris", "none"]).flaws == ()
+    assert read_vectors(path, ["Paris", "none"]).issues == ()
 
 
 def test_words_are_looked_up_as_they_are_then_in_lower_case(tmp_path: Path) -> None:
@@ -112,7 +112,7 @@ def test_an_index_finds_what_a_pass_over_the_file_finds(
 
 def test_an_index_says_what_is_wrong_with_a_file(tmp_path: Path) -> None:
     index = VectorIndex(write(tmp_path, b"9 2\na 1 2\nb 1\nb 2 3\n\xff 1 2\nc\n"))
-    assert index.read(["a"]).flaws == read_vectors(tmp_path / "words.vec", ["a", "none"]).flaws
+    assert index.read(["a"]).issues == read_vectors(tmp_path / "words.vec", ["a", "none"]).issues
     with pytest.raises(DataError, match="values, expected 2") as error:
         index.read(["c", "a", "b"])
     assert [problem.line for problem in error.value.problems] == [3, 6]
@@ -146,7 +146,7 @@ def test_of_a_word_that_comes_twice_the_first_counts(tmp_path: Path) -> None:
 def test_words_that_come_again_and_tabs_are_told(tmp_path: Path) -> None:
     found = read_first(write(tmp_path, b"a 1 2\na 3 4\nb 1 1\n"), 9)
     assert found.rows["a"].tolist() == [1, 2]
-    assert found.flaws == ("1 of its words come again, with other vectors perhaps: the first of each counts",)
+    assert found.issues == ("1 of its words come again, with other vectors perhaps: the first of each counts",)
     with pytest.raises(DataError, match=r"words\.vec:1: there is a tab in the first vector") as error:
         read_head(write(tmp_path, b"a\t1\t2\n"))
     assert "tr '\\t' ' '" in str(error.value)
@@ -233,16 +233,16 @@ def test_a_file_that_a_download_has_left_full_of_zeros(tmp_path: Path) -> None:
 
 def test_a_file_that_ends_too_early_is_told(tmp_path: Path) -> None:
     path = write(tmp_path, b"9 2\na 1 2\nb 3 4\n")
-    assert read_vectors(path, ["a"]).flaws == ()
-    (flaw,) = read_vectors(path, ["a", "c"]).flaws
-    assert "promises 9 words, 7 of them are not there" in flaw
+    assert read_vectors(path, ["a"]).issues == ()
+    (issue,) = read_vectors(path, ["a", "c"]).issues
+    assert "promises 9 words, 7 of them are not there" in issue
 
 
 def test_words_that_are_not_utf_8_are_told(tmp_path: Path) -> None:
     path = write(tmp_path, "a 1 2\ngroß 3 4\nweiß 3 4\nb 5 6\n".encode("latin-1"))
     found = read_vectors(path, ["b", "groß"])
     assert set(found.rows) == {"b"}
-    assert found.flaws == ("2 of its words are not UTF-8, so they are never found",)
+    assert found.issues == ("2 of its words are not UTF-8, so they are never found",)
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:

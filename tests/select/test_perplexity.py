@@ -17,14 +17,14 @@ NEW = Corpus(Sentence(tuple(text.split()), id=text) for text in ("0 0", "1 3", "
 
 
 class Reader:
-    """A model that takes the words for minus their log probabilities; ``-`` is no piece to it."""
+    """A model that takes the words for minus their log probabilities; ``-`` is no subword to it."""
 
     kind = "perplexity"
 
     def likelihoods(self, texts: Sequence[Sequence[str]]) -> list[Likelihood]:
         return [Likelihood(-sum(map(float, text)), len(text)) for text in ([w for w in t if w != "-"] for t in texts)]
 
-    def misfit(self, words: Sequence[str]) -> str:
+    def vocabulary_issue(self, words: Sequence[str]) -> str:
         return ""
 
 
@@ -49,7 +49,7 @@ def test_the_score_is_minus_the_perplexity():
     assert [reject.reason for reject in result.rejects] == ["perplexity < -20.0855"]
 
 
-def test_a_sentence_without_pieces_is_rejected():
+def test_a_sentence_without_subwords_is_rejected():
     (reject,) = select([Sentence(("-",), id="x")], Perplexity(), []).rejects
     assert reject.reason == "perplexity is not a number"
 

@@ -20,7 +20,7 @@ from nersery.taggers.components.word_features import (
     PAD,
     UNKNOWN,
     GivenVectors,
-    Lexicon,
+    KnownWords,
     WordTable,
 )
 
@@ -57,7 +57,7 @@ def test_it_is_a_bidirectional_lstm() -> None:
 
 def test_padding_has_no_say() -> None:
     torch.manual_seed(0)
-    network = RecurrentNetwork(Lexicon(("ada",), ("a", "d")), TagSet.of(["PER"]), Sizes(4, 3, 6, 5), 0.5, 0.1).eval()
+    network = RecurrentNetwork(KnownWords(("ada",), ("a", "d")), TagSet.of(["PER"]), Sizes(4, 3, 6, 5), 0.5, 0.1).eval()
     ids, spelled, length = torch.tensor([[2, 1, 2]]), torch.randn(1, 3, 6), torch.tensor([2])
     ending = torch.tensor([[[0.0], [0.0], [1.0]]])
     row, other = (network(ids, torch.zeros(1, 3, 0), spelled + shift, length) for shift in (0 * ending, ending))
@@ -68,7 +68,7 @@ def test_padding_has_no_say() -> None:
 
 def test_word_dropout_shows_words_as_unknown_in_training_alone() -> None:
     torch.manual_seed(0)
-    network = RecurrentNetwork(Lexicon(("ada",), ()), TagSet.of(["PER"]), Sizes(4, 2, 2, 4), 0.0, 0.5)
+    network = RecurrentNetwork(KnownWords(("ada",), ()), TagSet.of(["PER"]), Sizes(4, 2, 2, 4), 0.0, 0.5)
     inputs = (torch.zeros(200, 1, 0), torch.zeros(200, 1, 2), torch.ones(200, dtype=torch.long))
     known, unknown = (network.eval()(torch.full((200, 1), number), *inputs)[0] for number in (FIRST, UNKNOWN))
     shown = network.train()(torch.full((200, 1), FIRST), *inputs)
@@ -81,7 +81,7 @@ def test_word_dropout_shows_words_as_unknown_in_training_alone() -> None:
 
 
 def test_words_are_known_by_their_lower_case_and_characters_as_they_are() -> None:
-    lexicon = Lexicon.of(["Ada", "Adam", "दिल्ली", "दिन"])
+    lexicon = KnownWords.of(["Ada", "Adam", "दिल्ली", "दिन"])
     table = WordTable(["ADA", "Bob", "Aदि"], lexicon)
     assert table.ids.tolist() == [PAD, FIRST, UNKNOWN, UNKNOWN]
     assert lexicon.characters == tuple(sorted("Aadदि"))
@@ -96,7 +96,7 @@ def test_words_are_known_by_their_lower_case_and_characters_as_they_are() -> Non
 
 
 def test_a_long_word_is_spelled_by_both_its_ends() -> None:
-    lexicon = Lexicon(("x",), ("a", "b", "c"))
+    lexicon = KnownWords(("x",), ("a", "b", "c"))
     a, b, c = (lexicon.character_ids[character] for character in "abc")
     half = LONGEST_WORD // 2
     assert lexicon.spelling("a" * half + "b" * 9_999 + "c" * half) == [a] * half + [c] * half
@@ -105,11 +105,11 @@ def test_a_long_word_is_spelled_by_both_its_ends() -> None:
 
 def test_the_windows_of_a_long_sentence_overlap_and_their_cores_do_not() -> None:
     words = [f"w{number}" for number in range(1500)]
-    windows = WordTable(words, Lexicon((), ())).windows(words)
+    windows = WordTable(words, KnownWords((), ())).windows(words)
     assert [place for window in windows for place in range(*window.core)] == list(range(1500))
-    assert all(len(window.pieces) <= 512 for window in windows)
+    assert all(len(window.subwords) <= 512 for window in windows)
     for window in windows:
-        assert window.pieces == tuple(range(window.start + 1, window.start + 1 + len(window.pieces)))
+        assert window.subwords == tuple(range(window.start + 1, window.start + 1 + len(window.subwords)))
         assert window.start + (window.start > 0) * 32 <= window.core[0]
 
 
@@ -209,7 +209,7 @@ def test_vectors_of_no_training_word_are_none(vectors: Path, tmp_path: Path) -> 
 
 def test_vectors_are_added_to_known_words_and_stand_alone_for_others() -> None:
     given = GivenVectors(("oslo", "Lima"), torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
-    table = WordTable(["Oslo", "Lima", "lima", "Rome"], Lexicon.of(["Oslo"]), given)
+    table = WordTable(["Oslo", "Lima", "lima", "Rome"], KnownWords.of(["Oslo"]), given)
     assert table.vectors.tolist() == [[0, 0], [1, 2], [3, 4], [0, 0], [0, 0]]
 
 

@@ -112,7 +112,7 @@ def test_patience_stops_early(tiny_model, monkeypatch) -> None:
 
 
 @pytest.mark.parametrize(
-    "settings", [{"steps": 0}, {"steps": 5, "epochs": 2}, {"warmup": 2.0}, {"dropout": 1.0}, {"max_pieces": 3}]
+    "settings", [{"steps": 0}, {"steps": 5, "epochs": 2}, {"warmup": 2.0}, {"dropout": 1.0}, {"max_subwords": 3}]
 )
 def test_settings_that_cannot_work_are_refused(settings) -> None:
     with pytest.raises(SettingsError, match=next(iter(settings))):

@@ -26,7 +26,7 @@ from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import is_replaceable
 
 if TYPE_CHECKING:
-    from nersery.models.question_answering import Answer, QuestionAnswerer
+    from nersery.models.question_answering import ExtractedAnswer, QuestionAnswerer
 
 LONG = 200
 """Words of a sentence that is rather several in one."""
@@ -137,7 +137,7 @@ class QaPrompting(Annotator):
             for number, sentence in enumerate(sentences)
         ]
 
-    def _entities(self, sentence: Sentence, found: Sequence[Sequence[Answer]]) -> list[Entity]:
+    def _entities(self, sentence: Sentence, found: Sequence[Sequence[ExtractedAnswer]]) -> list[Entity]:
         """The mentions among the answers for each type, without those that overlap a better one."""
         candidates = [
             (answer, type_)
@@ -193,7 +193,7 @@ class QaPrompting(Annotator):
 
         if not self._has_looked and sentences:
             words = [word for sentence in sentences for word in sentence.words]
-            self._opened().warn_of_misfit(words, {sentence.language for sentence in sentences})
+            self._opened().warn_if_unsuited(words, {sentence.language for sentence in sentences})
             self._has_looked = True
         longest = max(sentences, key=len, default=None)
         if longest is not None and len(longest) > LONG and not self._has_told:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.augment.denoising.masked_backend import GapLengths, infill, partly_hidden
 from nersery.augment.denoising.mixner import Partners, is_mixed
-from nersery.augment.denoising.seq2seq_backend import denoise, misfit, pair
+from nersery.augment.denoising.seq2seq_backend import denoise, length_issue, pair
 from nersery.augment.denoising.stop_words import stop_words
 from nersery.augment.denoising.templates import (
     NO_TEMPLATE,
@@ -69,7 +69,7 @@ class ACLM(Augmenter):
         top_k: Each word is drawn from so many of the most probable ones, by their probability.
         candidates: Texts that are drawn for a template, of which the most probable is kept.
         passes: A masked language model fills a text in so many passes, the most certain words first.
-        max_pieces: Longest text of an encoder-decoder; a longer one is rejected.
+        max_subwords: Longest text of an encoder-decoder; a longer one is rejected.
         similarity: From which share of common words on, in (0, 1], a sentence is rejected as a near-copy of its parent.
         epochs: Passes over the gold sentences in fine-tuning; the one with the lowest loss on dev is kept.
         patience: Stop after so many passes without a lower loss on dev; None makes them all.
@@ -118,7 +118,7 @@ class ACLM(Augmenter):
     top_k: int = 10
     candidates: int = 5
     passes: int = 10
-    max_pieces: int = 100
+    max_subwords: int = 100
     similarity: float = 0.9
     epochs: int = 10
     patience: int | None = None
@@ -146,7 +146,7 @@ class ACLM(Augmenter):
         check_similarity(self.similarity)
         check_texts(self.descriptions, "descriptions")
         check_fine_tuning(self)
-        Sampling(self.top_k, self.candidates, self.max_pieces)
+        Sampling(self.top_k, self.candidates, self.max_subwords)
         for name, least in (("layers", 0), ("neighbours", 1), ("passes", 1)):
             if getattr(self, name) < least:
                 raise SettingsError(f"{name} is {getattr(self, name)}, expected {least} or more")
@@ -290,7 +290,7 @@ class ACLM(Augmenter):
             denoiser.add_tokens(tokens)
             warn_of_words_apart(denoiser, gold)
             keeping["dev"], fit = (
-                that_fit(denoiser, those, lambda s: misfit(denoiser, templates[s]))
+                that_fit(denoiser, those, lambda s: length_issue(denoiser, templates[s]))
                 for those in (keeping["dev"], examples)
             )
             denoiser.fine_tune(fit, lambda s, rng: pair(denoiser, templates[s].thinned(rng)), plan, **keeping)
@@ -305,7 +305,7 @@ class ACLM(Augmenter):
     def _write(self, templates: Sequence[Template], rngs: Sequence[random.Random]) -> Sequence[Sentence | Reject]:
         """A sentence for each template."""
         if self._denoises():
-            sampling = Sampling(self.top_k, self.candidates, self.max_pieces)
+            sampling = Sampling(self.top_k, self.candidates, self.max_subwords)
             return denoise(self._lm, templates, rngs, sampling, self._types)
         self._add_types(templates)
         drawing = {"top_k": self.top_k, "candidates": self.candidates, "passes": self.passes}

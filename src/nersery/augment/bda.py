@@ -36,7 +36,7 @@ class BDA(Augmenter):
         model: ``bundled``, or any masked language model by name or folder.
         words: How many words of a sentence are replaced, one after the other.
         top_k: Each word is drawn from so many of the most probable ones, by their probability.
-        by_piece: Draw each of a word's pieces by itself instead of a whole word.
+        by_subword: Draw each of a word's subwords by itself instead of a whole word.
         adapt: File of raw text, one sentence a line, that the model learns from first. Empty: none.
         adapt_epochs: Passes over that text.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
@@ -53,15 +53,15 @@ class BDA(Augmenter):
           change the sentence. Here the word is hidden whole, as it is in `label_conditioned`, so that the two differ
           in the label alone.
         - The tail of the distribution is cut: see ``top_k``.
-        - A new word is one whole word of the vocabulary; ``by_piece`` draws as many pieces as the old one had. Words
-          of signs alone stay.
+        - A new word is one whole word of the vocabulary; ``by_subword`` draws as many subwords as the old one had.
+          Words of signs alone stay.
         - The paper's model is BERT base, cased, five times as large as the bundled one.
     """
 
     model: ModelName = "bundled"
     words: int = 1
     top_k: int = 50
-    by_piece: bool = False
+    by_subword: bool = False
     adapt: FileName = ""
     adapt_epochs: int = 3
     device: str = "auto"
@@ -87,7 +87,7 @@ class BDA(Augmenter):
         """The sentences with words replaced."""
         if self._lm is None:
             raise unfitted(self)
-        drawing = Drawing(self.top_k, weighted=True, by_piece=self.by_piece)
+        drawing = Drawing(self.top_k, weighted=True, by_subword=self.by_subword)
         return replace_words(self._lm, sentences, rngs, unconditioned, drawing, self.words)
 
     def suggest(

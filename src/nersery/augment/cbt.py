@@ -17,7 +17,7 @@ from nersery.augment.masked_lm.masking import (
 from nersery.augment.masked_lm.word_replacement import (
     check_conditions,
     check_words,
-    random_cloze,
+    random_masked_input,
     replace_words,
     suggest_words,
     types_in,
@@ -27,7 +27,7 @@ from nersery.core.outcome import Reject
 from nersery.core.registry import FileName, ModelName
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.models.masked.masked_inputs import Cloze, Drawing
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import Guess
@@ -46,7 +46,7 @@ class CBT(Augmenter):
         model: ``bundled``, or any masked language model by name or folder.
         words: How many words of a sentence are replaced, one after the other, each in sight of the ones before it.
         top_k: Each word is drawn from so many of the most probable ones, by their probability.
-        by_piece: Draw each of a word's pieces by itself instead of a whole word.
+        by_subword: Draw each of a word's subwords by itself instead of a whole word.
         epochs: Passes over the gold sentences in fine-tuning, in each of which one word of a sentence is hidden; the
             one with the lowest loss on dev is kept.
         patience: Stop after so many passes without a lower loss on dev; None makes them all.
@@ -73,7 +73,7 @@ class CBT(Augmenter):
     model: ModelName = "bundled"
     words: int = 1
     top_k: int = 50
-    by_piece: bool = False
+    by_subword: bool = False
     epochs: int = 3
     patience: int | None = None
     batch_size: int = 32
@@ -107,14 +107,14 @@ class CBT(Augmenter):
             raise DataError("there are no training sentences, and cbt has nothing to learn from")
         model = open_model(self, gold, training)
         check_conditions(model, types_in([*gold, *training.dev]), _label)
-        fine_tune(model, self, gold, _random_cloze, training, rate=1.0)
+        fine_tune(model, self, gold, _random_masked_input, training, rate=1.0)
         self._lm = model
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The sentences with words replaced."""
         if self._lm is None:
             raise unfitted(self)
-        drawing = Drawing(self.top_k, weighted=True, by_piece=self.by_piece)
+        drawing = Drawing(self.top_k, weighted=True, by_subword=self.by_subword)
         return replace_words(self._lm, sentences, rngs, _label, drawing, self.words)
 
     def suggest(
@@ -130,5 +130,5 @@ def _label(type: str | None) -> tuple[str, ...]:
     return tuple((OUTSIDE if type is None else type).split())
 
 
-def _random_cloze(sentence: Sentence, rng: random.Random) -> Cloze:
-    return random_cloze(sentence, rng, _label)
+def _random_masked_input(sentence: Sentence, rng: random.Random) -> MaskedInput:
+    return random_masked_input(sentence, rng, _label)

@@ -38,7 +38,7 @@ Nearest = Mapping[str, Mention]
 """For each other language the most similar entity of the type."""
 
 MULTILINGUAL = "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2"
-"""A model that is made for what ours does with it: the mean over the pieces."""
+"""A model that is made for what ours does with it: the mean over the subwords."""
 
 NO_ENTITY = "no entities"
 NO_LANGUAGE = "no language"
@@ -202,12 +202,12 @@ class CodeMixing(Augmenter):
         for (language, _), members in mentions.items():
             words.setdefault(language, []).extend(word for mention in members for word in mention)
         for language in sorted(words):
-            misfit = self._encoder.pieces.misfit(words[language])
+            issue = self._encoder.subwords.vocabulary_issue(words[language])
             if bundled.is_bundled(self.model) and not bundled.knows(language):
-                misfit = misfit or "it knows English alone"
-            if misfit:
+                issue = issue or "it knows English alone"
+            if issue:
                 warn(
-                    f'the model "{self.model}" was made for other languages than {language}: {misfit}. Name a '
+                    f'the model "{self.model}" was made for other languages than {language}: {issue}. Name a '
                     f"multilingual sentence encoder by the setting model, e.g. {MULTILINGUAL}"
                 )
 
@@ -233,8 +233,8 @@ class CodeMixing(Augmenter):
         from nersery.core.warnings import warn
 
         vectors = read(language, {word for mention in mentions for word in mention})
-        for flaw in vectors.flaws:
-            warn(f"{self.vectors[language]}: {flaw}")
+        for issue in vectors.issues:
+            warn(f"{self.vectors[language]}: {issue}")
         return np.stack([vectors.mean(mention) for mention in mentions])
 
     def _read(self, language: str, words: Iterable[str]) -> WordVectors:

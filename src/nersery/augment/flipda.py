@@ -14,7 +14,7 @@ from nersery.augment.base import (
     check_rate,
     unfitted,
 )
-from nersery.augment.linearized.linearization import linearized_cloze, token_descriptions
+from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.augment.masked_lm.masking import (
     check_fine_tuning,
     check_model,
@@ -54,7 +54,7 @@ class FlipDA(Augmenter):
         tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run the tagger of what the arm
             goes on from, elsewhere one that is trained first.
         flip_rate: Probability in [0, 1] with which an entity gets another type; 0 keeps all labels.
-        mask_rate: Probability in [0, 1] with which any other word is written anew. In fine-tuning, with which a piece
+        mask_rate: Probability in [0, 1] with which any other word is written anew. In fine-tuning, with which a subword
             is hidden.
         candidates: So many are written for a sentence.
         top_k: Each word is drawn from so many of the most probable ones, by their probability.
@@ -142,7 +142,7 @@ class FlipDA(Augmenter):
         self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)
         model = open_model(self, gold, training)
         self._add_tokens(model, [*gold, *training.dev])
-        fine_tune(model, self, gold, lambda s, rng: linearized_cloze(s, _replaceable(s)), training, rate=self.mask_rate)
+        fine_tune(model, self, gold, lambda s, rng: linearized_input(s, _replaceable(s)), training, rate=self.mask_rate)
         self._lm = model
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
@@ -157,9 +157,9 @@ class FlipDA(Augmenter):
             for number in due
             for _ in range(self.candidates)
         ]
-        clozes = [linearized_cloze(targets[number], places) for number, places in drafts]
+        masked_inputs = [linearized_input(targets[number], places) for number, places in drafts]
         drawing = Drawing(self.top_k, weighted=True)
-        filled = fill(self._lm, clozes, [rngs[number] for number, _ in drafts], drawing, in_turn=self.in_turn)
+        filled = fill(self._lm, masked_inputs, [rngs[number] for number, _ in drafts], drawing, in_turn=self.in_turn)
         written = [
             (number, _with_words(targets[number], places, words))
             for (number, places), words in zip(drafts, filled, strict=True)

@@ -19,7 +19,7 @@ from nersery.augment.masked_lm.masking import (
 from nersery.augment.masked_lm.word_replacement import (
     check_conditions,
     check_words,
-    random_cloze,
+    random_masked_input,
     replace_words,
     suggest_words,
     types_in,
@@ -35,7 +35,7 @@ from nersery.core.outcome import Reject
 from nersery.core.registry import FileName, ModelName
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.models.masked.masked_inputs import Cloze, Drawing
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import Guess
@@ -53,7 +53,7 @@ class LabelConditioned(Augmenter):
         model: ``bundled``, or any masked language model by name or folder.
         words: How many words of a sentence are replaced, one after the other, each in sight of the ones before it.
         top_k: Each word is drawn from so many of the most probable ones, by their probability.
-        by_piece: Draw each of a word's pieces by itself instead of a whole word.
+        by_subword: Draw each of a word's subwords by itself instead of a whole word.
         definitions: What types mean, before the defaults for common sets of types. A type without any definition
             is shown by its name, and a note says so.
         epochs: Passes over the gold sentences in fine-tuning, in each of which one word of a sentence is hidden; the
@@ -79,8 +79,8 @@ class LabelConditioned(Augmenter):
         - The paper says neither how long nor how fast it re-trains, nor how many words it replaces. Three epochs and
           one word are our choice; the learning rate is the one of its tagger.
         - A word is drawn from all words with a letter or digit, inside entities or not; signs are never hidden. All
-          pieces of a word are hidden at once, and a new word is one whole word of the vocabulary; ``by_piece`` draws
-          as many pieces as the old one had.
+          subwords of a word are hidden at once, and a new word is one whole word of the vocabulary; ``by_subword``
+          draws as many subwords as the old one had.
         - All segment ids are 0, those of the definition too.
         - The paper's model is BERT base, cased, five times as large as the bundled one, which learns at 1e-4.
     """
@@ -88,7 +88,7 @@ class LabelConditioned(Augmenter):
     model: ModelName = "bundled"
     words: int = 1
     top_k: int = 50
-    by_piece: bool = False
+    by_subword: bool = False
     definitions: dict[str, str] = field(default_factory=dict)
     epochs: int = 3
     patience: int | None = None
@@ -127,14 +127,14 @@ class LabelConditioned(Augmenter):
         tell_of_unused(self.definitions, "definitions", gold)
         model = open_model(self, gold, training)
         check_conditions(model, types, self._definition)
-        fine_tune(model, self, gold, self._random_cloze, training, rate=1.0)
+        fine_tune(model, self, gold, self._random_masked_input, training, rate=1.0)
         self._lm = model
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The sentences with words replaced."""
         if self._lm is None:
             raise unfitted(self)
-        drawing = Drawing(self.top_k, weighted=True, by_piece=self.by_piece)
+        drawing = Drawing(self.top_k, weighted=True, by_subword=self.by_subword)
         return replace_words(self._lm, sentences, rngs, self._definition, drawing, self.words)
 
     def suggest(
@@ -145,8 +145,8 @@ class LabelConditioned(Augmenter):
             raise unfitted(self)
         return suggest_words(self._lm, sentences, places, self._definition, top_k)
 
-    def _random_cloze(self, sentence: Sentence, rng: random.Random) -> Cloze:
-        return random_cloze(sentence, rng, self._definition)
+    def _random_masked_input(self, sentence: Sentence, rng: random.Random) -> MaskedInput:
+        return random_masked_input(sentence, rng, self._definition)
 
     def _definition(self, type: str | None) -> tuple[str, ...]:
         return tuple((OUTSIDE if type is None else definition(type, self.definitions)).split())

@@ -18,7 +18,7 @@ from nersery.core.outcome import Reject
 from nersery.core.registry import FileName, ModelName
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.models.masked.masked_inputs import Cloze, Drawing
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import Guess
@@ -34,7 +34,7 @@ class MaskedEntity(Augmenter):
         model: ``bundled``, or any masked language model by name or folder.
         mean_rate: Mean share of a mention's words that is replaced, in [0, 1].
         top_k: Each word is drawn from so many of the most probable ones, all with the same chance.
-        by_piece: Draw each of a word's pieces by itself instead of a whole word.
+        by_subword: Draw each of a word's subwords by itself instead of a whole word.
         in_turn: Replace the words of a sentence one after the other, each in sight of the new ones before it, instead
             of all at once; takes as many times longer.
         adapt: File of raw text, one sentence a line, that the model learns from first. Empty: none.
@@ -49,7 +49,7 @@ class MaskedEntity(Augmenter):
         for Low-Resource NER. ACL, section 3.3.
 
     Departures:
-        - A new word is one whole word of the vocabulary; ``by_piece`` draws as many pieces as the old one had.
+        - A new word is one whole word of the vocabulary; ``by_subword`` draws as many subwords as the old one had.
         - Where no word of a sentence would be replaced, one is; words of signs alone stay.
         - The paper's model is XLM-R base, twelve times as large as the bundled one.
     """
@@ -57,7 +57,7 @@ class MaskedEntity(Augmenter):
     model: ModelName = "bundled"
     mean_rate: float = 0.5
     top_k: int = 5
-    by_piece: bool = False
+    by_subword: bool = False
     in_turn: bool = False
     adapt: FileName = ""
     adapt_epochs: int = 3
@@ -84,7 +84,7 @@ class MaskedEntity(Augmenter):
         """The sentences with words of their mentions replaced."""
         if self._lm is None:
             raise unfitted(self)
-        return replace_in_mentions(self._lm, self, sentences, rngs, _cloze)
+        return replace_in_mentions(self._lm, self, sentences, rngs, _masked_input)
 
     def suggest(
         self, sentences: Sequence[Sentence], places: Sequence[Sequence[int]], top_k: int
@@ -92,8 +92,8 @@ class MaskedEntity(Augmenter):
         """The most probable words; see `Suggester.suggest`."""
         if self._lm is None:
             raise unfitted(self)
-        return guesses_at(self._lm, sentences, places, _cloze, top_k)
+        return guesses_at(self._lm, sentences, places, _masked_input, top_k)
 
 
-def _cloze(sentence: Sentence, places: Sequence[int]) -> Cloze:
-    return Cloze(sentence.words, tuple(places))
+def _masked_input(sentence: Sentence, places: Sequence[int]) -> MaskedInput:
+    return MaskedInput(sentence.words, tuple(places))

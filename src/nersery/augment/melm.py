@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.linearized.linearization import linearized_cloze, token_descriptions
+from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.augment.masked_lm.masking import (
     check_fine_tuning,
     check_model,
@@ -24,7 +24,7 @@ from nersery.core.outcome import Reject
 from nersery.core.registry import FileName, ModelName
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.models.masked.masked_inputs import Cloze, Drawing
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import Guess, MaskedLM
@@ -40,11 +40,11 @@ class MELM(Augmenter):
     Args:
         model: ``bundled``, or any masked language model by name or folder.
         linearize: Show the model the tags; without them it is the paper's ablation.
-        mask_rate: Probability in [0, 1] with which a piece of a mention is hidden in fine-tuning (the paper's η); of
+        mask_rate: Probability in [0, 1] with which a subword of a mention is hidden in fine-tuning (the paper's η); of
             each sentence one is at the least.
         mean_rate: Mean share of a mention's words that is replaced, in [0, 1] (μ).
         top_k: Each word is drawn from so many of the most probable ones, all with the same chance.
-        by_piece: Draw each of a word's pieces by itself instead of a whole word.
+        by_subword: Draw each of a word's subwords by itself instead of a whole word.
         in_turn: Replace the words of a sentence one after the other, each in sight of the new ones before it, instead
             of all at once; takes as many times longer.
         epochs: Passes over the gold sentences in fine-tuning; the one with the lowest loss on dev is kept.
@@ -65,8 +65,8 @@ class MELM(Augmenter):
         with Masked Entity Language Modeling for Low-Resource NER. ACL.
 
     Departures:
-        - The paper masks and draws pieces, which puts halves of words side by side. A new word is one whole word of
-          the vocabulary here; ``by_piece`` gives the paper's way, with opening and inner pieces in their places.
+        - The paper masks and draws subwords, which puts halves of words side by side. A new word is one whole word of
+          the vocabulary here; ``by_subword`` gives the paper's way, with opening and inner subwords in their places.
         - The paper's code cuts the first character of every word and never takes the best guess; it does neither here.
         - Where no word of a sentence would be replaced, one is; words of signs alone stay.
         - The three rounds of the paper are the number of copies, which belongs to the loop: ``copies = 3``.
@@ -80,7 +80,7 @@ class MELM(Augmenter):
     mask_rate: float = 0.7
     mean_rate: float = 0.5
     top_k: int = 5
-    by_piece: bool = False
+    by_subword: bool = False
     in_turn: bool = False
     epochs: int = 20
     patience: int | None = None
@@ -132,7 +132,7 @@ class MELM(Augmenter):
         if self._lm is None:
             raise unfitted(self)
         self._add_tokens(self._lm, sentences)
-        return replace_in_mentions(self._lm, self, sentences, rngs, self._cloze)
+        return replace_in_mentions(self._lm, self, sentences, rngs, self._masked_input)
 
     def suggest(
         self, sentences: Sequence[Sentence], places: Sequence[Sequence[int]], top_k: int
@@ -141,7 +141,7 @@ class MELM(Augmenter):
         if self._lm is None:
             raise unfitted(self)
         self._add_tokens(self._lm, sentences)
-        return guesses_at(self._lm, sentences, places, self._cloze, top_k)
+        return guesses_at(self._lm, sentences, places, self._masked_input, top_k)
 
     def _add_tokens(self, model: MaskedLM, sentences: Sequence[Sentence]) -> None:
         """Tokens for types and languages; those that gold does not have are still told by their descriptions."""
@@ -150,14 +150,14 @@ class MELM(Augmenter):
             languages = {language for sentence in sentences for language in self._languages_in(sentence).values()}
             model.add_tokens(token_descriptions(types, languages - {""}, self.descriptions))
 
-    def _with_mentions_hidden(self, sentence: Sentence, rng: random.Random) -> Cloze:
-        return self._cloze(sentence, sorted(sentence.inside))
+    def _with_mentions_hidden(self, sentence: Sentence, rng: random.Random) -> MaskedInput:
+        return self._masked_input(sentence, sorted(sentence.inside))
 
-    def _cloze(self, sentence: Sentence, places: Sequence[int]) -> Cloze:
+    def _masked_input(self, sentence: Sentence, places: Sequence[int]) -> MaskedInput:
         """The sentence with gaps, its tags shown where that is asked for."""
         if not self.linearize:
-            return Cloze(sentence.words, tuple(places))
-        return linearized_cloze(sentence, places, self._languages_in(sentence))
+            return MaskedInput(sentence.words, tuple(places))
+        return linearized_input(sentence, places, self._languages_in(sentence))
 
     def _languages_in(self, sentence: Sentence) -> dict[Entity, str]:
         """The language of each entity: the sentence's own, unless only other languages have the mention."""

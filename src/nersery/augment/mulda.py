@@ -29,13 +29,13 @@ from nersery.core.registry import ModelName
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import GAP
-from nersery.models.seq2seq.seq2seq_inputs import Generated, Pair, Sampling
+from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
 
 if TYPE_CHECKING:
     from nersery.models.seq2seq.encoder_decoder import Seq2Seq
 
 TOO_LONG = "beginning longer than the model"
-UNFINISHED = "longer than max_pieces"
+UNFINISHED = "longer than max_subwords"
 NO_ENTITIES = "no entities"
 
 
@@ -50,9 +50,9 @@ class MulDA(Augmenter):
     Args:
         model: Any encoder-decoder with a mask token or sentinels, by name or folder.
         shown_rate: Largest share of a sentence's words, in [0, 1], that a new one begins with; how many is drawn.
-        top_k: Each piece is drawn from so many of the most probable ones, by their probability.
+        top_k: Each subword is drawn from so many of the most probable ones, by their probability.
         candidates: Texts that are drawn for a beginning, of which the most probable is kept.
-        max_pieces: Longest text; a longer one is rejected.
+        max_subwords: Longest text; a longer one is rejected.
         similarity: From which share of common words on, in (0, 1], a sentence is rejected as a near-copy of its parent.
         epochs: Passes over the gold sentences in fine-tuning; the one with the lowest loss on dev is kept.
         patience: Stop after so many passes without a lower loss on dev; None makes them all.
@@ -81,7 +81,7 @@ class MulDA(Augmenter):
     shown_rate: float = 0.5
     top_k: int = 10
     candidates: int = 1
-    max_pieces: int = 100
+    max_subwords: int = 100
     similarity: float = 0.9
     epochs: int = 10
     patience: int | None = None
@@ -102,7 +102,7 @@ class MulDA(Augmenter):
         check_similarity(self.similarity)
         check_texts(self.descriptions, "descriptions")
         check_fine_tuning(self)
-        Sampling(self.top_k, self.candidates, self.max_pieces)
+        Sampling(self.top_k, self.candidates, self.max_subwords)
 
     def check(self) -> None:
         """Look for the model; see `Augmenter.check`."""
@@ -147,12 +147,12 @@ class MulDA(Augmenter):
         due = [
             number
             for number, pair in enumerate(pairs)
-            if known[number] and self._lm.fits(Pair(pair.source, (), pair.language))
+            if known[number] and self._lm.fits(TextPair(pair.source, (), pair.language))
         ]
         texts = self._lm.generate(
             [pairs[number].source for number in due],
             [rngs[number] for number in due],
-            Sampling(self.top_k, self.candidates, self.max_pieces),
+            Sampling(self.top_k, self.candidates, self.max_subwords),
             [pairs[number].language for number in due],
         )
         made: list[Sentence | Reject] = [Reject(TOO_LONG if is_known else UNKNOWN_TYPE) for is_known in known]
@@ -169,7 +169,7 @@ class MulDA(Augmenter):
         read = parse(model.written(whole.target), self._types, closed=False)
         if isinstance(read, Sentence) and read.labels != apart(sentence, model.parts).labels:
             return f'the model writes it as "{read.text:.60}", under which its labels would be wrong'
-        return model.misfit(whole)
+        return model.length_issue(whole)
 
     def _shown(self, sentence: Sentence, rng: random.Random) -> int:
         """A number of words, from none to the largest share."""
@@ -187,8 +187,8 @@ class MulDA(Augmenter):
         return sentence if reason is None else Reject(reason, sentence)
 
 
-def _pair(model: Seq2Seq, sentence: Sentence, shown: int) -> Pair:
+def _pair(model: Seq2Seq, sentence: Sentence, shown: int) -> TextPair:
     """What the model sees of a sentence of which so many words are shown, and what it has to write."""
     text = linearize(apart(sentence, model.parts), closed=False)
     end = text.places[shown - 1] + 1 if shown else 0
-    return Pair((*text.words[:end], GAP), text.words, sentence.language)
+    return TextPair((*text.words[:end], GAP), text.words, sentence.language)

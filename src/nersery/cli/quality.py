@@ -65,7 +65,7 @@ def quality(
         rows = [{"file": gold, "sentences": len(known)}, *rows]
         kind, found = _likelihoods(model, known, {gold: known, **dict(zip(files, sources, strict=True))}, quiet=quiet)
         for row in rows:
-            row |= {"perplexity": _finite(found[row["file"]].perplexity), "pieces": found[row["file"]].pieces}
+            row |= {"perplexity": _finite(found[row["file"]].perplexity), "subwords": found[row["file"]].subwords}
     if json:
         measured = {"model": model if perplexity else None, "kind": kind}
         print_json({"gold": gold, **measured, "files": rows})
@@ -89,12 +89,12 @@ def _likelihoods(
 ) -> tuple[str, dict[str, Likelihood]]:
     """What the model's figures are called, and how probable each corpus is to it; says when it does not suit gold."""
     from nersery.core.progress import Progress
-    from nersery.models.fluency import likelihood, open_scorer, warn_of_misfit
+    from nersery.models.fluency import likelihood, open_scorer, warn_if_unsuited
     from nersery.models.loading import ModelSource
 
     source = ModelSource(name)
     model = open_scorer(source)
-    warn_of_misfit(model, source, gold)
+    warn_if_unsuited(model, source, gold)
     found = {}
     for file, sentences in corpora.items():
         with Progress(f"{model.kind} of {printable(file)}", quiet=quiet) as progress:

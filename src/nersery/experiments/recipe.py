@@ -29,7 +29,7 @@ from nersery.experiments.systems import (
     name_fault,
     parse_arms,
 )
-from nersery.taggers.components.second_stage import finish_problems
+from nersery.taggers.components.second_stage import second_stage_issues
 
 LARGEST_SEED = 2**32 - 1
 MOST_SAMPLES = 10_000_000
@@ -181,7 +181,7 @@ def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
     problems += [
         f"augment {json.dumps(arm.name, ensure_ascii=False)}: finish: {problem}"
         for arm in arms
-        for problem in finish_problems(values["tagger"].method, values["tagger"].settings, arm.finish)
+        for problem in second_stage_issues(values["tagger"].method, values["tagger"].settings, arm.finish)
         if arm.finish != {}
     ]
     if values["data"] is not None and not values["data"].raw:

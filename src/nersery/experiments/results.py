@@ -166,7 +166,7 @@ def _arm(run: Run, arm: Arm) -> dict[str, Any]:
 
 def _both_trainings(course: Mapping[str, Any]) -> dict[str, Any]:
     """The course of a training, with that of the second one on gold behind it where there was one."""
-    second = course.get("finish")
+    second = course.get("second_stage")
     if not second:
         return dict(course)
     later = [{**one, "step": one["step"] + course["steps"]} for one in second["evaluations"]]

@@ -79,7 +79,7 @@ from nersery.taggers.base import (
     load_tagger,
     strict_f1,
 )
-from nersery.taggers.components.second_stage import changed, finish, require_known_types
+from nersery.taggers.components.second_stage import changed, fit_second_stage, require_known_types
 
 
 @dataclass
@@ -343,7 +343,7 @@ class Run:
         with self._progress(seed, arm, stage) as progress:
             tagger.fit(train, dev, seed=seed, progress=progress, folder=folder)
             if goes_on:
-                finish(tagger, gold.sentences, arm.finish, Training(dev, seed, progress, folder / "finish"))
+                fit_second_stage(tagger, gold.sentences, arm.finish, Training(dev, seed, progress, folder / "finish"))
         return tagger
 
     def _chosen(self, seed: int, arm: Arm, train: Sequence[Sentence]) -> Settings:

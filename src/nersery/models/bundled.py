@@ -5,7 +5,7 @@ it lies in files of this package:
 
 - ``models/masked_lm`` in the repository made a masked language model of it: the head as it is, and each weight matrix
   as the difference to the installed one, in steps of 1/127 of a row's largest. Rows that did not change, as the
-  embeddings of rare pieces, are left out.
+  embeddings of rare subwords, are left out.
 - ``models/qa_head`` made a question-answering model of it: the head, biases and norms as they are, and for each weight
   matrix of a layer two narrow ones whose product is added to the installed one.
 """

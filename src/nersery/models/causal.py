@@ -21,14 +21,15 @@ from nersery.models.loading import (
     quiet_transformers,
     refuse_nan,
 )
-from nersery.models.subwords.subwords import MAX_PIECES, PieceEncoder
+from nersery.models.subwords.subwords import MAX_SUBWORDS, SubwordEncoder
 
 Text = Sequence[str]
 """Its words."""
 
-PASS_PIECES = 1024
+PASS_SUBWORDS = 1024
 LENGTH_MULTIPLE = 8
-"""Every forward pass has a multiple of so many columns, and as many rows as that leaves of `PASS_PIECES`: a shape that
+"""Every forward pass has a multiple of so many columns, and as many rows as that leaves of `PASS_SUBWORDS`: a shape
+that
 follows from each of its windows alone, so that a text gets the same numbers whatever stands beside it."""
 
 
@@ -37,8 +38,8 @@ class Likelihood:
     """How probable text is to a language model; two add up to that of both texts.
 
     Args:
-        log: The sum of the natural logarithms of the pieces' probabilities, at most 0.
-        pieces: How many pieces that are.
+        log: The sum of the natural logarithms of the subwords' probabilities, at most 0.
+        subwords: How many subwords that are.
 
     >>> half, sure = Likelihood(math.log(0.5), 1), Likelihood(0.0, 1)
     >>> round(half.perplexity, 6), round((half + half + sure + sure).perplexity, 4)
@@ -46,26 +47,26 @@ class Likelihood:
     """
 
     log: float = 0.0
-    pieces: int = 0
+    subwords: int = 0
 
     @property
     def perplexity(self) -> float:
-        """From among how many equally probable pieces the model seems to guess, from 1; NaN without pieces."""
+        """From among how many equally probable subwords the model seems to guess, from 1; NaN without subwords."""
         try:
-            return math.exp(-self.log / self.pieces) if self.pieces else math.nan
+            return math.exp(-self.log / self.subwords) if self.subwords else math.nan
         except OverflowError:
             return math.inf
 
     def __add__(self, other: Likelihood) -> Likelihood:
-        """Both together: the perplexity of the sum is over all pieces (micro)."""
-        return Likelihood(self.log + other.log, self.pieces + other.pieces)
+        """Both together: the perplexity of the sum is over all subwords (micro)."""
+        return Likelihood(self.log + other.log, self.subwords + other.subwords)
 
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """A part of a text that the model reads at once, of which the pieces from ``first`` on are scored."""
+    """A part of a text that the model reads at once, of which the subwords from ``first`` on are scored."""
 
-    pieces: tuple[int, ...]
+    subwords: tuple[int, ...]
     first: int
 
 
@@ -74,15 +75,15 @@ class CausalLM:
 
     A text is its words with single spaces between, as the model's tokenizer cuts it. In front stands the token that
     begins texts (BOS), or where there is none the one that ends them (EOS), as between the texts that GPT-2 was trained
-    on; it is not scored, and neither is the end of the text. Where a model has neither, the first piece is not scored,
-    since nothing stands before it. A text longer than the model is read in overlapping windows: each piece is scored
-    once, with half a window or more before it.
+    on; it is not scored, and neither is the end of the text. Where a model has neither, the first subword is not
+    scored, since nothing stands before it. A text longer than the model is read in overlapping windows: each subword
+    is scored once, with half a window or more before it.
 
     Args:
         source: Any causal language model by name or folder.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
         precision: ``auto`` computes in bf16 where the processor has it.
-        max_pieces: The longest window, BOS included; None takes what the model allows.
+        max_subwords: The longest window, BOS included; None takes what the model allows.
 
     Raises:
         MissingResourceError: When there is no such model.
@@ -97,17 +98,17 @@ class CausalLM:
         *,
         device: str = "auto",
         precision: Precision = "auto",
-        max_pieces: int | None = None,
+        max_subwords: int | None = None,
     ) -> None:
         self.source = source
         self.precision: Precision = precision
         self.device = pick_device(device)
         self.tokenizer: Any = source.tokenizer()
         self._network: Any = source.model("AutoModelForCausalLM", whole=True).to(self.device).eval()
-        limits = (max_pieces, positions(self._network), self.tokenizer.model_max_length, MAX_PIECES)
-        self.max_pieces = int(min(limit for limit in limits if limit is not None))
-        if self.max_pieces < 2:
-            raise SettingsError(f"max_pieces is {self.max_pieces}, expected 2 or more: a piece and one before it")
+        limits = (max_subwords, positions(self._network), self.tokenizer.model_max_length, MAX_SUBWORDS)
+        self.max_subwords = int(min(limit for limit in limits if limit is not None))
+        if self.max_subwords < 2:
+            raise SettingsError(f"max_subwords is {self.max_subwords}, expected 2 or more: a subword and one before it")
 
     @property
     def begin(self) -> tuple[int, ...]:
@@ -125,26 +126,26 @@ class CausalLM:
         for numbers, windows in self._batches(texts):
             scores = self._scores(windows)
             for number, window, row in zip(numbers, windows, scores, strict=True):
-                found[number] += Likelihood(math.fsum(row[window.first :]), len(window.pieces) - window.first)
+                found[number] += Likelihood(math.fsum(row[window.first :]), len(window.subwords) - window.first)
         return found
 
-    def misfit(self, words: Sequence[str]) -> str:
-        """What shows that the model was made for other languages; see `PieceEncoder.misfit`."""
-        return PieceEncoder(self.tokenizer).misfit(words)
+    def vocabulary_issue(self, words: Sequence[str]) -> str:
+        """What shows that the model was made for other languages; see `SubwordEncoder.vocabulary_issue`."""
+        return SubwordEncoder(self.tokenizer).vocabulary_issue(words)
 
-    def _pieces(self, texts: Sequence[Text]) -> list[list[int]]:
+    def _subwords(self, texts: Sequence[Text]) -> list[list[int]]:
         joined = [" ".join(text) for text in texts]
         with quiet_transformers():  # that a text is longer than the model is no news here
             encoded = self.tokenizer(joined, add_special_tokens=False, split_special_tokens=True)
-        pieces: list[list[int]] = encoded["input_ids"]
-        return pieces
+        subwords: list[list[int]] = encoded["input_ids"]
+        return subwords
 
     def _batches(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[_Window]]]:
         """Windows of one padded length, and the numbers of the texts they belong to; the longest come first."""
         by_length: dict[int, list[tuple[int, _Window]]] = defaultdict(list)
-        for number, pieces in enumerate(self._pieces(texts) if texts else []):
-            for window in _windows((*self.begin, *pieces), self.max_pieces):
-                by_length[-(-len(window.pieces) // LENGTH_MULTIPLE)].append((number, window))
+        for number, subwords in enumerate(self._subwords(texts) if texts else []):
+            for window in _windows((*self.begin, *subwords), self.max_subwords):
+                by_length[-(-len(window.subwords) // LENGTH_MULTIPLE)].append((number, window))
         for length in sorted(by_length, reverse=True):
             group, rows = by_length[length], _rows(length)
             for start in range(0, len(group), rows):
@@ -153,35 +154,35 @@ class CausalLM:
 
     @torch.no_grad()
     def _scores(self, windows: Sequence[_Window]) -> list[list[float]]:
-        """The log probability of each piece of each window, after those before it; 0 for the first."""
-        multiples = -(-len(windows[0].pieces) // LENGTH_MULTIPLE)
-        length = min(multiples * LENGTH_MULTIPLE, self.max_pieces)
+        """The log probability of each subword of each window, after those before it; 0 for the first."""
+        multiples = -(-len(windows[0].subwords) // LENGTH_MULTIPLE)
+        length = min(multiples * LENGTH_MULTIPLE, self.max_subwords)
         filled = [*windows, *[windows[0]] * (_rows(multiples) - len(windows))]
-        ids, mask = (self._padded(filled, length, values).to(self.device) for values in ("pieces", "mask"))
+        ids, mask = (self._padded(filled, length, values).to(self.device) for values in ("subwords", "mask"))
         with autocast(self.device, self.precision):
             logits: Tensor = self._network(input_ids=ids, attention_mask=mask, use_cache=False).logits
         logs = -nn.functional.cross_entropy(logits[:, :-1].float().transpose(1, 2), ids[:, 1:], reduction="none")
-        rows = [row[: len(window.pieces) - 1] for row, window in zip(logs, windows, strict=False)]
+        rows = [row[: len(window.subwords) - 1] for row, window in zip(logs, windows, strict=False)]
         refuse_nan(torch.cat(rows), self.source)
         return [[0.0, *row.tolist()] for row in rows]
 
-    def _padded(self, windows: Sequence[_Window], length: int, values: Literal["pieces", "mask"]) -> Tensor:
-        """Pieces, or where there are some, padded at the end, which what stands before it does not see."""
+    def _padded(self, windows: Sequence[_Window], length: int, values: Literal["subwords", "mask"]) -> Tensor:
+        """Subwords, or where there are some, padded at the end, which what stands before it does not see."""
         pad = 0 if values == "mask" else int(self.tokenizer.pad_token_id or 0)
-        rows = [window.pieces if values == "pieces" else (1,) * len(window.pieces) for window in windows]
+        rows = [window.subwords if values == "subwords" else (1,) * len(window.subwords) for window in windows]
         return torch.tensor([row + (pad,) * (length - len(row)) for row in rows])
 
 
 def _rows(multiples: int) -> int:
     """How many windows go together through the model, by their length."""
-    return max(1, PASS_PIECES // (multiples * LENGTH_MULTIPLE))
+    return max(1, PASS_SUBWORDS // (multiples * LENGTH_MULTIPLE))
 
 
-def _windows(pieces: tuple[int, ...], room: int) -> Iterator[_Window]:
-    """The windows of a text; of the first, all pieces but the first are scored, of the others the second half."""
+def _windows(subwords: tuple[int, ...], room: int) -> Iterator[_Window]:
+    """The windows of a text; of the first, all subwords but the first are scored, of the others the second half."""
     start, scored = 0, 1
-    while scored < len(pieces):
-        window = pieces[start : start + room]
+    while scored < len(subwords):
+        window = subwords[start : start + room]
         yield _Window(window, scored - start)
         scored = start + len(window)
         start = scored - room // 2

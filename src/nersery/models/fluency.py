@@ -21,13 +21,13 @@ from nersery.models.loading import (
     Precision,
     refuse_nan,
 )
-from nersery.models.masked.masked_inputs import OWN, Cloze
+from nersery.models.masked.masked_inputs import OWN, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
 
-PIECE = OWN + "piece "
-"""Begins the word that stands for one piece."""
-CLOZES = 4096
-"""So many texts with a gap are prepared at once, since a sentence has as many of them as pieces."""
+SUBWORD = OWN + "subword "
+"""Begins the word that stands for one subword."""
+MASKED_INPUTS = 4096
+"""So many texts with a gap are prepared at once, since a sentence has as many of them as subwords."""
 SENTENCES = 128
 """So many sentences are scored between two reports of progress."""
 Kind = Literal["perplexity", "pseudo-perplexity"]
@@ -45,15 +45,15 @@ class Scorer(Protocol):
     def likelihoods(self, texts: Sequence[Text]) -> list[Likelihood]:
         """How probable each text is; what stands beside it changes nothing."""
 
-    def misfit(self, words: Sequence[str]) -> str:
-        """What shows that the model was made for other languages; see `PieceEncoder.misfit`."""
+    def vocabulary_issue(self, words: Sequence[str]) -> str:
+        """What shows that the model was made for other languages; see `SubwordEncoder.vocabulary_issue`."""
 
 
 class PseudoLM:
-    """A masked language model that scores texts: each piece is hidden in turn, and guessed from all others.
+    """A masked language model that scores texts: each subword is hidden in turn, and guessed from all others.
 
-    What comes out is no probability of the text, but ranks texts as one does. Pieces of one word see each other, so
-    rare words of several pieces look more probable than they are. A text longer than the model is read in overlapping
+    What comes out is no probability of the text, but ranks texts as one does. Subwords of one word see each other, so
+    rare words of several subwords look more probable than they are. A text longer than the model is read in overlapping
     windows, without loss.
 
     Args:
@@ -68,7 +68,7 @@ class PseudoLM:
         Julian Salazar, Davis Liang, Toan Q. Nguyen and Katrin Kirchhoff (2020). Masked Language Model Scoring. ACL.
 
     Departures:
-        Words are cut into pieces one by one, as everywhere here with masked language models.
+        Words are cut into subwords one by one, as everywhere here with masked language models.
     """
 
     kind: Kind = "pseudo-perplexity"
@@ -84,27 +84,27 @@ class PseudoLM:
         """
         found = [Likelihood()] * len(texts)
         gaps = self._gaps(texts)
-        while part := list(islice(gaps, CLOZES)):
-            logs = [log for (log,) in self._lm.log_probabilities([cloze for _, cloze in part])]
+        while part := list(islice(gaps, MASKED_INPUTS)):
+            logs = [log for (log,) in self._lm.log_probabilities([masked_input for _, masked_input in part])]
             refuse_nan(torch.tensor(logs), self._lm.source)
             for (number, _), log in zip(part, logs, strict=True):
                 found[number] += Likelihood(log, 1)
         return found
 
-    def misfit(self, words: Sequence[str]) -> str:
-        """What shows that the model was made for other languages; see `PieceEncoder.misfit`."""
-        return self._lm.encoder.misfit(words)
+    def vocabulary_issue(self, words: Sequence[str]) -> str:
+        """What shows that the model was made for other languages; see `SubwordEncoder.vocabulary_issue`."""
+        return self._lm.encoder.vocabulary_issue(words)
 
-    def _gaps(self, texts: Sequence[Text]) -> Iterator[tuple[int, Cloze]]:
-        """For each piece of each text the text without it; every piece is a word of its own, so that one can be."""
+    def _gaps(self, texts: Sequence[Text]) -> Iterator[tuple[int, MaskedInput]]:
+        """For each subword of each text the text without it; every subword is a word of its own, so that one can be."""
         own = self._lm.encoder.own
         for number, text in enumerate(texts):
-            pieces = [piece for word in self._lm.encoder.pieces(text) for piece in word]
-            words = tuple(f"{PIECE}{piece}" for piece in pieces)
-            own.update((word, (piece,)) for word, piece in zip(words, pieces, strict=True))
-            for window in self._lm.encoder.windows(words):  # once, for a text has as many gaps as pieces
+            subwords = [subword for word in self._lm.encoder.subwords(text) for subword in word]
+            words = tuple(f"{SUBWORD}{subword}" for subword in subwords)
+            own.update((word, (subword,)) for word, subword in zip(words, subwords, strict=True))
+            for window in self._lm.encoder.windows(words):  # once, for a text has as many gaps as subwords
                 shown = words[window.start : window.start + len(window.firsts)]
-                yield from ((number, Cloze(shown, (gap - window.start,))) for gap in range(*window.core))
+                yield from ((number, MaskedInput(shown, (gap - window.start,))) for gap in range(*window.core))
 
 
 def open_scorer(source: ModelSource, *, device: str = "auto", precision: Precision = "auto") -> Scorer:
@@ -149,16 +149,16 @@ def likelihood(model: Scorer, sentences: Iterable[Sentence], progress: Progress 
     return total
 
 
-def warn_of_misfit(model: Scorer, source: ModelSource, sentences: Sequence[Sentence]) -> None:
+def warn_if_unsuited(model: Scorer, source: ModelSource, sentences: Sequence[Sentence]) -> None:
     """Say when a model was made for other text than this, so that its figures say little."""
     words = [word for sentence in sentences for word in sentence.words]
     languages = {sentence.language for sentence in sentences}
     foreign = sorted(language for language in languages if source.name == bundled.NAME and not bundled.knows(language))
-    misfit = model.misfit(words)
+    issue = model.vocabulary_issue(words)
     if foreign:
-        misfit = f"it knows English alone, and there is text in {', '.join(foreign)}"
-    if misfit:
+        issue = f"it knows English alone, and there is text in {', '.join(foreign)}"
+    if issue:
         warn(
-            f'the model "{source.name}" was made for other languages than this text: {misfit}. Its {model.kind} says '
+            f'the model "{source.name}" was made for other languages than this text: {issue}. Its {model.kind} says '
             "little there. Name a language model of the language, e.g. xlm-roberta-base"
         )

@@ -1,4 +1,4 @@
-"""What a layer of an encoder says of every piece of a text."""
+"""What a layer of an encoder says of every subword of a text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from nersery.models.loading import (
     quiet_transformers,
 )
 from nersery.models.subwords.subwords import (
-    PieceEncoder,
+    SubwordEncoder,
     Window,
     by_length,
     collate,
@@ -31,22 +31,23 @@ from nersery.models.subwords.subwords import (
 from nersery.models.text_encoder import Text
 
 LENGTH_MULTIPLE = 8
-PIECES_ON_CPU, PIECES_ON_GPU = 512, 2048
-"""Windows are padded to a multiple of so many pieces, and as many of one length go through the model at once as have so
-many pieces. The shape of a pass follows from each of its windows alone, so that they do not change by a bit in other
+SUBWORDS_ON_CPU, SUBWORDS_ON_GPU = 512, 2048
+"""Windows are padded to a multiple of so many subwords, and as many of one length go through the model at once as have
+so
+many subwords. The shape of a pass follows from each of its windows alone, so that they do not change by a bit in other
 company."""
 RECORDED_LAYER = "alignment_layer"
 """The name in a saved model's configuration of the layer that it was trained at."""
 
 
 @dataclass(frozen=True, slots=True)
-class States:
-    """The states of the pieces of some texts, one text after the other.
+class HiddenStates:
+    """The states of the subwords of some texts, one text after the other.
 
     Args:
-        values: The last row is zero, and no piece's. Shape: (pieces + 1, dimension).
-        starts: For each text the row of its first piece.
-        owners: For each text the words that its pieces belong to.
+        values: The last row is zero, and no subword's. Shape: (subwords + 1, dimension).
+        starts: For each text the row of its first subword.
+        owners: For each text the words that its subwords belong to.
     """
 
     values: Tensor
@@ -63,7 +64,7 @@ class LayerEncoder:
         source: ``bundled`` or any Hugging Face encoder; of an encoder-decoder the encoder.
         layer: Which layer, from 1; None takes the one that a saved model was trained at, or else the one two thirds of
             the way up, layer 8 of 12.
-        masked_lm: Open it with its head for guessing masked pieces.
+        masked_lm: Open it with its head for guessing masked subwords.
 
     Attributes:
         network: The whole model.
@@ -90,23 +91,23 @@ class LayerEncoder:
         inner = network.base_model
         self._encoder: Any = inner.get_encoder() if inner.config.is_encoder_decoder else inner
         self.layer = _layer(self._encoder.config, layer, source.name)
-        self.pieces = PieceEncoder(source.tokenizer(), positions(network))
+        self.subwords = SubwordEncoder(source.tokenizer(), positions(network))
 
     def can_read(self, text: Text) -> bool:
         """Whether no word of a text is longer than a window."""
-        room = self.pieces.max_pieces - len(self.pieces.prefix) - len(self.pieces.suffix)
-        return all(len(ids) <= room for ids in self.pieces.pieces(text))
+        room = self.subwords.max_subwords - len(self.subwords.prefix) - len(self.subwords.suffix)
+        return all(len(ids) <= room for ids in self.subwords.subwords(text))
 
-    def piece_count(self, text: Text) -> int:
-        """How many pieces a text has."""
-        return sum(map(len, self.pieces.pieces(text)))
+    def subword_count(self, text: Text) -> int:
+        """How many subwords a text has."""
+        return sum(map(len, self.subwords.subwords(text)))
 
     @torch.no_grad()
-    def states(self, texts: Sequence[Text]) -> States:
-        """The states of all pieces of all texts; what stands beside a text does not change a bit of them.
+    def hidden_states(self, texts: Sequence[Text]) -> HiddenStates:
+        """The states of all subwords of all texts; what stands beside a text does not change a bit of them.
 
-        A text longer than the model is read in overlapping windows, and each word's pieces are taken from one of them.
-        A word that the tokenizer turns into nothing has no pieces.
+        A text longer than the model is read in overlapping windows, and each word's subwords are taken from one of
+        them. A word that the tokenizer turns into nothing has no subwords.
         """
         windows: list[Window] = []
         places: list[tuple[int, list[int]]] = []
@@ -114,19 +115,19 @@ class LayerEncoder:
         for text in texts:
             starts.append(total)
             own: list[int] = []
-            for window in self.pieces.windows(text):
-                if found := self._own_pieces(window, text):
+            for window in self.subwords.windows(text):
+                if found := self._own_subwords(window, text):
                     windows.append(window)
                     places.append((total, [position for _, position in found]))
                     own += [word for word, _ in found]
                     total += len(found)
             owners.append(tuple(own))
-        return States(self._values(windows, places, total), tuple(starts), tuple(owners))
+        return HiddenStates(self._values(windows, places, total), tuple(starts), tuple(owners))
 
-    def _own_pieces(self, window: Window, text: Text) -> list[tuple[int, int]]:
-        """The words whose states come from a window, each with the position of each of its pieces there."""
-        spans = self.pieces.word_spans(window)
-        words = (word for word in range(*window.core) if not self.pieces.is_nothing(text[word]))
+    def _own_subwords(self, window: Window, text: Text) -> list[tuple[int, int]]:
+        """The words whose states come from a window, each with the position of each of its subwords there."""
+        spans = self.subwords.word_spans(window)
+        words = (word for word in range(*window.core) if not self.subwords.is_nothing(text[word]))
         return [(word, position) for word in words for position in range(*spans[word - window.start])]
 
     def _values(self, windows: Sequence[Window], places: Sequence[tuple[int, list[int]]], total: int) -> Tensor:
@@ -134,7 +135,7 @@ class LayerEncoder:
         with autocast(self.device, self.precision):
             for numbers in by_length(windows, self._rows, LENGTH_MULTIPLE):
                 part = [windows[number] for number in numbers]
-                length = -(-len(part[0].pieces) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
+                length = -(-len(part[0].subwords) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
                 hidden = self.hidden(part, self._rows(length), LENGTH_MULTIPLE)
                 chosen = [
                     (row, position, rank + places[number][0])
@@ -147,14 +148,14 @@ class LayerEncoder:
 
     def _rows(self, length: int) -> int:
         """How many windows of a length, padding and all, make a pass."""
-        return max(1, (PIECES_ON_CPU if self.device.type == "cpu" else PIECES_ON_GPU) // length)
+        return max(1, (SUBWORDS_ON_CPU if self.device.type == "cpu" else SUBWORDS_ON_GPU) // length)
 
     def hidden(self, windows: Sequence[Window], rows: int = 0, multiple: int = 1) -> Tensor:
         """What the layer says of windows, as `nersery.models.subwords.subwords.collate` puts them side by side.
 
-        Shape: (windows, pieces, dimension).
+        Shape: (windows, subwords, dimension).
         """
-        batch = collate(windows, self.pieces.pad, rows=rows, multiple=multiple, longest=self.pieces.max_pieces)
+        batch = collate(windows, self.subwords.pad, rows=rows, multiple=multiple, longest=self.subwords.max_subwords)
         return self._forward(batch.input_ids.to(self.device), batch.attention_mask.to(self.device), self._can_end)
 
     def _forward(self, input_ids: Tensor, attention_mask: Tensor, end: bool) -> Tensor:
@@ -191,7 +192,7 @@ class LayerEncoder:
     @cached_property
     def _can_end(self) -> bool:
         """Whether the network says the same without the layers above; some have a norm behind the last one."""
-        ids = torch.tensor([self.pieces.windows(("a",))[0].pieces], device=self.device)
+        ids = torch.tensor([self.subwords.windows(("a",))[0].subwords], device=self.device)
         is_training = self.network.training
         self.network.eval()
         with torch.no_grad():
@@ -205,7 +206,7 @@ class LayerEncoder:
         folder.mkdir(parents=True, exist_ok=True)
         with os_errors(), quiet_transformers():
             self.network.save_pretrained(folder)
-            self.pieces.tokenizer.save_pretrained(folder)
+            self.subwords.tokenizer.save_pretrained(folder)
         mode = (folder / "config.json").stat().st_mode & 0o777
         for weights in folder.glob("*.safetensors"):  # safetensors lets nobody but the owner read them
             weights.chmod(mode)

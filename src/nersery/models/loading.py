@@ -29,10 +29,10 @@ EXAMPLES = {
     "bert-base-cased or xlm-roberta-base"
 }
 """Who has a head, by its Auto class."""
-FEWEST_PIECES = 3
+FEWEST_SUBWORDS = 3
 """Besides the special ones. What transformers makes where a tokenizer's files are missing has at most two."""
 SPECIAL = ("pad", "unk", "cls", "sep", "bos", "eos", "mask")
-"""Special pieces that are put around text or into it."""
+"""Special subwords that are put around text or into it."""
 T = TypeVar("T")
 
 
@@ -70,13 +70,13 @@ class ModelSource:
         """The model's tokenizer.
 
         Raises:
-            MissingResourceError: When it cannot be found, or there are no weights for its pieces. Where no file is
+            MissingResourceError: When it cannot be found, or there are no weights for its subwords. Where no file is
                 there at all, transformers makes an empty one, which knows no word.
         """
         from transformers import AutoTokenizer
 
         tokenizer = self._load(AutoTokenizer.from_pretrained)
-        if len(tokenizer) - len(tokenizer.all_special_ids) < FEWEST_PIECES:
+        if len(tokenizer) - len(tokenizer.all_special_ids) < FEWEST_SUBWORDS:
             raise MissingResourceError(
                 f'the model "{self.name}" has no tokenizer: every word would be unknown to it. Expected its files '
                 "beside the weights, e.g. tokenizer.json and tokenizer_config.json; copy them from where the "
@@ -86,7 +86,7 @@ class ModelSource:
         return tokenizer
 
     def _check_weights(self, tokenizer: Any) -> None:
-        """Refuse a folder without them, and a tokenizer whose pieces have no rows in them."""
+        """Refuse a folder without them, and a tokenizer whose subwords have no rows in them."""
         folder = Path(self.location)
         if folder.is_dir() and not any(folder.glob("*.safetensors")):
             raise MissingResourceError(
@@ -95,11 +95,11 @@ class ModelSource:
                 "by model.save_pretrained(folder) where the model comes from"
             )
         rows = getattr(self.config().get_text_config(), "vocab_size", None)
-        if rows is not None and (last := _last_piece(tokenizer)) >= rows:
+        if rows is not None and (last := _last_subword(tokenizer)) >= rows:
             raise MissingResourceError(
-                f'the tokenizer of "{self.name}" has pieces up to number {last} and its configuration vectors for '
+                f'the tokenizer of "{self.name}" has subwords up to number {last} and its configuration vectors for '
                 f"{rows}: the others would have none. Copy the tokenizer that the model was trained with; or, where "
-                "pieces were added on purpose, call model.resize_token_embeddings(len(tokenizer)) and save the model"
+                "subwords were added on purpose, call model.resize_token_embeddings(len(tokenizer)) and save the model"
             )
 
     def model(self, auto_class: str, *, whole: bool = False, **settings: Any) -> Any:
@@ -198,15 +198,15 @@ class ModelSource:
             ) from error
 
 
-def _last_piece(tokenizer: Any) -> int:
-    """The highest number of what it makes of text, and of the special pieces that are put around it.
+def _last_subword(tokenizer: Any) -> int:
+    """The highest number of what it makes of text, and of the special subwords that are put around it.
 
     Further special ones, such as those for pictures, may have no vectors in a model for text.
     """
-    special = {number for number, piece in tokenizer.added_tokens_decoder.items() if piece.special}
+    special = {number for number, subword in tokenizer.added_tokens_decoder.items() if subword.special}
     around = {id for name in SPECIAL if (id := getattr(tokenizer, f"{name}_token_id", None)) is not None}
-    pieces: set[int] = {*tokenizer.get_vocab().values()}
-    return max(pieces - special | around)
+    subwords: set[int] = {*tokenizer.get_vocab().values()}
+    return max(subwords - special | around)
 
 
 @contextlib.contextmanager
@@ -254,7 +254,7 @@ def pick_device(name: str) -> torch.device:
 
 
 def positions(network: Any) -> int | None:
-    """How many pieces a network has positions for; None when it says nothing."""
+    """How many subwords a network has positions for; None when it says nothing."""
     count = getattr(network.config, "max_position_embeddings", None)
     if count is None or count < 1:
         return None

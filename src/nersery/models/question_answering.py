@@ -23,11 +23,12 @@ from nersery.models.loading import (
     refuse_nan,
 )
 from nersery.models.subwords.pair_inputs import PairBatch, PairEncoder, Reading
-from nersery.models.subwords.subwords import PieceEncoder
+from nersery.models.subwords.subwords import SubwordEncoder
 
 ROWS = 16
 LENGTH_MULTIPLE = 4
-"""Every forward pass has so many windows and a multiple of so many pieces, so that a pair gets the same numbers to the
+"""Every forward pass has so many windows and a multiple of so many subwords, so that a pair gets the same numbers to
+the
 last bit whatever stands beside it."""
 CHUNK = 8192
 """Pairs that are sorted by length together."""
@@ -37,7 +38,7 @@ STRETCH = 50
 """In words. A longer sentence may have as many answers again for each further stretch that it begins."""
 
 
-class Answer(NamedTuple):
+class ExtractedAnswer(NamedTuple):
     """Words ``[start, end)`` that answer a question, and a score in [0, 1]; see `QuestionAnswerer`."""
 
     start: int
@@ -48,9 +49,9 @@ class Answer(NamedTuple):
 class QuestionAnswerer:
     """An extractive question-answering model that speaks in words.
 
-    The model scores each piece as the start and as the end of an answer, and its class token as both when there is
-    none. A word is as good a start, or end, as the best of its pieces, so an answer of half a word is one of the whole.
-    By the softmax over starts and that over ends an answer has the probability p = p(start) p(end), no answer
+    The model scores each subword as the start and as the end of an answer, and its class token as both when there is
+    none. A word is as good a start, or end, as the best of its subwords, so an answer of half a word is one of the
+    whole. By the softmax over starts and that over ends an answer has the probability p = p(start) p(end), no answer
     p₀ = p₀(start) p₀(end); the score is p / (p + p₀), from which the softmax's denominators fall out. Above 0.5 the
     answer is more probable than that there is none. The scores of a model that was never asked in vain say little.
 
@@ -60,7 +61,7 @@ class QuestionAnswerer:
         source: ``bundled``, or any extractive question-answering model by name or folder.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
         precision: ``auto`` computes in bf16 where the processor has it.
-        max_pieces: The longest window; None takes what the model allows.
+        max_subwords: The longest window; None takes what the model allows.
 
     Raises:
         MissingResourceError: When there is no such model, or it is no question-answering model.
@@ -78,17 +79,17 @@ class QuestionAnswerer:
         *,
         device: str = "auto",
         precision: Precision = "auto",
-        max_pieces: int | None = None,
+        max_subwords: int | None = None,
     ) -> None:
         self.source = source
         self.precision: Precision = precision
         self.device = pick_device(device)
         self.network: Any = source.question_answering().to(self.device).eval()
-        limits = [limit for limit in (max_pieces, positions(self.network)) if limit]
-        self.pieces = PieceEncoder(source.tokenizer(), min(limits) if limits else None)
-        self.pairs = PairEncoder(self.pieces, token_types(self.network))
+        limits = [limit for limit in (max_subwords, positions(self.network)) if limit]
+        self.subwords = SubwordEncoder(source.tokenizer(), min(limits) if limits else None)
+        self.pairs = PairEncoder(self.subwords, token_types(self.network))
 
-    def warn_of_misfit(self, words: Sequence[str], languages: Iterable[str] = ()) -> None:
+    def warn_if_unsuited(self, words: Sequence[str], languages: Iterable[str] = ()) -> None:
         """Say when the model was made for other text than this.
 
         Args:
@@ -96,12 +97,12 @@ class QuestionAnswerer:
         """
         is_bundled = bundled.is_bundled(self.source.name)
         foreign = sorted({language for language in languages if not bundled.knows(language)}) if is_bundled else []
-        misfit = self.pieces.misfit(words)
-        if foreign and not misfit:
-            misfit = f"it knows English alone, and there is text in {', '.join(foreign)}"
-        if misfit:
+        issue = self.subwords.vocabulary_issue(words)
+        if foreign and not issue:
+            issue = f"it knows English alone, and there is text in {', '.join(foreign)}"
+        if issue:
             warn(
-                f'the model "{self.source.name}" was made for other languages than this text: {misfit}. Its answers '
+                f'the model "{self.source.name}" was made for other languages than this text: {issue}. Its answers '
                 "will be poor. Name a question-answering model of the language, e.g. deepset/xlm-roberta-base-squad2"
             )
         elif is_bundled and any(word != word.lower() for word in words):
@@ -127,7 +128,7 @@ class QuestionAnswerer:
         top: int,
         longest: int,
         progress: Progress | None = None,
-    ) -> list[list[Answer]]:
+    ) -> list[list[ExtractedAnswer]]:
         """For each question the best answers in the sentence of the same place, which do not overlap, best first.
 
         Args:
@@ -144,7 +145,7 @@ class QuestionAnswerer:
                 f"{len(questions)} questions for {len(sentences)} sentences, top {top} and longest {longest}: expected "
                 "a question for each sentence, and numbers above 0"
             )
-        found: list[list[Answer]] = [[] for _ in questions]
+        found: list[list[ExtractedAnswer]] = [[] for _ in questions]
         most = [top * max(1, math.ceil(len(words) / STRETCH)) for words in sentences]
         for start in range(0, len(questions), CHUNK):
             part = range(start, min(start + CHUNK, len(questions)))
@@ -157,7 +158,7 @@ class QuestionAnswerer:
         return [_apart(answers, limit) for answers, limit in zip(found, most, strict=True)]
 
     @torch.no_grad()
-    def _best(self, readings: Sequence[Reading], top: int, longest: int) -> list[list[Answer]]:
+    def _best(self, readings: Sequence[Reading], top: int, longest: int) -> list[list[ExtractedAnswer]]:
         """The best answers in each window, and behind them those of the rows that only fill up the batch."""
         batch = self.pairs.collate(readings, rows=ROWS, multiple=LENGTH_MULTIPLE).to(self.device)
         with autocast(self.device, self.precision):
@@ -167,7 +168,7 @@ class QuestionAnswerer:
         leads = (scores - none.unsqueeze(1)).tolist()
         return [
             [
-                Answer(start + reading.start, end + reading.start, _sigmoid(lead))
+                ExtractedAnswer(start + reading.start, end + reading.start, _sigmoid(lead))
                 for (start, end), lead in zip(*row, strict=True)
                 if end
             ]
@@ -192,7 +193,7 @@ def word_scores(network: Any, batch: PairBatch) -> tuple[Tensor, Tensor, Tensor]
 
     Behind the last word there is minus infinity.
 
-    Shape: (readings, pieces), (readings, pieces) and (readings,).
+    Shape: (readings, subwords), (readings, subwords) and (readings,).
     """
     output = network(**batch.inputs)
     starts, ends = (logits.float() for logits in (output.start_logits, output.end_logits))
@@ -229,9 +230,9 @@ def best_spans(starts: Tensor, ends: Tensor, top: int, longest: int) -> tuple[Te
     return torch.stack(spans, 1), torch.stack(values, 1)
 
 
-def _apart(answers: Sequence[Answer], top: int) -> list[Answer]:
+def _apart(answers: Sequence[ExtractedAnswer], top: int) -> list[ExtractedAnswer]:
     """The best answers of all windows over a sentence, without those that overlap a better one."""
-    kept: list[Answer] = []
+    kept: list[ExtractedAnswer] = []
     taken = bytearray(max((answer.end for answer in answers), default=0))
     for answer in sorted(answers, key=lambda answer: -answer.score):
         if len(kept) < top and not any(taken[answer.start : answer.end]):

@@ -1,4 +1,4 @@
-"""Embeddings of sentences and words by any encoder: what a model's last layer says of their pieces, on average."""
+"""Embeddings of sentences and words by any encoder: what a model's last layer says of their subwords, on average."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from nersery.models.loading import (
     positions,
 )
 from nersery.models.subwords.subwords import (
-    PieceEncoder,
+    SubwordEncoder,
     Window,
     by_length,
     collate,
@@ -31,7 +31,8 @@ Text = Sequence[str]
 
 ROWS = 16
 LENGTH_MULTIPLE = 4
-"""Every forward pass has so many windows and a multiple of so many pieces, so that a text gets the same numbers to the
+"""Every forward pass has so many windows and a multiple of so many subwords, so that a text gets the same numbers to
+the
 last bit whatever stands beside it."""
 CHUNK = 8192
 """Texts that are sorted by length together."""
@@ -46,7 +47,7 @@ class TextEncoder:
         source: ``bundled`` or any Hugging Face encoder; of an encoder-decoder the encoder.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
         precision: ``auto`` computes in bf16 where the processor has it.
-        max_pieces: The longest window; None takes what the model allows.
+        max_subwords: The longest window; None takes what the model allows.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class TextEncoder:
         *,
         device: str = "auto",
         precision: Precision = "auto",
-        max_pieces: int | None = None,
+        max_subwords: int | None = None,
     ) -> None:
         self.name = source.name
         self.precision: Precision = precision
@@ -64,8 +65,8 @@ class TextEncoder:
         if network.config.is_encoder_decoder:
             network = network.get_encoder()
         self._network = network.to(self.device).eval()
-        limits = [limit for limit in (max_pieces, positions(network)) if limit]
-        self.pieces = PieceEncoder(source.tokenizer(), min(limits) if limits else None)
+        limits = [limit for limit in (max_subwords, positions(network)) if limit]
+        self.subwords = SubwordEncoder(source.tokenizer(), min(limits) if limits else None)
 
     @property
     def dimension(self) -> int:
@@ -73,7 +74,7 @@ class TextEncoder:
         return int(self._network.config.hidden_size)
 
     def sentences(self, texts: Sequence[Text], progress: Progress | None = None) -> Embeddings:
-        """A vector for each text: the mean over its pieces and the model's special tokens, as sentence encoders do.
+        """A vector for each text: the mean over its subwords and the model's special tokens, as sentence encoders do.
 
         Shape: (texts, dimension).
 
@@ -83,7 +84,7 @@ class TextEncoder:
         sums = np.zeros((len(texts), self.dimension))
         counts = np.zeros(len(texts))
         for numbers, windows in self._batches(texts):
-            mask = torch.zeros(ROWS, max(len(window.pieces) for window in windows))
+            mask = torch.zeros(ROWS, max(len(window.subwords) for window in windows))
             for row, window in enumerate(windows):
                 mask[row, self._counted(window)] = 1
             hidden = self._hidden(windows)
@@ -96,7 +97,7 @@ class TextEncoder:
         return self._unit(sums / np.maximum(counts, 1)[:, None])
 
     def words(self, texts: Sequence[Text], progress: Progress | None = None) -> list[Embeddings]:
-        """For each text the vectors of its words, each the mean over the word's pieces. Shape: (words, dimension).
+        """For each text the vectors of its words, each the mean over the word's subwords. Shape: (words, dimension).
 
         Raises:
             SettingsError: When the model answers with what is no number.
@@ -105,7 +106,7 @@ class TextEncoder:
         for numbers, windows in self._batches(texts):
             rows = self._hidden(windows).cpu().numpy()
             for number, window, row in zip(numbers, windows, rows, strict=False):
-                spans = self.pieces.word_spans(window)
+                spans = self.subwords.word_spans(window)
                 for word in range(*window.core):
                     start, end = spans[word - window.start]
                     embeddings[number][word] = row[start:end].mean(0)
@@ -117,23 +118,23 @@ class TextEncoder:
         """Windows of one padded length, and the numbers of the texts they belong to; the longest come first."""
         for start in range(0, len(texts), CHUNK):
             chunk = enumerate(texts[start : start + CHUNK], start)
-            owned = [(number, window) for number, text in chunk for window in self.pieces.windows(text)]
+            owned = [(number, window) for number, text in chunk for window in self.subwords.windows(text)]
             for part in by_length([window for _, window in owned], lambda _: ROWS, LENGTH_MULTIPLE):
                 yield [owned[index][0] for index in part], [owned[index][1] for index in part]
 
     def _counted(self, window: Window) -> list[int]:
-        """The positions of a window's special tokens and of the pieces of the words that are its own."""
-        spans = self.pieces.word_spans(window)
+        """The positions of a window's special tokens and of the subwords of the words that are its own."""
+        spans = self.subwords.word_spans(window)
         core = spans[window.core[0] - window.start : window.core[1] - window.start]
-        length = len(window.pieces)
-        front, back = len(self.pieces.prefix), length - len(self.pieces.suffix)
+        length = len(window.subwords)
+        front, back = len(self.subwords.prefix), length - len(self.subwords.suffix)
         return [*range(front), *range(core[0][0] if core else 0, core[-1][1] if core else 0), *range(back, length)]
 
     @torch.no_grad()
     def _hidden(self, windows: Sequence[Window]) -> Tensor:
-        """The last layer. Shape: (ROWS, pieces, dimension)."""
+        """The last layer. Shape: (ROWS, subwords, dimension)."""
         batch = collate(
-            windows, self.pieces.pad, rows=ROWS, multiple=LENGTH_MULTIPLE, longest=self.pieces.max_pieces
+            windows, self.subwords.pad, rows=ROWS, multiple=LENGTH_MULTIPLE, longest=self.subwords.max_subwords
         ).to(self.device)
         with autocast(self.device, self.precision):
             output = self._network(input_ids=batch.input_ids, attention_mask=batch.attention_mask)

@@ -69,12 +69,12 @@ class WordVectors:
     Args:
         dimension: Numbers in each vector.
         rows: By word, `composed`. A row's shape: (dimension,).
-        flaws: What else is odd about the file, in words for a user.
+        issues: What else is odd about the file, in words for a user.
     """
 
     dimension: int
     rows: Mapping[str, Vector]
-    flaws: tuple[str, ...] = ()
+    issues: tuple[str, ...] = ()
 
     def get(self, word: str) -> Vector | None:
         """The vector of a word as it is written, or else of its lower case."""
@@ -159,7 +159,7 @@ def read_vectors(path: str | Path, words: Iterable[str]) -> WordVectors:
     if not left:  # the rest of the file was not looked at
         return WordVectors(head.dimension, rows)
     missing = (head.words or 0) - (number + 1 - head.first_line)
-    return WordVectors(head.dimension, rows, tuple(_flaws(head, missing, undecodable)))
+    return WordVectors(head.dimension, rows, tuple(_issues(head, missing, undecodable)))
 
 
 class VectorIndex:
@@ -186,7 +186,7 @@ class VectorIndex:
         self._starts = np.array(starts, np.int64)
         self._order = np.argsort(np.array(checks, np.uint32), kind="stable")
         self._checks = np.array(checks, np.uint32)[self._order]
-        self._flaws = tuple(_flaws(self._head, (self._head.words or 0) - len(checks), undecodable))
+        self._issues = tuple(_issues(self._head, (self._head.words or 0) - len(checks), undecodable))
 
     def read(self, words: Iterable[str]) -> WordVectors:
         """The vectors of some words; see `read_vectors`.
@@ -210,7 +210,7 @@ class VectorIndex:
                     problems[word] = Problem(f"the vector of {word!r} {fault}", str(self._path), number)
         if problems:
             raise DataError(problems.values(), fix=FIX)
-        return WordVectors(self._head.dimension, rows, self._flaws)
+        return WordVectors(self._head.dimension, rows, self._issues)
 
     def _places(self, form: bytes) -> list[int]:
         """The lines that may begin with a word, counted from the first vector."""
@@ -253,7 +253,7 @@ def read_first(path: str | Path, most: int, words: Iterable[str] = ()) -> WordVe
             except ValueError as fault:
                 raise DataError(Problem(f"the vector of {_shown(key)} {fault}", str(path), number), fix=FIX) from None
     missing = (head.words or 0) - (number + 1 - head.first_line)
-    return WordVectors(head.dimension, rows, tuple(_flaws(head, missing, undecodable, again)))
+    return WordVectors(head.dimension, rows, tuple(_issues(head, missing, undecodable, again)))
 
 
 def _follow_on(values: bytes, dimension: int) -> bool:
@@ -325,12 +325,12 @@ def _is_utf8(word: bytes) -> bool:
     return True
 
 
-def _flaws(head: Head, missing: int, undecodable: int, again: int = 0) -> Sequence[str]:
-    flaws = []
+def _issues(head: Head, missing: int, undecodable: int, again: int = 0) -> Sequence[str]:
+    issues = []
     if missing > 0:
-        flaws.append(f"its first line promises {head.words} words, {missing} of them are not there: is it cut off?")
+        issues.append(f"its first line promises {head.words} words, {missing} of them are not there: is it cut off?")
     if again:
-        flaws.append(f"{again} of its words come again, with other vectors perhaps: the first of each counts")
+        issues.append(f"{again} of its words come again, with other vectors perhaps: the first of each counts")
     if undecodable:
-        flaws.append(f"{undecodable} of its words are not UTF-8, so they are never found")
-    return flaws
+        issues.append(f"{undecodable} of its words are not UTF-8, so they are never found")
+    return issues

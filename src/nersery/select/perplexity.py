@@ -21,7 +21,7 @@ class Perplexity(Selector):
     """Score: minus the perplexity of a sentence under a language model, so that -20 is better than -200.
 
     Under a causal model it is the perplexity, under a masked one the pseudo-perplexity. Their figures depend on the
-    model and its pieces: look at that of gold (``nersery quality``) before choosing a threshold. A model finds what
+    model and its subwords: look at that of gold (``nersery quality``) before choosing a threshold. A model finds what
     it wrote itself more fluent than what people wrote.
 
     Args:
@@ -79,10 +79,10 @@ class Perplexity(Selector):
         training: Training = NO_TRAINING,
     ) -> None:
         """Open the model; says when it does not suit the gold sentences."""
-        from nersery.models.fluency import open_scorer, warn_of_misfit
+        from nersery.models.fluency import open_scorer, warn_if_unsuited
 
         self._scorer = open_scorer(self._source, device=self.device, precision=self.precision)
-        warn_of_misfit(self._scorer, self._source, gold)
+        warn_if_unsuited(self._scorer, self._source, gold)
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """Minus each sentence's perplexity; NaN, which is rejected, where the model cuts it into nothing.

@@ -43,7 +43,7 @@ from nersery.taggers.base import (
     training_record,
 )
 from nersery.taggers.components.gold_tagger import gold_tagger, tell_of_labels
-from nersery.taggers.components.second_stage import finish, finish_problems, foreign_settings
+from nersery.taggers.components.second_stage import fit_second_stage, foreign_settings, second_stage_issues
 
 Strategy = Literal["uncertainty", "easy_first", "hard_first", "all"]
 LEAST_SCORE = 1e-6
@@ -144,7 +144,7 @@ class SelfTraining(Selector):
             return
         from nersery.taggers.components.training_settings import settings_of
 
-        if problems := finish_problems(name_of(tagger), settings_of(tagger), self.finish):
+        if problems := second_stage_issues(name_of(tagger), settings_of(tagger), self.finish):
             raise SettingsError("\n".join(f"finish: {problem}" for problem in problems))
 
     def fit(
@@ -289,7 +289,9 @@ class SelfTraining(Selector):
             train, training.dev, seed=training.seed, progress=training.progress, folder=folder, warm=self.warm_start
         )
         if self.finish and others:
-            finish(tagger, self._gold, self.finish, replace(training, folder=folder / "finish" if folder else None))
+            fit_second_stage(
+                tagger, self._gold, self.finish, replace(training, folder=folder / "finish" if folder else None)
+            )
         return tagger, len(train)
 
     def _new_tagger(self) -> Tagger:

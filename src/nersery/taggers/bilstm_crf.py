@@ -58,12 +58,12 @@ from nersery.taggers.components.recurrent import RecurrentNetwork, Sizes
 from nersery.taggers.components.tag_set import OutputScheme, TagSet
 from nersery.taggers.components.training_settings import (
     check_settings,
-    course,
     from_settings,
     plan_of,
     settings_of,
+    training_history,
 )
-from nersery.taggers.components.word_features import GivenVectors, Lexicon, WordTable
+from nersery.taggers.components.word_features import GivenVectors, KnownWords, WordTable
 
 LEAST_STEPS = 800
 LEAST_EPOCHS = 8
@@ -145,7 +145,7 @@ class BiLSTMCRF(Tagger):
     precision: Precision = "auto"
     device: str = "auto"
     _network: RecurrentNetwork | None = field(default=None, init=False, repr=False, compare=False)
-    _lexicon: Lexicon = field(default=Lexicon((), ()), init=False, repr=False, compare=False)
+    _known_words: KnownWords = field(default=KnownWords((), ()), init=False, repr=False, compare=False)
     _given: GivenVectors | None = field(default=None, init=False, repr=False, compare=False)
     _looked_up: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
     _tags: TagSet = field(default=TagSet(("O",)), init=False, repr=False, compare=False)
@@ -200,7 +200,7 @@ class BiLSTMCRF(Tagger):
         require_labels(gold)
         with seeded(seed):
             self._build(gold, warm=warm)
-            table = WordTable((word for sentence in gold for word in sentence.words), self._lexicon, self._given)
+            table = WordTable((word for sentence in gold for word in sentence.words), self._known_words, self._given)
             learnt = [
                 example for s in gold for example in examples(table.windows(s.words), s.entities, len(s), self._tags)
             ]
@@ -219,7 +219,7 @@ class BiLSTMCRF(Tagger):
                 folder=folder,
                 fingerprint={**training_record(self, gold, dev), "warm": warm},
             )
-        self.history = course(history, seed, len(gold))
+        self.history = training_history(history, seed, len(gold))
         return self.history
 
     def _build(self, gold: Sequence[Sentence], *, warm: bool) -> None:
@@ -228,7 +228,7 @@ class BiLSTMCRF(Tagger):
         types = {e.type for s in gold for e in s.entities}
         before = self._network if warm and types <= {*self._tags.types} else None
         tags = TagSet.of(types, self.scheme) if before is None else self._tags
-        known, lexicon = self._lexicon, Lexicon.of(words)
+        known, lexicon = self._known_words, KnownWords.of(words)
         if before is not None:
             lexicon = known.with_those_of(lexicon)
         self._adopt(lexicon, tags, self._vectors_of(words, None if before is None else self._given))
@@ -240,20 +240,20 @@ class BiLSTMCRF(Tagger):
         if self.vectors is None or (known is not None and words <= self._looked_up):
             return known
         found = read_first(_existing(self.vectors), self.most_vectors, words)
-        for flaw in found.flaws:
-            warn(f"{self.vectors}: {flaw}")
+        for issue in found.issues:
+            warn(f"{self.vectors}: {issue}")
         if not any(found.get(word) is not None for word in words):
             warn(f"{self.vectors} has no vector of any training word: is it of another language?")
         self._looked_up = words if known is None else self._looked_up | words
         known = known or GivenVectors((), torch.empty(0, found.dimension))
         return known.with_those_of({word: torch.from_numpy(row) for word, row in found.rows.items()})
 
-    def _adopt(self, lexicon: Lexicon, tags: TagSet, given: GivenVectors | None) -> None:
+    def _adopt(self, lexicon: KnownWords, tags: TagSet, given: GivenVectors | None) -> None:
         word_size = self.word_size if given is None else given.rows.shape[1]
         sizes = Sizes(word_size, self.character_size, self.spelling_size, self.hidden_size)
         network = RecurrentNetwork(lexicon, tags, sizes, self.dropout, self.word_dropout)
         self._network = network.to(pick_device(self.device)).eval()
-        self._lexicon, self._tags, self._given = lexicon, tags, given
+        self._known_words, self._tags, self._given = lexicon, tags, given
 
     def _loss(self, table: WordTable, batch: Sequence[Example]) -> Tensor:
         network, rows = self.network, collate([window for window, *_ in batch], 0)
@@ -279,7 +279,7 @@ class BiLSTMCRF(Tagger):
 
     def _emissions(self, sentences: Sequence[Sentence], passes: int, progress: Progress | None = None) -> list[Tensor]:
         network = self.network.eval()
-        table = WordTable((word for sentence in sentences for word in sentence.words), self._lexicon, self._given)
+        table = WordTable((word for sentence in sentences for word in sentence.words), self._known_words, self._given)
 
         def score(windows: Sequence[Window], rows: int) -> Tensor:
             batch = collate(windows, 0, rows=rows, multiple=LENGTH_MULTIPLE)
@@ -320,7 +320,11 @@ class BiLSTMCRF(Tagger):
         """Write the weights, the words and characters, the user's vectors if there are any, and our description."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / VECTORS_FILE).unlink(missing_ok=True)
-        lexicon = {"tags": self._tags.names, "words": self._lexicon.words, "characters": self._lexicon.characters}
+        lexicon = {
+            "tags": self._tags.names,
+            "words": self._known_words.words,
+            "characters": self._known_words.characters,
+        }
         with os_errors():
             save_file(self.network.state_dict(), folder / WEIGHTS_FILE)
             if self._given is not None:
@@ -345,7 +349,7 @@ class BiLSTMCRF(Tagger):
             if "vectors" in lexicon:
                 given = GivenVectors(tuple(lexicon["vectors"]), load_file(folder / VECTORS_FILE)["vectors"])
             with seeded(0):  # the weights that it begins with cost chance, which is the caller's
-                tagger._adopt(Lexicon(words, characters), TagSet(tags), given)
+                tagger._adopt(KnownWords(words, characters), TagSet(tags), given)
             tagger.network.load_state_dict(load_file(folder / WEIGHTS_FILE))
         except (OSError, SafetensorError, RuntimeError, ValueError, LookupError, TypeError) as error:
             raise MissingResourceError(f"{folder} is damaged: {error}. Expected what `nersery train` wrote") from error

@@ -1,4 +1,4 @@
-"""A transformer encoder with a linear layer on the first piece of each word, or with a CRF on top of that.
+"""A transformer encoder with a linear layer on the first subword of each word, or with a CRF on top of that.
 
 The folder it saves is an ordinary Hugging Face token-classification model.
 """
@@ -29,7 +29,7 @@ from nersery.models.loading import (
     positions,
     quiet_transformers,
 )
-from nersery.models.subwords.subwords import PieceEncoder, Window, collate
+from nersery.models.subwords.subwords import SubwordEncoder, Window, collate
 from nersery.models.training.dropout import thinned
 from nersery.models.training.trainer import (
     Optimizer,
@@ -38,7 +38,7 @@ from nersery.models.training.trainer import (
     seeded,
     train,
 )
-from nersery.models.training.vocabulary_pruning import trimmed
+from nersery.models.training.vocabulary_pruning import pruned_vocabulary
 from nersery.taggers.base import (
     DESCRIPTION,
     Tagger,
@@ -61,10 +61,10 @@ from nersery.taggers.components.decoding import (
 from nersery.taggers.components.tag_set import OutputScheme, TagSet
 from nersery.taggers.components.training_settings import (
     check_settings,
-    course,
     from_settings,
     plan_of,
     settings_of,
+    training_history,
 )
 
 Head = Literal["linear", "crf"]
@@ -76,7 +76,7 @@ CRF_FILE = "crf.safetensors"
 
 @dataclass
 class TransformerTagger(Tagger):
-    """A pretrained encoder with a linear or CRF head on each word's first piece.
+    """A pretrained encoder with a linear or CRF head on each word's first subword.
 
     Args:
         model: ``bundled``, any Hugging Face encoder by name or folder, or ``bundled-qa``: the bundled encoder as
@@ -99,21 +99,21 @@ class TransformerTagger(Tagger):
         weight_decay: AdamW's, of weights, not of biases and norms.
         clip: The longest gradient of a step.
         dropout: Before the head, in [0, 1); None keeps the model's own.
-        max_pieces: The longest window that the model reads at once; None is the model's limit, at most 512.
+        max_subwords: The longest window that the model reads at once; None is the model's limit, at most 512.
         precision: ``auto`` computes in bf16 where the processor has it.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
         revision: Branch, tag or commit of a model on the hub.
         trust_remote_code: Run code that comes with the model.
 
     Reference:
-        Devlin et al. 2019, BERT (first piece, linear layer); Lample et al. 2016, Neural Architectures for Named
+        Devlin et al. 2019, BERT (first subword, linear layer); Lample et al. 2016, Neural Architectures for Named
         Entity Recognition (CRF).
 
     Departures:
         - Linear heads are decoded by Viterbi over the legal sequences of the scheme rather than word by word, so
           that no broken sequence is ever scored.
         - A sentence longer than the model is read in overlapping windows.
-        - Of the table of pieces only the rows of pieces that training data or dev have are trained and decay.
+        - Of the table of subwords only the rows of subwords that training data or dev have are trained and decay.
     """
 
     model: ModelName = "bundled"
@@ -132,14 +132,14 @@ class TransformerTagger(Tagger):
     weight_decay: float = 0.01
     clip: float = 1.0
     dropout: float | None = None
-    max_pieces: int | None = None
+    max_subwords: int | None = None
     precision: Precision = "auto"
     device: str = "auto"
     revision: str | None = None
     trust_remote_code: bool = False
     _network: Any = field(default=None, init=False, repr=False, compare=False)
     _crf: ConditionalRandomField | None = field(default=None, init=False, repr=False, compare=False)
-    _encoder: PieceEncoder | None = field(default=None, init=False, repr=False, compare=False)
+    _encoder: SubwordEncoder | None = field(default=None, init=False, repr=False, compare=False)
     _tags: TagSet = field(default=TagSet(("O",)), init=False, repr=False, compare=False)
     history: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -149,7 +149,7 @@ class TransformerTagger(Tagger):
         own = {
             "head_learning_rate is above 0": self.head_learning_rate is None or self.head_learning_rate > 0,
             "dropout lies in [0, 1)": self.dropout is None or 0 <= self.dropout < 1,
-            "max_pieces is 8 or more": self.max_pieces is None or self.max_pieces >= 8,
+            "max_subwords is 8 or more": self.max_subwords is None or self.max_subwords >= 8,
         }
         check_settings(self, "transformer", own)
 
@@ -183,12 +183,12 @@ class TransformerTagger(Tagger):
             types = {e.type for s in gold for e in s.entities}
             goes_on = warm and self._network is not None and types <= {*self._tags.types}
             network = self._network if goes_on else self._build(TagSet.of(types, self.scheme))
-            self._warn_of_misfit(gold)
+            self._warn_if_unsuited(gold)
             learnt = [example for sentence in gold for example in self._examples(sentence)]
             plan = self._plan(len(learnt))
             if progress is not None:
                 progress.total = (progress.total or 0) + plan.total_steps(len(learnt))
-            with trimmed(network, self._pieces(learnt, dev)):
+            with pruned_vocabulary(network, self._subwords(learnt, dev)):
                 history = train(
                     self._trained_parts(),
                     learnt,
@@ -202,25 +202,25 @@ class TransformerTagger(Tagger):
                     folder=folder,
                     fingerprint={**training_record(self, gold, dev), "warm": warm},
                 )
-        self.history = course(history, seed, len(gold))
+        self.history = training_history(history, seed, len(gold))
         return self.history
 
-    def _warn_of_misfit(self, gold: Sequence[Sentence]) -> None:
+    def _warn_if_unsuited(self, gold: Sequence[Sentence]) -> None:
         _, encoder = self.parts
-        if misfit := encoder.misfit([word for sentence in gold for word in sentence.words]):
+        if issue := encoder.vocabulary_issue([word for sentence in gold for word in sentence.words]):
             warn(
-                f'the model "{self.model}" was made for other languages than this text: {misfit}. Name a model of its '
+                f'the model "{self.model}" was made for other languages than this text: {issue}. Name a model of its '
                 "language by the setting model, e.g. xlm-roberta-base or google/muril-base-cased"
             )
 
-    def _pieces(self, learnt: Sequence[Example], dev: Sequence[Sentence]) -> set[int]:
+    def _subwords(self, learnt: Sequence[Example], dev: Sequence[Sentence]) -> set[int]:
         """All that the network reads in training."""
         _, encoder = self.parts
         windows = [
             *(window for window, *_ in learnt),
             *(w for sentence in dev for w in encoder.windows(sentence.words)),
         ]
-        return {encoder.pad, *(piece for window in windows for piece in window.pieces)}
+        return {encoder.pad, *(subword for window in windows for subword in window.subwords)}
 
     def _plan(self, examples: int) -> TrainingPlan:
         return plan_of(self, examples, LEAST_STEPS, LEAST_EPOCHS)
@@ -252,12 +252,12 @@ class TransformerTagger(Tagger):
         device = pick_device(self.device)
         self._network, self._tags = network.to(device).eval(), tags
         self._crf = crf.to(device) if crf is not None else None
-        limits = [limit for limit in (self.max_pieces, positions(network)) if limit]
-        self._encoder = PieceEncoder(tokenizer, min(limits) if limits else None)
+        limits = [limit for limit in (self.max_subwords, positions(network)) if limit]
+        self._encoder = SubwordEncoder(tokenizer, min(limits) if limits else None)
 
     @property
-    def parts(self) -> tuple[Any, PieceEncoder]:
-        """The network, and what cuts words into its pieces; an error before it is trained."""
+    def parts(self) -> tuple[Any, SubwordEncoder]:
+        """The network, and what cuts words into its subwords; an error before it is trained."""
         if self._encoder is None:
             raise SettingsError("this tagger is not trained yet; call fit, or load a saved one")
         return self._network, self._encoder
@@ -271,12 +271,12 @@ class TransformerTagger(Tagger):
         return loss(scores, mask, batch, self._crf)
 
     def _scores(self, windows: Sequence[Window], passes: int = 1, **shape: int) -> tuple[Tensor, Tensor]:
-        """Scores of each tag at each word's first piece, and the word mask; pass after pass over all windows.
+        """Scores of each tag at each word's first subword, and the word mask; pass after pass over all windows.
 
         Shape: (passes * windows, words, tags) and (windows, words).
         """
         network, encoder = self.parts
-        batch = collate(windows, encoder.pad, longest=encoder.max_pieces, **shape).to(network.device)
+        batch = collate(windows, encoder.pad, longest=encoder.max_subwords, **shape).to(network.device)
         ids, attention_mask, firsts = (
             t.repeat(passes, 1) for t in (batch.input_ids, batch.attention_mask, batch.firsts)
         )

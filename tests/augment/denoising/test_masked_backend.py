@@ -15,7 +15,7 @@ from nersery.augment.denoising.masked_backend import (
 )
 from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import tag_token
-from nersery.models.masked.masked_inputs import Cloze
+from nersery.models.masked.masked_inputs import MaskedInput
 
 SENTENCE = Sentence(tuple("the poet Jo Li was born here in May .".split()), (Entity(2, 4, "PER"),))
 TEMPLATE = Template(SENTENCE, (1, 5))
@@ -26,13 +26,15 @@ class Scripted:
     """Guesses one word for each gap, numbered by turns, the more certain the further behind."""
 
     def __init__(self) -> None:
-        self.asked: list[list[Cloze]] = []
+        self.asked: list[list[MaskedInput]] = []
 
-    def guesses(self, clozes: list[Cloze], top_k: int, *, signs: bool) -> list[list[list[tuple[str, float]]]]:
+    def guesses(
+        self, masked_inputs: list[MaskedInput], top_k: int, *, signs: bool
+    ) -> list[list[list[tuple[str, float]]]]:
         assert signs
-        self.asked.append(clozes)
+        self.asked.append(masked_inputs)
         turn = len(self.asked)
-        return [[[(f"w{turn}", (gap + 1) / 100)] for gap in cloze.gaps] for cloze in clozes]
+        return [[[(f"w{turn}", (gap + 1) / 100)] for gap in masked_input.gaps] for masked_input in masked_inputs]
 
 
 def filled(template: Template, lengths: GapLengths, **settings: int) -> tuple[Sentence, Scripted]:
@@ -61,10 +63,10 @@ def test_some_of_the_words_in_gaps_are_hidden_never_others() -> None:
     begins, inside = tag_token("PER", begins=True), tag_token("PER", begins=False)
     counts = set()
     for seed in range(200):
-        cloze = partly_hidden(TEMPLATE, random.Random(seed))
-        assert cloze.words[2:8] == (begins, "Jo", begins, inside, "Li", inside)
-        assert {cloze.words[gap] for gap in cloze.gaps} <= {"the", "was", "here", "in", "May", "."}
-        counts.add(len(cloze.gaps))
+        masked_input = partly_hidden(TEMPLATE, random.Random(seed))
+        assert masked_input.words[2:8] == (begins, "Jo", begins, inside, "Li", inside)
+        assert {masked_input.words[gap] for gap in masked_input.gaps} <= {"the", "was", "here", "in", "May", "."}
+        counts.add(len(masked_input.gaps))
     assert counts == {1, 2, 3, 4, 5, 6}
 
 
@@ -90,23 +92,27 @@ def test_the_most_certain_words_come_first_and_are_seen_by_the_next() -> None:
     sentence, model = filled(TEMPLATE, GapLengths([TEMPLATE]), passes=3)
     assert sentence.words[0] == "w3"
     assert sentence.words[-2:] == ("w1", "w1")
-    assert [len(clozes[0].gaps) for clozes in model.asked] == [6, 4, 2]
+    assert [len(masked_inputs[0].gaps) for masked_inputs in model.asked] == [6, 4, 2]
     assert model.asked[1][0].words[-2:] == ("w1", "w1")
 
 
 @pytest.mark.parametrize(("passes", "turns"), [(1, 1), (6, 6), (50, 6)])
 def test_no_more_passes_than_words(passes: int, turns: int) -> None:
     _, model = filled(TEMPLATE, GapLengths([TEMPLATE]), passes=passes)
-    assert len([clozes for clozes in model.asked if clozes]) == turns
+    assert len([masked_inputs for masked_inputs in model.asked if masked_inputs]) == turns
 
 
 def test_the_most_probable_candidate_is_kept() -> None:
     class Torn(Scripted):
         """Seldom is the probable word drawn; of many candidates one has it everywhere."""
 
-        def guesses(self, clozes: list[Cloze], top_k: int, *, signs: bool) -> list[list[list[tuple[str, float]]]]:
-            self.asked.append(clozes)
-            return [[[("good", 0.5), (f"bad{gap}", 0.4)] for gap in cloze.gaps] for cloze in clozes]
+        def guesses(
+            self, masked_inputs: list[MaskedInput], top_k: int, *, signs: bool
+        ) -> list[list[list[tuple[str, float]]]]:
+            self.asked.append(masked_inputs)
+            return [
+                [[("good", 0.5), (f"bad{gap}", 0.4)] for gap in masked_input.gaps] for masked_input in masked_inputs
+            ]
 
     model = Torn()
     settings = {"top_k": 5, "candidates": 50, "passes": 1}
@@ -120,8 +126,10 @@ def test_short_gaps_are_not_preferred() -> None:
     """Their words are the more probable, so candidates must not differ in length."""
 
     class Honest(Scripted):
-        def guesses(self, clozes: list[Cloze], top_k: int, *, signs: bool) -> list[list[list[tuple[str, float]]]]:
-            return [[[("w", 1 / len(cloze.words))] for _ in cloze.gaps] for cloze in clozes]
+        def guesses(
+            self, masked_inputs: list[MaskedInput], top_k: int, *, signs: bool
+        ) -> list[list[list[tuple[str, float]]]]:
+            return [[[("w", 1 / len(masked_input.words))] for _ in masked_input.gaps] for masked_input in masked_inputs]
 
     def gap_of(size: int) -> Template:
         return Template(Sentence(("Jo", *["a"] * size), (Entity(0, 1, "PER"),)))
@@ -135,8 +143,10 @@ def test_short_gaps_are_not_preferred() -> None:
 
 def test_no_word_stands_beside_itself_where_there_is_another() -> None:
     class Stammering:
-        def guesses(self, clozes: list[Cloze], top_k: int, *, signs: bool) -> list[list[list[tuple[str, float]]]]:
-            return [[[("poet", 0.8), ("born", 0.1), ("x", 0.05), ("y", 0.05)] for _ in c.gaps] for c in clozes]
+        def guesses(
+            self, masked_inputs: list[MaskedInput], top_k: int, *, signs: bool
+        ) -> list[list[list[tuple[str, float]]]]:
+            return [[[("poet", 0.8), ("born", 0.1), ("x", 0.05), ("y", 0.05)] for _ in c.gaps] for c in masked_inputs]
 
     rngs = [random.Random(seed) for seed in range(50)]
     for passes in (1, 3, 10):
@@ -147,8 +157,10 @@ def test_no_word_stands_beside_itself_where_there_is_another() -> None:
 
 def test_words_are_drawn_by_their_probability() -> None:
     class Torn:
-        def guesses(self, clozes: list[Cloze], top_k: int, *, signs: bool) -> list[list[list[tuple[str, float]]]]:
-            return [[[("often", 0.6), ("seldom", 0.2)] for _ in cloze.gaps] for cloze in clozes]
+        def guesses(
+            self, masked_inputs: list[MaskedInput], top_k: int, *, signs: bool
+        ) -> list[list[list[tuple[str, float]]]]:
+            return [[[("often", 0.6), ("seldom", 0.2)] for _ in masked_input.gaps] for masked_input in masked_inputs]
 
     apart = Template(SENTENCE, (1, 5, 7, 9))  # beside itself no word would be drawn
     rngs = [random.Random(seed) for seed in range(400)]

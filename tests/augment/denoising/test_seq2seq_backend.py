@@ -25,7 +25,7 @@ from nersery.core.outcome import Reject
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import GAP
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq
-from nersery.models.seq2seq.seq2seq_inputs import Generated, Pair, Sampling
+from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
 
 SENTENCE = Sentence(
     tuple("the poet Jo Li was born .".split()), (Entity(2, 4, "PER"),), id="a", language="en", columns=(("x",) * 7,)
@@ -43,7 +43,7 @@ class Writer:
         self.source = SimpleNamespace(name="writer")
         self.asked: list[tuple[tuple[str, ...], str]] = []
 
-    def fits(self, pair: Pair) -> bool:
+    def fits(self, pair: TextPair) -> bool:
         return len(pair.source) <= self.longest
 
     def written(self, words: Sequence[str]) -> tuple[str, ...]:
@@ -65,7 +65,7 @@ def read(writer: Writer, template: Template = TEMPLATE) -> Sentence | Reject:
     return made
 
 
-def shown(template: Template) -> Pair:
+def shown(template: Template) -> TextPair:
     return pair(cast(Any, Writer()), template)
 
 
@@ -138,7 +138,7 @@ def test_a_template_is_not_too_long_because_its_sentence_is(tiny_seq2seqs: dict[
     model = Seq2Seq(ModelSource(str(tiny_seq2seqs["t5"])), "cpu", "fp32")
     model.add_tokens(token_descriptions({"PER"}, (), {}))
     sentence = Sentence(("Ada", *["wrote", "the", "program"] * 25), (Entity(0, 1, "PER"),), id="a")
-    (made,) = denoise(model, [Template(sentence)], [random.Random(0)], Sampling(max_pieces=4), {"PER"})
+    (made,) = denoise(model, [Template(sentence)], [random.Random(0)], Sampling(max_subwords=4), {"PER"})
     assert isinstance(made, Reject)
     assert made.reason == UNFINISHED
 

@@ -110,13 +110,13 @@ class TestMethods:
         assert results[0].tally.written > len(corpus)
 
     @pytest.mark.parametrize(
-        ("kind", "by_piece"), [("wordpiece", False), ("bytes", True), ("unigram", False), ("unigram", True)]
+        ("kind", "by_subword"), [("wordpiece", False), ("bytes", True), ("unigram", False), ("unigram", True)]
     )
     def test_labels_and_other_words_stay(
-        self, name: str, kind: str, by_piece: bool, make: Make, tiny_masked_lms: dict[str, Path]
+        self, name: str, kind: str, by_subword: bool, make: Make, tiny_masked_lms: dict[str, Path]
     ) -> None:
         corpus = Corpus([*GOLD, *ODD])
-        method = make(name, tiny_masked_lms[kind], by_piece=by_piece, top_k=1000)
+        method = make(name, tiny_masked_lms[kind], by_subword=by_subword, top_k=1000)
         result = augment(corpus, method, copies=4)
         for new in result.corpus:
             assert new.origin is not None
@@ -267,7 +267,7 @@ def test_it_is_adapted_to_raw_text(name: str, make: Make, tmp_path: Path, monkey
 
 def test_the_languages_of_the_sentences_are_told_to_the_model(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Any] = []
-    monkeypatch.setattr(MaskedLM, "warn_of_misfit", lambda *given: told.append(given[1:]))
+    monkeypatch.setattr(MaskedLM, "warn_if_unsuited", lambda *given: told.append(given[1:]))
     gold = [replace(GOLD[0], language="en"), replace(GOLD[3], language="hi"), GOLD[4]]
     make("masked_entity").fit(gold)
     assert told == [([word for each in gold for word in each.words], {"en", "hi", ""})]

@@ -10,8 +10,8 @@ from nersery import Entity, Sentence
 from nersery.augment.masked_lm.word_replacement import (
     check_conditions,
     check_words,
-    cloze_at,
-    random_cloze,
+    masked_input_at,
+    random_masked_input,
     replace_words,
     replaceable_words,
     suggest_words,
@@ -22,7 +22,7 @@ from nersery.augment.masked_lm.word_replacement import (
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.models.loading import ModelSource
-from nersery.models.masked.masked_inputs import Cloze, Drawing
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
 
 SENTENCE = Sentence(
@@ -43,11 +43,13 @@ class Watched(MaskedLM):
 
     def __init__(self, source: ModelSource) -> None:
         super().__init__(source, "cpu", "fp32")
-        self.asked: list[list[Cloze]] = []
+        self.asked: list[list[MaskedInput]] = []
 
-    def fill(self, clozes: Sequence[Cloze], rngs: Sequence[random.Random], drawing: Drawing) -> list[tuple[str, ...]]:
-        self.asked.append(list(clozes))
-        return super().fill(clozes, rngs, drawing)
+    def fill(
+        self, masked_inputs: Sequence[MaskedInput], rngs: Sequence[random.Random], drawing: Drawing
+    ) -> list[tuple[str, ...]]:
+        self.asked.append(list(masked_inputs))
+        return super().fill(masked_inputs, rngs, drawing)
 
 
 @pytest.fixture
@@ -64,34 +66,34 @@ def test_a_word_has_the_type_of_the_entity_over_it() -> None:
     assert types_in([SENTENCE, Sentence(("x",))]) == ["LOC", "PER"]
 
 
-def test_a_cloze_hides_one_word_under_what_is_said_of_its_type() -> None:
-    assert cloze_at(SENTENCE, 1, condition) == Cloze(SENTENCE.words, (1,), ("type", "PER"))
-    assert cloze_at(SENTENCE, 2, condition) == Cloze(SENTENCE.words, (2,), ("type", "none"))
-    assert cloze_at(SENTENCE, 3, unconditioned) == Cloze(SENTENCE.words, (3,), ())
+def test_a_masked_input_hides_one_word_under_what_is_said_of_its_type() -> None:
+    assert masked_input_at(SENTENCE, 1, condition) == MaskedInput(SENTENCE.words, (1,), ("type", "PER"))
+    assert masked_input_at(SENTENCE, 2, condition) == MaskedInput(SENTENCE.words, (2,), ("type", "none"))
+    assert masked_input_at(SENTENCE, 3, unconditioned) == MaskedInput(SENTENCE.words, (3,), ())
 
 
 def test_words_with_a_letter_or_digit_are_hidden_each_with_the_same_chance() -> None:
     assert replaceable_words(SENTENCE) == REPLACEABLE
     rng = random.Random(0)
-    drawn = [random_cloze(SENTENCE, rng, condition) for _ in range(5000)]
-    counts = Counter(cloze.gaps for cloze in drawn)
+    drawn = [random_masked_input(SENTENCE, rng, condition) for _ in range(5000)]
+    counts = Counter(masked_input.gaps for masked_input in drawn)
     assert counts.keys() == {(place,) for place in REPLACEABLE}
     assert all(count / 5000 == pytest.approx(1 / 5, abs=0.03) for count in counts.values())
-    assert all(cloze == cloze_at(SENTENCE, cloze.gaps[0], condition) for cloze in drawn)
+    assert all(masked_input == masked_input_at(SENTENCE, masked_input.gaps[0], condition) for masked_input in drawn)
 
 
 def test_a_sentence_of_signs_has_no_gap() -> None:
     signs = Sentence((".", "👩‍👩‍👧", "\u200b"))
-    assert random_cloze(signs, random.Random(0), condition) == Cloze(signs.words, ())
+    assert random_masked_input(signs, random.Random(0), condition) == MaskedInput(signs.words, ())
 
 
 def test_one_word_is_replaced_and_nothing_else(model: Watched) -> None:
     made = replace_words(model, [SENTENCE] * 200, rngs(200), condition, DRAWING, 1)
     places = set()
-    for new, cloze in zip(made, model.asked[0], strict=True):
+    for new, masked_input in zip(made, model.asked[0], strict=True):
         assert isinstance(new, Sentence)
-        (place,) = cloze.gaps
-        assert cloze == cloze_at(SENTENCE, place, condition)
+        (place,) = masked_input.gaps
+        assert masked_input == masked_input_at(SENTENCE, place, condition)
         assert new == SENTENCE.replace_span(place, place + 1, (new.words[place],))
         places.add(place)
     assert places == set(REPLACEABLE)
@@ -103,12 +105,14 @@ def test_several_words_are_replaced_in_turn_each_in_sight_of_the_ones_before(mod
     assert len(model.asked) == 3
     for number, new in enumerate(made):
         assert isinstance(new, Sentence)
-        turns = [clozes[number] for clozes in model.asked]
-        places = [cloze.gaps[0] for cloze in turns]
+        turns = [masked_inputs[number] for masked_inputs in model.asked]
+        places = [masked_input.gaps[0] for masked_input in turns]
         assert len(set(places)) == 3, "distinct words"
         so_far = SENTENCE
-        for cloze, place in zip(turns, places, strict=True):
-            assert cloze == cloze_at(so_far, place, condition), "each under its own type, and after the one before"
+        for masked_input, place in zip(turns, places, strict=True):
+            assert masked_input == masked_input_at(so_far, place, condition), (
+                "each under its own type, and after the one before"
+            )
             so_far = so_far.replace_span(place, place + 1, (new.words[place],))
         assert so_far == new
     assert sum(turn[0].words != SENTENCE.words for turn in zip(*model.asked[1:], strict=True)) > 40
@@ -123,10 +127,13 @@ def test_the_order_of_the_turns_is_random(model: Watched) -> None:
 def test_a_short_sentence_has_all_its_words_replaced_and_one_of_signs_none(model: Watched) -> None:
     short, signs = Sentence(("Ada", "won", ".")), Sentence((".", "!"))
     made = replace_words(model, [signs, SENTENCE, short, signs], rngs(4), condition, DRAWING, 4)
-    assert [len(clozes) for clozes in model.asked] == [2, 2, 1, 1]
+    assert [len(masked_inputs) for masked_inputs in model.asked] == [2, 2, 1, 1]
     assert made[0] == made[3] == Reject("no word to replace")
     assert isinstance(made[2], Sentence)
-    assert {cloze.gaps for clozes in model.asked[:2] for cloze in clozes[1:]} == {(0,), (1,)}
+    assert {masked_input.gaps for masked_inputs in model.asked[:2] for masked_input in masked_inputs[1:]} == {
+        (0,),
+        (1,),
+    }
 
 
 def test_nothing_to_do(model: Watched) -> None:
@@ -151,7 +158,7 @@ def test_an_old_word_may_be_drawn_again(model: Watched) -> None:
 def test_suggestions_are_made_under_the_type_of_each_place(model: Watched) -> None:
     (found,) = suggest_words(model, [SENTENCE], [(0, 3, 5)], condition, 4)
     for gap, type_ in enumerate(("PER", "LOC", None)):
-        (alone,) = model.guesses([Cloze(SENTENCE.words, (0, 3, 5), condition(type_))], 4)
+        (alone,) = model.guesses([MaskedInput(SENTENCE.words, (0, 3, 5), condition(type_))], 4)
         assert found[gap] == alone[gap]
     assert found[0] != suggest_words(model, [SENTENCE], [(0, 3, 5)], unconditioned, 4)[0][0]
     assert suggest_words(model, [SENTENCE, SENTENCE], [(), (1,)], condition, 2)[0] == []

@@ -52,12 +52,12 @@ class PlainAligner:
         self.layer, self.lead = layer, lead
 
     def states(self, words: Sequence[str]) -> tuple[Tensor, list[int]]:
-        pieces, owners = [], []
+        subwords, owners = [], []
         for number, word in enumerate(words):
             ids = self.tokenizer(self.lead + word, add_special_tokens=False)["input_ids"]
-            pieces += ids
+            subwords += ids
             owners += [number] * len(ids)
-        ids = [self.tokenizer.cls_token_id, *pieces, self.tokenizer.sep_token_id]
+        ids = [self.tokenizer.cls_token_id, *subwords, self.tokenizer.sep_token_id]
         with torch.no_grad():
             output = self.network(torch.tensor([ids]), output_hidden_states=True)
         return output.hidden_states[self.layer][0, 1:-1], owners
@@ -109,7 +109,7 @@ class TestAgainstThePlainWay:
 
     @pytest.mark.parametrize("extraction", EXTRACTIONS)
     def test_a_sentence_and_itself(self, tiny_model: str, extraction: Extraction) -> None:
-        """Where every piece is most alike to itself, the diagonal is linked; softmax and itermax may say more."""
+        """Where every subword is most alike to itself, the diagonal is linked; softmax and itermax may say more."""
         pairs = [Pair(side, side) for side in SIDES]
         for pair, alignment in zip(pairs, linked(aligner(tiny_model, extraction).align(pairs)), strict=True):
             diagonal = {(number, number) for number in range(len(pair.source))}
@@ -129,7 +129,7 @@ class TestBatches:
         together = one.align(many)
         assert one.align(many[::-1])[::-1] == together
         assert [one.align([pair])[0] for pair in many[::9]] == together[::9]
-        monkeypatch.setattr("nersery.crosslingual.aligners.embeddings.PIECES", 50)
+        monkeypatch.setattr("nersery.crosslingual.aligners.embeddings.SUBWORDS", 50)
         assert one.align(many) == together
 
     def test_the_shape_of_similarities_follows_from_each_pair_alone(
@@ -201,14 +201,14 @@ class TestLongSides:
 
 class TestOddInput:
     @pytest.mark.parametrize("extraction", EXTRACTIONS)
-    def test_sides_without_words_or_pieces_have_no_links(self, tiny_model: str, extraction: Extraction) -> None:
+    def test_sides_without_words_or_subwords_have_no_links(self, tiny_model: str, extraction: Extraction) -> None:
         sides = [(), ("\u200d",), ("\u200d", "\u200e")]
         odd = [Pair(a, b) for a in sides for b in (*sides, SIDES[0])]
         found = aligner(tiny_model, extraction).align([PAIRS[0], *odd, *(Pair(p.target, p.source) for p in odd)])
         assert found[0]
         assert found[1:] == [()] * 2 * len(odd)
 
-    def test_a_word_without_pieces_has_no_link_and_keeps_its_place(self, tiny_model: str) -> None:
+    def test_a_word_without_subwords_has_no_link_and_keeps_its_place(self, tiny_model: str) -> None:
         pair = Pair(("Ada", "\u200d", "Oslo"), ("\u200d", "Ada", "Oslo"))
         (alignment,) = linked(aligner(tiny_model, threshold=0.0).align([pair]))
         assert places(alignment) == {(0, 1), (0, 2), (2, 1), (2, 2)}

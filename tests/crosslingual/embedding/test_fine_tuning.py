@@ -112,7 +112,7 @@ class TestObjectives:
         assert 0 < scores[0] < scores[-1] <= 1
 
     @pytest.mark.parametrize("objective", ["tlm", "mlm"])
-    def test_masked_pieces_are_guessed_better(self, bilingual: str, objective: str) -> None:
+    def test_masked_subwords_are_guessed_better(self, bilingual: str, objective: str) -> None:
         alone = {"tlm": 0.0, "mlm": 0.0, "so": 0.0, objective: 1.0}
         history = fine_tune(opened(bilingual), PAIRS, settings(**alone), Training(seed=1), DEV)
         assert history.evaluations[-1].score > history.evaluations[0].score
@@ -130,13 +130,13 @@ class TestObjectives:
 
 
 def seen_by(network: Any, action: Callable[[], Any]) -> list[list[int]]:
-    """The rows of pieces that a network is shown while something is done."""
+    """The rows of subwords that a network is shown while something is done."""
     rows: list[list[int]] = []
 
     def watch(module: Any, args: Any, kwargs: Any) -> None:
         ids, mask = kwargs["input_ids"], kwargs["attention_mask"]
         rows.extend(
-            [piece for piece, there in zip(*row, strict=True) if there]
+            [subword for subword, there in zip(*row, strict=True) if there]
             for row in zip(ids.tolist(), mask.tolist(), strict=True)
         )
 
@@ -150,11 +150,11 @@ def seen_by(network: Any, action: Callable[[], Any]) -> list[list[int]]:
 
 class TestWhatTheModelIsShown:
     def shown(self, folder: str, **changes: Any) -> tuple[Counter[tuple[int, ...]], Any]:
-        """By the pieces of each row without its masks, and the tokenizer."""
+        """By the subwords of each row without its masks, and the tokenizer."""
         encoder = opened(folder)
         plan = settings(epochs=1, **{"so": 0.0, "mlm": 0.0, "tlm": 0.0, **changes})
         rows = seen_by(encoder.network, lambda: fine_tune(encoder, PAIRS[:3], plan, Training(seed=1)))
-        return Counter(map(tuple, rows)), encoder.pieces.tokenizer
+        return Counter(map(tuple, rows)), encoder.subwords.tokenizer
 
     def test_both_sides_together_in_both_orders(self, bilingual: str) -> None:
         rows, tokenizer = self.shown(bilingual, tlm=1.0, mask_rate=0.3)
@@ -165,7 +165,7 @@ class TestWhatTheModelIsShown:
         ]
         assert rows.total() == len(expected)
         for row in rows:
-            masked = [place for place, piece in enumerate(row) if piece == tokenizer.mask_token_id]
+            masked = [place for place, subword in enumerate(row) if subword == tokenizer.mask_token_id]
             fitting = [whole for whole in expected if all(row[p] == whole[p] for p in range(13) if p not in masked)]
             assert 0 < len(masked) < 11
             assert len(fitting) == 1
@@ -177,12 +177,12 @@ class TestWhatTheModelIsShown:
         assert {len(row) for row in rows} == {7}
         assert all(tokenizer.mask_token_id in row for row in rows)
 
-    def test_every_piece_is_masked_at_times_and_no_separator_ever_is(self, bilingual: str) -> None:
+    def test_every_subword_is_masked_at_times_and_no_separator_ever_is(self, bilingual: str) -> None:
         encoder = opened(bilingual)
         plan = settings(epochs=30, so=0.0, mlm=0.0, mask_rate=0.3, learning_rate=1e-9)
         rows = seen_by(encoder.network, lambda: fine_tune(encoder, PAIRS[:1], plan, Training(seed=1)))
-        mask = encoder.pieces.tokenizer.mask_token_id
-        counts = Counter(place for row in rows for place, piece in enumerate(row) if piece == mask)
+        mask = encoder.subwords.tokenizer.mask_token_id
+        counts = Counter(place for row in rows for place, subword in enumerate(row) if subword == mask)
         assert set(counts) == set(range(13)) - {0, 6, 12}
         assert 0.2 < counts.total() / (10 * len(rows)) < 0.4
         assert len(set(map(tuple, rows))) > 30
@@ -228,7 +228,7 @@ class TestWhatIsLearnt:
         found = [opened(bilingual), opened(bilingual)]
         for encoder, pairs in zip(found, ([just_short], [just_short, *odd]), strict=True):
             fine_tune(encoder, pairs, settings(), Training(seed=1))
-        assert "1 of 4 pairs are longer than the 61 pieces" in capsys.readouterr().err
+        assert "1 of 4 pairs are longer than the 61 subwords" in capsys.readouterr().err
         assert torch.equal(*map(weights, found))
         with pytest.raises(DataError, match="no pair"):
             fine_tune(opened(bilingual), odd, settings())

@@ -19,9 +19,9 @@ from nersery.core.progress import Progress
 from nersery.models.loading import ModelSource
 from nersery.models.masked import adaptation
 from nersery.models.masked.adaptation import adapt, check_text
-from nersery.models.masked.masked_inputs import Cloze
+from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
-from nersery.models.masked.masked_subwords import Row
+from nersery.models.masked.masked_subwords import MaskedWindow
 from nersery.models.training import checkpoint
 from nersery.models.training.checkpoint import OtherTrainingError
 
@@ -42,7 +42,9 @@ def weights(model: MaskedLM) -> torch.Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in model.network.parameters()])
 
 
-def adapted(name: Path | str, path: Path, watch: Callable[[list[Row]], Any] | None = None, **settings: Any) -> Any:
+def adapted(
+    name: Path | str, path: Path, watch: Callable[[list[MaskedWindow]], Any] | None = None, **settings: Any
+) -> Any:
     """The weights of a model that was adapted.
 
     Args:
@@ -61,10 +63,10 @@ def adapted(name: Path | str, path: Path, watch: Callable[[list[Row]], Any] | No
     return weights(model)
 
 
-def stop_at(step: int) -> Callable[[list[Row]], None]:
+def stop_at(step: int) -> Callable[[list[MaskedWindow]], None]:
     left = iter(range(step - 1))
 
-    def call(rows: list[Row]) -> None:
+    def call(rows: list[MaskedWindow]) -> None:
         if next(left, None) is None:
             raise Stop
 
@@ -90,27 +92,27 @@ class TestLearning:
     ) -> None:
         monkeypatch.setattr(adaptation, "LEARNING_RATE", 3e-4)  # for a model of two layers of 32
         model = opened(tiny_masked_lm)
-        seen, other = (Cloze(("we", "saw", "there", "today", word, "."), (4,)) for word in ("Radia", "Boston"))
+        seen, other = (MaskedInput(("we", "saw", "there", "today", word, "."), (4,)) for word in ("Radia", "Boston"))
         before = model.log_probabilities([seen, other])
         adapt(model, str(raw), epochs=30)
         after = model.log_probabilities([seen, other])
         assert after[0][0] > before[0][0] + 0.5
         assert after[0][0] - before[0][0] > after[1][0] - before[1][0] + 0.5
 
-    def test_about_15_percent_of_all_pieces_are_hidden_others_in_each_pass(
+    def test_about_15_percent_of_all_subwords_are_hidden_others_in_each_pass(
         self, tiny_masked_lm: str, raw: Path
     ) -> None:
         passes: list[Counter[tuple[int, ...]]] = [Counter() for _ in range(4)]
         hidden = total = step = 0
         words = set()
 
-        def watch(rows: list[Row]) -> None:
+        def watch(rows: list[MaskedWindow]) -> None:
             nonlocal hidden, total, step
             for row in rows:
                 hidden += len(row.positions)
-                total += len(row.window.pieces) - 2
+                total += len(row.window.subwords) - 2
                 words.update(word for word, _ in row.places)
-                passes[step // STEPS][row.window.pieces] += 1
+                passes[step // STEPS][row.window.subwords] += 1
             step += 1
 
         adapted(tiny_masked_lm, raw, watch, epochs=4)

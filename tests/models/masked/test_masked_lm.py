@@ -10,14 +10,14 @@ from pathlib import Path
 import pytest
 import torch
 
-from nersery.models.masked.masked_inputs import OWN, Cloze, Drawing
+from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
 from nersery.models.masked.masked_lm import ROWS, MaskedLM
 from nersery.models.subwords.subword_vocabulary import BEHIND_BORDER, OPENING
 from tests.models.masked_texts import (
     KINDS,
     MARKS,
     TEXTS,
-    clozes_of_all_sorts,
+    masked_inputs_of_all_sorts,
     opened,
     plan,
     rngs,
@@ -28,63 +28,63 @@ class TestFilling:
     def is_clean(self, word: str) -> bool:
         return bool(word) and "".join(word.split()) == word and not any(mark in word for mark in MARKS)
 
-    @pytest.mark.parametrize("by_piece", [False, True])
+    @pytest.mark.parametrize("by_subword", [False, True])
     @pytest.mark.parametrize("top_k", [1, 5, 10_000])
-    def test_a_word_is_never_empty_and_has_no_mark(self, model: MaskedLM, by_piece: bool, top_k: int) -> None:
-        clozes = clozes_of_all_sorts()
-        filled = model.fill(clozes, rngs(len(clozes)), Drawing(top_k, by_piece=by_piece))
-        assert [len(words) for words in filled] == [len(cloze.gaps) for cloze in clozes]
+    def test_a_word_is_never_empty_and_has_no_mark(self, model: MaskedLM, by_subword: bool, top_k: int) -> None:
+        masked_inputs = masked_inputs_of_all_sorts()
+        filled = model.fill(masked_inputs, rngs(len(masked_inputs)), Drawing(top_k, by_subword=by_subword))
+        assert [len(words) for words in filled] == [len(masked_input.gaps) for masked_input in masked_inputs]
         assert not [word for words in filled for word in words if not self.is_clean(word)]
 
     def test_every_word_that_could_be_drawn_is_clean(self, model: MaskedLM) -> None:
-        ((guesses,),) = model.guesses([Cloze(("Ada", "won"), (1,))], 10_000)
+        ((guesses,),) = model.guesses([MaskedInput(("Ada", "won"), (1,))], 10_000)
         assert len(guesses) == len(model.vocabulary.allowed(OPENING))
         assert not [word for word, _ in guesses if not self.is_clean(word)]
 
-    def test_whole_words_are_one_opening_piece(self, model: MaskedLM) -> None:
-        clozes = [Cloze(tuple(text.split()), (0,)) for text in TEXTS] * 20
-        words = {word for (word,) in model.fill(clozes, rngs(len(clozes)), Drawing(10_000))}
+    def test_whole_words_are_one_opening_subword(self, model: MaskedLM) -> None:
+        masked_inputs = [MaskedInput(tuple(text.split()), (0,)) for text in TEXTS] * 20
+        words = {word for (word,) in model.fill(masked_inputs, rngs(len(masked_inputs)), Drawing(10_000))}
         places = (OPENING, BEHIND_BORDER) if model.vocabulary.marks else (OPENING,)
-        allowed = {model.vocabulary.texts[piece] for place in places for piece in model.vocabulary.allowed(place)}
+        allowed = {model.vocabulary.texts[subword] for place in places for subword in model.vocabulary.allowed(place)}
         if model.folds_case:
             words = {word.lower() for word in words}
         assert words <= allowed
         assert len(words) > 10
 
-    def test_pieces_keep_their_places(self, model: MaskedLM) -> None:
-        """By piece, a word of an opener and two others gets an opener and two others."""
+    def test_subwords_keep_their_places(self, model: MaskedLM) -> None:
+        """By subword, a word of an opener and two others gets an opener and two others."""
         vocabulary = model.vocabulary
         word = next(
             word
             for word in ("Londonada", "personers", "placeram", "famous", "Hopperon", "wonder")
-            if len(vocabulary.places(model.encoder.pieces([word])[0])) > 1
+            if len(vocabulary.places(model.encoder.subwords([word])[0])) > 1
         )
-        places = vocabulary.places(model.encoder.pieces([word])[0])
-        cloze = Cloze(("Ada", word), (1,))
-        options = model._options([cloze], Drawing(10_000, by_piece=True))[0]
+        places = vocabulary.places(model.encoder.subwords([word])[0])
+        masked_input = MaskedInput(("Ada", word), (1,))
+        options = model._options([masked_input], Drawing(10_000, by_subword=True))[0]
         assert [(1, number) for number in range(len(places))] == list(options)
-        for (pieces, _), place in zip(options.values(), places, strict=True):
-            assert sorted(pieces) == vocabulary.allowed(place)
+        for (subwords, _), place in zip(options.values(), places, strict=True):
+            assert sorted(subwords) == vocabulary.allowed(place)
 
-    def test_a_word_of_too_many_pieces_is_filled_all_the_same(self, model: MaskedLM) -> None:
-        cloze = Cloze(("Ada", "abcdefghik" * 60, "won"), (1,))
-        for by_piece in (False, True):
-            ((word,),) = model.fill([cloze], rngs(1), Drawing(3, by_piece=by_piece))
+    def test_a_word_of_too_many_subwords_is_filled_all_the_same(self, model: MaskedLM) -> None:
+        masked_input = MaskedInput(("Ada", "abcdefghik" * 60, "won"), (1,))
+        for by_subword in (False, True):
+            ((word,),) = model.fill([masked_input], rngs(1), Drawing(3, by_subword=by_subword))
             assert 0 < len(word) < 500
 
     def test_the_generator_is_the_only_chance(self, model: MaskedLM) -> None:
-        clozes = [Cloze(tuple(TEXTS[0].split()), (0, 1, 6))] * 20
-        filled = model.fill(clozes, rngs(20), Drawing(20))
+        masked_inputs = [MaskedInput(tuple(TEXTS[0].split()), (0, 1, 6))] * 20
+        filled = model.fill(masked_inputs, rngs(20), Drawing(20))
         torch.manual_seed(1)
         random.seed(1)
-        assert filled == model.fill(clozes, rngs(20), Drawing(20))
-        assert filled != model.fill(clozes, rngs(20, seed=1), Drawing(20))
+        assert filled == model.fill(masked_inputs, rngs(20), Drawing(20))
+        assert filled != model.fill(masked_inputs, rngs(20, seed=1), Drawing(20))
         assert len(set(filled)) > 10
 
     def test_only_the_best_are_drawn(self, model: MaskedLM) -> None:
-        cloze = Cloze(tuple(TEXTS[0].split()), (1, 6))
-        (guesses,) = model.guesses([cloze], 3)
-        filled = model.fill([cloze] * 200, rngs(200), Drawing(3))
+        masked_input = MaskedInput(tuple(TEXTS[0].split()), (1, 6))
+        (guesses,) = model.guesses([masked_input], 3)
+        filled = model.fill([masked_input] * 200, rngs(200), Drawing(3))
         for number, best in enumerate(guesses):
             counts = Counter(words[number] for words in filled)
             assert counts.keys() == {word for word, _ in best}
@@ -93,28 +93,28 @@ class TestFilling:
     def test_weighted_draws_follow_the_probabilities(self, fresh: MaskedLM) -> None:
         words = tuple("Ada won".split())
         examples = [words] * 3 + [("Grace", "won")]
-        fresh.fine_tune(examples, lambda words, rng: Cloze(words, (0,)), plan(60), rate=1.0)
-        ((guesses,),) = fresh.guesses([Cloze(words, (0,))], 2)
+        fresh.fine_tune(examples, lambda words, rng: MaskedInput(words, (0,)), plan(60), rate=1.0)
+        ((guesses,),) = fresh.guesses([MaskedInput(words, (0,))], 2)
         assert [word for word, _ in guesses] == ["Ada", "Grace"]
         share = guesses[0][1] / (guesses[0][1] + guesses[1][1])
         assert 0.6 < share < 0.9, "three of four"
-        drawn = fresh.fill([Cloze(words, (0,))] * 500, rngs(500), Drawing(2, weighted=True))
+        drawn = fresh.fill([MaskedInput(words, (0,))] * 500, rngs(500), Drawing(2, weighted=True))
         assert Counter(drawn)["Ada",] / 500 == pytest.approx(share, abs=0.06)
 
     def test_nothing_to_fill(self, model: MaskedLM) -> None:
         assert model.fill([], [], Drawing()) == []
-        assert model.fill([Cloze(("Ada",), ())], rngs(1), Drawing()) == [()]
-        assert model.guesses([Cloze(("Ada",), ())], 5) == [[]]
-        assert model.log_probabilities([Cloze(("Ada",), ())]) == [[]]
+        assert model.fill([MaskedInput(("Ada",), ())], rngs(1), Drawing()) == [()]
+        assert model.guesses([MaskedInput(("Ada",), ())], 5) == [[]]
+        assert model.log_probabilities([MaskedInput(("Ada",), ())]) == [[]]
 
     def test_tag_tokens_are_never_drawn(self, tiny_masked_lms: dict[str, Path]) -> None:
         for kind in KINDS:
             model = opened(tiny_masked_lms[kind])
-            before = model.guesses([Cloze(("Ada", "won"), (0,))], 10_000)
+            before = model.guesses([MaskedInput(("Ada", "won"), (0,))], 10_000)
             model.add_tokens({f"{OWN}<b-per>": "person", f"{OWN}<i-per>": "person"})
             with torch.no_grad():  # they would be the best guesses of all
                 model.network.get_output_embeddings().bias[-2:] = 1e3
-            after = model.guesses([Cloze(("Ada", "won"), (0,))], 10_000)
+            after = model.guesses([MaskedInput(("Ada", "won"), (0,))], 10_000)
             assert [sorted(word for word, _ in at) for at in before[0]] == [
                 sorted(word for word, _ in at) for at in after[0]
             ]
@@ -122,7 +122,7 @@ class TestFilling:
     def test_capitals_come_from_the_old_word_where_the_model_knows_none(self, fresh: MaskedLM) -> None:
         assert fresh.folds_case
         words = ("ada", "Ada", "ADA", "A", "أحمد", "राम")
-        filled = fresh.fill([Cloze(words, tuple(range(6)))] * 50, rngs(50), Drawing(10_000))
+        filled = fresh.fill([MaskedInput(words, tuple(range(6)))] * 50, rngs(50), Drawing(10_000))
         shapes = [(low, title, up, one) for low, title, up, one, *_ in filled]
         assert all(low == low.lower() for low, *_ in shapes)
         assert all(title[0] == title[0].upper() and title[1:] == title[1:].lower() for _, title, *_ in shapes)
@@ -133,107 +133,109 @@ class TestFilling:
     def test_a_cased_model_is_left_its_capitals(self, tiny_masked_lms: dict[str, Path]) -> None:
         model = opened(tiny_masked_lms["bytes"])
         assert not model.folds_case
-        cloze = Cloze(("ADA", "won"), (0,))
-        words = {word for (word,) in model.fill([cloze] * 300, rngs(300), Drawing(10_000))}
+        masked_input = MaskedInput(("ADA", "won"), (0,))
+        words = {word for (word,) in model.fill([masked_input] * 300, rngs(300), Drawing(10_000))}
         assert {"Lovelace", "program"} <= words
 
     def test_a_model_that_knows_no_latin_letter_folds_no_case(self, fresh: MaskedLM) -> None:
         fresh.encoder.tokenizer.unk_token = fresh.encoder.tokenizer.convert_ids_to_tokens(
-            fresh.encoder.pieces(["paris"])[0][0]
+            fresh.encoder.subwords(["paris"])[0][0]
         )
         assert not fresh.folds_case
 
 
 class TestGuesses:
     def test_the_best_come_first_and_their_chances_add_up(self, model: MaskedLM) -> None:
-        clozes = clozes_of_all_sorts()[:10]
-        for cloze, gaps in zip(clozes, model.guesses(clozes, 10_000), strict=True):
-            assert len(gaps) == len(cloze.gaps)
+        masked_inputs = masked_inputs_of_all_sorts()[:10]
+        for masked_input, gaps in zip(masked_inputs, model.guesses(masked_inputs, 10_000), strict=True):
+            assert len(gaps) == len(masked_input.gaps)
             for guesses in gaps:
                 chances = [chance for _, chance in guesses]
                 assert chances == sorted(chances, reverse=True)
                 assert sum(chances) == pytest.approx(1.0, abs=1e-4)
 
     def test_there_are_as_many_as_asked_for(self, model: MaskedLM) -> None:
-        clozes = [Cloze(tuple(TEXTS[0].split()), (1, 6))]
-        (five,), (two,) = model.guesses(clozes, 5), model.guesses(clozes, 2)
+        masked_inputs = [MaskedInput(tuple(TEXTS[0].split()), (1, 6))]
+        (five,), (two,) = model.guesses(masked_inputs, 5), model.guesses(masked_inputs, 2)
         assert [len(guesses) for guesses in five] == [5, 5]
         assert [guesses[:2] for guesses in five] == two
 
     def test_a_gap_is_empty_whatever_stood_there(self, model: MaskedLM) -> None:
-        """Apart from a border that is a piece of its own: there the gap lies behind it."""
+        """Apart from a border that is a subword of its own: there the gap lies behind it."""
         words = ["we", "oslo", "place", "person", "won", "today"]
-        bare = [word for word in words if not model.vocabulary.border(model.gaps.pieces.pieces([word])[0])]
-        first, *others = model.guesses([Cloze((word, "won", "there"), (0,)) for word in bare], 5)
+        bare = [word for word in words if not model.vocabulary.border(model.gaps.subwords.subwords([word])[0])]
+        first, *others = model.guesses([MaskedInput((word, "won", "there"), (0,)) for word in bare], 5)
         assert others
         assert all(other == first for other in others)
 
     def test_the_condition_is_seen(self, model: MaskedLM) -> None:
-        plain, under = model.guesses([Cloze(("Ada", "won"), (0,)), Cloze(("Ada", "won"), (0,), ("place",))], 5)
+        plain, under = model.guesses(
+            [MaskedInput(("Ada", "won"), (0,)), MaskedInput(("Ada", "won"), (0,), ("place",))], 5
+        )
         assert plain != under
 
     def test_other_words_are_seen_but_not_those_behind_a_window(self, model: MaskedLM) -> None:
         words = ["Ada"] * 200
         far, near = list(words), list(words)
         far[199], near[1] = "Oslo", "Oslo"
-        here, beyond, beside = model.guesses([Cloze(tuple(text), (0,)) for text in (words, far, near)], 5)
+        here, beyond, beside = model.guesses([MaskedInput(tuple(text), (0,)) for text in (words, far, near)], 5)
         assert here == beyond != beside
 
 
 class TestLogProbabilities:
-    def naive(self, model: MaskedLM, cloze: Cloze) -> list[float]:
-        """What transformers says when all pieces of all gaps are hidden at once."""
+    def naive(self, model: MaskedLM, masked_input: MaskedInput) -> list[float]:
+        """What transformers says when all subwords of all gaps are hidden at once."""
         tokenizer = model.encoder.tokenizer
-        pieces = model.encoder.pieces(cloze.words)
+        subwords = model.encoder.subwords(masked_input.words)
         ids = [tokenizer.cls_token_id]
-        if cloze.condition:
-            ids += [piece for word in model.encoder.pieces(cloze.condition) for piece in word]
+        if masked_input.condition:
+            ids += [subword for word in model.encoder.subwords(masked_input.condition) for subword in word]
             ids.append(tokenizer.sep_token_id)
         places: list[list[tuple[int, int]]] = []
-        for number, word in enumerate(pieces):
-            if number in cloze.gaps:
-                places.append([(len(ids) + offset, piece) for offset, piece in enumerate(word)])
-            ids += [tokenizer.mask_token_id] * len(word) if number in cloze.gaps else word
+        for number, word in enumerate(subwords):
+            if number in masked_input.gaps:
+                places.append([(len(ids) + offset, subword) for offset, subword in enumerate(word)])
+            ids += [tokenizer.mask_token_id] * len(word) if number in masked_input.gaps else word
         ids.append(tokenizer.sep_token_id)
         with torch.no_grad():
             logits = model.network(input_ids=torch.tensor([ids])).logits[0].log_softmax(-1)
-        return [sum(float(logits[position, piece]) for position, piece in word) for word in places]
+        return [sum(float(logits[position, subword]) for position, subword in word) for word in places]
 
     def test_they_match_transformers(self, model: MaskedLM) -> None:
-        clozes = [Cloze(tuple(text.split()), gaps) for text in TEXTS[:4] for gaps in ((0,), (1,), (0, 1))]
-        clozes += [Cloze(tuple(TEXTS[0].split()), (1, 2, 6), ("name", "of", "a", "place"))]
-        for cloze, found in zip(clozes, model.log_probabilities(clozes), strict=True):
-            assert found == pytest.approx(self.naive(model, cloze), abs=1e-4)
+        masked_inputs = [MaskedInput(tuple(text.split()), gaps) for text in TEXTS[:4] for gaps in ((0,), (1,), (0, 1))]
+        masked_inputs += [MaskedInput(tuple(TEXTS[0].split()), (1, 2, 6), ("name", "of", "a", "place"))]
+        for masked_input, found in zip(masked_inputs, model.log_probabilities(masked_inputs), strict=True):
+            assert found == pytest.approx(self.naive(model, masked_input), abs=1e-4)
 
-    def test_a_word_has_the_sum_over_its_pieces(self, model: MaskedLM) -> None:
-        word = next(w for w in ("दिल्ली", "Hopperon", "famous") if len(model.encoder.pieces([w])[0]) > 1)
-        cloze = Cloze(("Ada", word, "won"), (1,))
-        (row,) = model.gaps.rows(cloze)
+    def test_a_word_has_the_sum_over_its_subwords(self, model: MaskedLM) -> None:
+        word = next(w for w in ("दिल्ली", "Hopperon", "famous") if len(model.encoder.subwords([w])[0]) > 1)
+        masked_input = MaskedInput(("Ada", word, "won"), (1,))
+        (row,) = model.gaps.rows(masked_input)
         logits = model._logits([row]).detach().log_softmax(-1)
-        parts = [float(logits[number, piece]) for number, piece in enumerate(row.targets)]
+        parts = [float(logits[number, subword]) for number, subword in enumerate(row.targets)]
         assert len(parts) > 1
-        assert model.log_probabilities([cloze])[0] == pytest.approx([sum(parts)], abs=1e-4)
+        assert model.log_probabilities([masked_input])[0] == pytest.approx([sum(parts)], abs=1e-4)
 
     def test_no_gap_is_seen_from_a_neighbouring_window(self, model: MaskedLM) -> None:
         """Whatever stands in the other gaps changes nothing, as with `guesses`."""
         names = ("Ada", "Grace", "Oslo", "Paris", "Lima", "won", "there", "today")
-        pieces = dict(zip(names, model.encoder.pieces(names), strict=True))
+        subwords = dict(zip(names, model.encoder.subwords(names), strict=True))
         one, two = next(
             (a, b)
             for a, b in itertools.combinations(names, 2)
-            if len(pieces[a]) == len(pieces[b]) and model._template(a, Drawing()) == model._template(b, Drawing())
+            if len(subwords[a]) == len(subwords[b]) and model._template(a, Drawing()) == model._template(b, Drawing())
         )
         gaps = tuple(range(0, 200, 3))
         long = [one, "won", "there"] * 67
         other = [two if number in gaps[1:] else word for number, word in enumerate(long)]
-        first, second = model.log_probabilities([Cloze(tuple(words), gaps) for words in (long, other)])
+        first, second = model.log_probabilities([MaskedInput(tuple(words), gaps) for words in (long, other)])
         assert first[0] == second[0]
-        ours, theirs = model.guesses([Cloze(tuple(words), gaps) for words in (long, other)], 1)
+        ours, theirs = model.guesses([MaskedInput(tuple(words), gaps) for words in (long, other)], 1)
         assert [[chance for _, chance in at] for at in ours] == [[chance for _, chance in at] for at in theirs]
 
     def test_what_was_learnt_is_more_probable(self, fresh: MaskedLM) -> None:
-        learnt, other = Cloze(("Ada", "won"), (0,)), Cloze(("Oslo", "won"), (0,))
-        fresh.fine_tune([learnt.words] * 4, lambda words, rng: Cloze(words, (0,)), plan(30), rate=1.0)
+        learnt, other = MaskedInput(("Ada", "won"), (0,)), MaskedInput(("Oslo", "won"), (0,))
+        fresh.fine_tune([learnt.words] * 4, lambda words, rng: MaskedInput(words, (0,)), plan(30), rate=1.0)
         (high,), (low,) = fresh.log_probabilities([learnt, other])
         assert low < -2 < high < 0
 
@@ -242,26 +244,29 @@ class TestSameBytes:
     """A text gets the same numbers to the last bit, whatever stands beside it."""
 
     def test_guesses_and_log_probabilities(self, model: MaskedLM) -> None:
-        clozes = clozes_of_all_sorts()
-        assert len(clozes) > 3 * ROWS
-        together = model.guesses(clozes, 20), model.log_probabilities(clozes)
-        alone = [model.guesses([c], 20)[0] for c in clozes], [model.log_probabilities([c])[0] for c in clozes]
+        masked_inputs = masked_inputs_of_all_sorts()
+        assert len(masked_inputs) > 3 * ROWS
+        together = model.guesses(masked_inputs, 20), model.log_probabilities(masked_inputs)
+        alone = (
+            [model.guesses([c], 20)[0] for c in masked_inputs],
+            [model.log_probabilities([c])[0] for c in masked_inputs],
+        )
         assert together == alone
-        backwards = model.guesses(clozes[::-1], 20)[::-1], model.log_probabilities(clozes[::-1])[::-1]
+        backwards = model.guesses(masked_inputs[::-1], 20)[::-1], model.log_probabilities(masked_inputs[::-1])[::-1]
         assert together == backwards
 
     @pytest.mark.parametrize("count", [1, 2, 3, 5, 15, 16, 17])
     def test_any_number_of_texts_of_one_length(self, model: MaskedLM, count: int) -> None:
-        clozes = [Cloze(("Ada", word, "won"), (0,)) for word in ("grace", "oslo", "lima")] * 10
-        assert model.log_probabilities(clozes[:count]) == model.log_probabilities(clozes)[:count]
+        masked_inputs = [MaskedInput(("Ada", word, "won"), (0,)) for word in ("grace", "oslo", "lima")] * 10
+        assert model.log_probabilities(masked_inputs[:count]) == model.log_probabilities(masked_inputs)[:count]
 
     def test_tokens_that_are_added_later_change_nothing(self, tiny_masked_lms: dict[str, Path]) -> None:
         for kind in KINDS:
             model = opened(tiny_masked_lms[kind])
-            clozes = clozes_of_all_sorts()
-            before = model.guesses(clozes, 20)
+            masked_inputs = masked_inputs_of_all_sorts()
+            before = model.guesses(masked_inputs, 20)
             model.add_tokens({f"{OWN}<b-{number}>": "person" for number in range(7)})
-            assert model.guesses(clozes, 20) == before
+            assert model.guesses(masked_inputs, 20) == before
 
 
 class TestTagTokens:
@@ -272,10 +277,10 @@ class TestTagTokens:
         model = opened(tiny_masked_lms[kind])
         model.add_tokens({f"{OWN}<x>": "named person", f"{OWN}<y>": "दिल्ली"})
         for token, text in ((f"{OWN}<x>", "named person"), (f"{OWN}<y>", "दिल्ली")):
-            pieces = [piece for word in model.encoder.pieces(text.split()) for piece in word]
+            subwords = [subword for word in model.encoder.subwords(text.split()) for subword in word]
             (number,) = model.encoder.own[token]
             for layer in (model.network.get_input_embeddings(), model.network.get_output_embeddings()):
-                assert torch.allclose(layer.weight[number], layer.weight[pieces].mean(0))
+                assert torch.allclose(layer.weight[number], layer.weight[subwords].mean(0))
 
     def test_a_token_is_added_once(self, fresh: MaskedLM) -> None:
         size = fresh.network.get_input_embeddings().num_embeddings
@@ -304,5 +309,5 @@ class TestTagTokens:
         fresh.add_tokens({token: "person"})
         (number,) = fresh.encoder.own[token]
         before = fresh.network.get_input_embeddings().weight[number].clone()
-        fresh.fine_tune([(token, "Ada", token)], lambda words, rng: Cloze(words, (1,)), plan(2), rate=1.0)
+        fresh.fine_tune([(token, "Ada", token)], lambda words, rng: MaskedInput(words, (1,)), plan(2), rate=1.0)
         assert not torch.equal(before, fresh.network.get_input_embeddings().weight[number])

@@ -15,9 +15,9 @@ from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng
 from nersery.models.masked import masked_lm
-from nersery.models.masked.masked_inputs import Cloze
+from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM, fine_tuning_plan
-from nersery.models.masked.masked_subwords import Row
+from nersery.models.masked.masked_subwords import MaskedWindow
 from nersery.models.subwords.subwords import collate
 from tests.models.masked_texts import (
     TEXTS,
@@ -32,12 +32,12 @@ from tests.models.masked_texts import (
 class TestFineTuning:
     EXAMPLES = tuple(tuple(text.split()) for text in TEXTS[:4])
 
-    def rows_seen(self, model: MaskedLM, monkeypatch: pytest.MonkeyPatch, epochs: int, seed: int) -> list[Row]:
+    def rows_seen(self, model: MaskedLM, monkeypatch: pytest.MonkeyPatch, epochs: int, seed: int) -> list[MaskedWindow]:
         """The rows of a training with one step an epoch, in order."""
-        seen: list[Row] = []
+        seen: list[MaskedWindow] = []
         loss = model._loss
 
-        def watched(rows: Sequence[Row]) -> torch.Tensor:
+        def watched(rows: Sequence[MaskedWindow]) -> torch.Tensor:
             seen.extend(sorted(rows, key=lambda row: row.window.firsts))
             return loss(rows)
 
@@ -58,18 +58,20 @@ class TestFineTuning:
     def test_the_gaps_themselves_may_be_drawn_anew(self, fresh: MaskedLM) -> None:
         drawn: list[tuple[int, ...]] = []
 
-        def cloze(words: tuple[str, ...], rng: random.Random) -> Cloze:
+        def masked_input(words: tuple[str, ...], rng: random.Random) -> MaskedInput:
             made = one_word(words, rng)
             drawn.append(made.gaps)
             return made
 
-        fresh.fine_tune([tuple(TEXTS[0].split())], cloze, plan(20), rate=1.0)
+        fresh.fine_tune([tuple(TEXTS[0].split())], masked_input, plan(20), rate=1.0)
         assert len(drawn) == 20
         assert len(set(drawn)) > 4
 
-    def test_the_loss_counts_hidden_pieces_only(self, model: MaskedLM) -> None:
-        clozes = [Cloze(tuple(text.split()), (0, 1)) for text in TEXTS[:3]]
-        rows = [row for number, c in enumerate(clozes) for row in model.gaps.hidden(c, 0.7, random.Random(number))]
+    def test_the_loss_counts_hidden_subwords_only(self, model: MaskedLM) -> None:
+        masked_inputs = [MaskedInput(tuple(text.split()), (0, 1)) for text in TEXTS[:3]]
+        rows = [
+            row for number, c in enumerate(masked_inputs) for row in model.gaps.hidden(c, 0.7, random.Random(number))
+        ]
         batch = collate([row.window for row in rows], model.encoder.pad)
         labels = torch.full_like(batch.input_ids, -100)
         for number, row in enumerate(rows):
@@ -85,11 +87,11 @@ class TestFineTuning:
         fresh.network.register_forward_pre_hook(
             lambda module, _, given: seen.append(len(given["input_ids"])), with_kwargs=True
         )
-        book = Cloze(tuple(TEXTS[0].split() * 60), tuple(range(540)))
+        book = MaskedInput(tuple(TEXTS[0].split() * 60), tuple(range(540)))
         rows = fresh.gaps.hidden(book, 0.5, random.Random(0))
         gradients = []
         for most in (64 * len(rows), 64 * 4):
-            monkeypatch.setattr(masked_lm, "MOST_PIECES", most)
+            monkeypatch.setattr(masked_lm, "MOST_SUBWORDS", most)
             fresh.network.zero_grad()
             fresh._loss(rows).backward()  # type: ignore[no-untyped-call]
             gradients.append(torch.cat([p.grad.flatten() for p in fresh.network.parameters() if p.grad is not None]))
@@ -116,13 +118,13 @@ class TestFineTuning:
     def test_dev_picks_the_best_epoch(self, fresh: MaskedLM) -> None:
         """Learning "Ada won" first helps with, and then harms "Oslo won": the best epoch is not the last."""
         train, dev = [("Ada", "won")] * 4 + [("Oslo", "won")], [("Oslo", "won")]
-        cloze = lambda words, rng: Cloze(words, (0,))  # noqa: E731
-        history = fresh.fine_tune(train, cloze, plan(40, 5, 1e-2), rate=1.0, dev=dev, seed=3)
+        masked_input = lambda words, rng: MaskedInput(words, (0,))  # noqa: E731
+        history = fresh.fine_tune(train, masked_input, plan(40, 5, 1e-2), rate=1.0, dev=dev, seed=3)
         assert history.best is not None
         scores = [evaluation.score for evaluation in history.evaluations]
         assert len(scores) == 40
         assert history.best.score == max(scores) > scores[-1]
-        rows = fresh.gaps.hidden(cloze(dev[0], item_rng(3, "dev", 0, 0)), 1.0, item_rng(3, "dev", 0, 0))
+        rows = fresh.gaps.hidden(masked_input(dev[0], item_rng(3, "dev", 0, 0)), 1.0, item_rng(3, "dev", 0, 0))
         assert -fresh._mean_loss(rows) == pytest.approx(history.best.score, abs=1e-6)
 
     def test_without_dev_the_last_epoch_stays(self, fresh: MaskedLM) -> None:
@@ -132,23 +134,23 @@ class TestFineTuning:
     def test_dev_is_asked_the_same_each_time(self, fresh: MaskedLM) -> None:
         calls: list[tuple[str, ...]] = []
 
-        def cloze(words: tuple[str, ...], rng: random.Random) -> Cloze:
+        def masked_input(words: tuple[str, ...], rng: random.Random) -> MaskedInput:
             calls.append(words)
             return one_word(words, rng)
 
         dev = [("राम", "won")]
-        fresh.fine_tune(self.EXAMPLES, cloze, plan(5), rate=1.0, dev=dev)
+        fresh.fine_tune(self.EXAMPLES, masked_input, plan(5), rate=1.0, dev=dev)
         assert calls.count(dev[0]) == 1
 
     def test_texts_without_gaps_harm_nothing(self, fresh: MaskedLM) -> None:
         before = weights(fresh)
-        fresh.fine_tune(self.EXAMPLES, lambda words, rng: Cloze(words, ()), plan(), rate=1.0, dev=self.EXAMPLES)
+        fresh.fine_tune(self.EXAMPLES, lambda words, rng: MaskedInput(words, ()), plan(), rate=1.0, dev=self.EXAMPLES)
         assert torch.equal(weights(fresh), before)
 
     def test_a_long_text_is_learnt_to_its_end(self, fresh: MaskedLM) -> None:
         long = ("Ada", "won") * 60 + ("Oslo", "there")
-        fresh.fine_tune([long], lambda words, rng: Cloze(words, (120,)), plan(30, 1, 1e-2), rate=1.0)
-        ((guesses,),) = fresh.guesses([Cloze(long, (120,))], 1)
+        fresh.fine_tune([long], lambda words, rng: MaskedInput(words, (120,)), plan(30, 1, 1e-2), rate=1.0)
+        ((guesses,),) = fresh.guesses([MaskedInput(long, (120,))], 1)
         assert guesses[0][0] == "Oslo"
 
     def test_progress_counts_the_steps(self, fresh: MaskedLM) -> None:

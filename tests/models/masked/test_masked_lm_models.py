@@ -13,7 +13,7 @@ import torch
 from nersery.core import warnings
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.models.loading import ModelSource
-from nersery.models.masked.masked_inputs import OWN, Cloze, Drawing
+from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
 from nersery.models.subwords.subwords import collate
 from tests.models.masked_texts import (
@@ -62,8 +62,8 @@ class TestArchitectures:
         return opened(tmp_path)
 
     def test_the_output_layer_gives_the_same_where_it_sees_the_masks_alone(self, kin: MaskedLM, name: str) -> None:
-        clozes = [Cloze(tuple(text.split()), (0, 1)) for text in TEXTS[:3]]
-        rows = [row for cloze in clozes for row in kin.gaps.rows(cloze)]
+        masked_inputs = [MaskedInput(tuple(text.split()), (0, 1)) for text in TEXTS[:3]]
+        rows = [row for masked_input in masked_inputs for row in kin.gaps.rows(masked_input)]
         batch = collate([row.window for row in rows], kin.encoder.pad)
         with torch.no_grad():
             seen: list[int] = []
@@ -80,17 +80,17 @@ class TestArchitectures:
         token = f"{OWN}<x>"
         kin.add_tokens({token: "person name"})
         (number,) = kin.encoder.own[token]
-        pieces = [piece for word in kin.encoder.pieces(["person", "name"]) for piece in word]
+        subwords = [subword for word in kin.encoder.subwords(["person", "name"]) for subword in word]
         vectors = kin.network.get_input_embeddings().weight
-        assert torch.allclose(vectors[number], vectors[pieces].mean(0))
+        assert torch.allclose(vectors[number], vectors[subwords].mean(0))
         examples = [(token, word, token, "won") for word in ("Ada", "Grace")]
-        kin.fine_tune(examples, lambda words, rng: Cloze(words, (1,)), plan(2), rate=1.0)
-        ((guesses,),) = kin.guesses([Cloze(examples[0], (1,))], 5)
+        kin.fine_tune(examples, lambda words, rng: MaskedInput(words, (1,)), plan(2), rate=1.0)
+        ((guesses,),) = kin.guesses([MaskedInput(examples[0], (1,))], 5)
         assert len(guesses) == 5
 
     def test_it_reads_long_texts(self, kin: MaskedLM, name: str) -> None:
         long = tuple(TEXTS[0].split() * 30)
-        assert len(kin.fill([Cloze(long, (0, 250))], rngs(1), Drawing())[0]) == 2
+        assert len(kin.fill([MaskedInput(long, (0, 250))], rngs(1), Drawing())[0]) == 2
 
 
 class TestRefusals:
@@ -127,11 +127,11 @@ class TestRefusals:
     def test_weights_that_are_no_numbers(self, fresh: MaskedLM) -> None:
         with torch.no_grad():
             next(fresh.network.parameters()).fill_(torch.nan)
-        cloze = Cloze(("Ada", "won"), (0,))
+        masked_input = MaskedInput(("Ada", "won"), (0,))
         with pytest.raises(SettingsError, match=r"values that are no numbers.*use a lower learning_rate"):
-            fresh.fill([cloze], [random.Random(0)], Drawing(5))
+            fresh.fill([masked_input], [random.Random(0)], Drawing(5))
         with pytest.raises(SettingsError, match="values that are no numbers"):
-            fresh.guesses([cloze], 5)
+            fresh.guesses([masked_input], 5)
 
     def test_a_condition_that_leaves_no_room(self, fresh: MaskedLM) -> None:
         fresh.check_condition(["name", "of", "a", "place"])
@@ -142,20 +142,20 @@ class TestRefusals:
 class TestMisfit:
     def test_another_language_is_noticed(self, fresh: MaskedLM, capsys: pytest.CaptureFixture[str]) -> None:
         warnings.warn.cache_clear()
-        fresh.warn_of_misfit(["Ada", "won", "the", "program"])
+        fresh.warn_if_unsuited(["Ada", "won", "the", "program"])
         assert capsys.readouterr().err == ""
-        fresh.warn_of_misfit(["Привет", "мир"])
+        fresh.warn_if_unsuited(["Привет", "мир"])
         assert "was made for other languages than this text" in capsys.readouterr().err
 
     def test_the_bundled_model_says_that_it_knows_english_alone(
         self, fresh: MaskedLM, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         warnings.warn.cache_clear()
-        fresh.warn_of_misfit(["won"], ["de"])
+        fresh.warn_if_unsuited(["won"], ["de"])
         monkeypatch.setattr(fresh, "source", ModelSource("bundled"))
-        fresh.warn_of_misfit(["won"], ["en", "EN-gb", ""])
+        fresh.warn_if_unsuited(["won"], ["en", "EN-gb", ""])
         assert capsys.readouterr().err == ""
-        fresh.warn_of_misfit(["won"], ["nl", "en", "de"])
+        fresh.warn_if_unsuited(["won"], ["nl", "en", "de"])
         assert "the bundled model knows English alone, and there is text in de, nl" in capsys.readouterr().err
 
     def test_a_model_that_leaves_out_accents_is_noticed(
@@ -164,9 +164,9 @@ class TestMisfit:
         words = ["राम", "दिल्ली", "में", *"the first program in London".split()]
         warnings.warn.cache_clear()
         uncased = opened(tiny_masked_lms["wordpiece"])
-        uncased.warn_of_misfit([*"the first program in London".split() * 10, "Ádá"])
+        uncased.warn_if_unsuited([*"the first program in London".split() * 10, "Ádá"])
         assert capsys.readouterr().err == ""
-        uncased.warn_of_misfit(words)
+        uncased.warn_if_unsuited(words)
         assert "leaves out accents and vowel signs, which 25 % of the words have" in capsys.readouterr().err
 
     def test_capitals_are_spoken_of_for_the_bundled_model(
@@ -174,7 +174,7 @@ class TestMisfit:
     ) -> None:
         warnings.warn.cache_clear()
         monkeypatch.setattr(fresh, "source", ModelSource("bundled"))
-        fresh.warn_of_misfit(["won"])
+        fresh.warn_if_unsuited(["won"])
         assert capsys.readouterr().err == ""
-        fresh.warn_of_misfit(["Ada", "won"])
+        fresh.warn_if_unsuited(["Ada", "won"])
         assert "lower case only" in capsys.readouterr().err

@@ -10,111 +10,113 @@ from nersery.core.errors import SettingsError
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import (
     OWN,
-    Cloze,
     Drawing,
+    MaskedInput,
     is_replaceable,
 )
-from nersery.models.masked.masked_subwords import GapEncoder, Row
-from nersery.models.subwords.subwords import PieceEncoder
+from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow
+from nersery.models.subwords.subwords import SubwordEncoder
 
 WORDS = ("Ada", "Lovelace", "wrote", "in", "दिल्ली", "東京", "unseenword", "\u200b", "👩‍👩‍👧", "[MASK]", "<b-per>")
 LONG = tuple(WORDS[number % len(WORDS)] for number in range(300))
 
 
 @pytest.fixture(scope="module", params=["wordpiece", "bytes", "unigram"])
-def gaps(request: pytest.FixtureRequest, tiny_masked_lms: dict[str, Path]) -> GapEncoder:
+def gaps(request: pytest.FixtureRequest, tiny_masked_lms: dict[str, Path]) -> MaskedInputEncoder:
     tokenizer = ModelSource(str(tiny_masked_lms[request.param])).tokenizer()
-    return GapEncoder(PieceEncoder(tokenizer, 64), tokenizer.mask_token_id)
+    return MaskedInputEncoder(SubwordEncoder(tokenizer, 64), tokenizer.mask_token_id)
 
 
-def check_row(gaps: GapEncoder, row: Row, cloze: Cloze) -> None:
-    """Masks stand where the row says, and nowhere else; the targets are the pieces of the words of the gaps.
+def check_row(gaps: MaskedInputEncoder, row: MaskedWindow, masked_input: MaskedInput) -> None:
+    """Masks stand where the row says, and nowhere else; the targets are the subwords of the words of the gaps.
 
     Gaps that a neighbouring window decides on are left aside.
     """
-    spans = gaps.pieces.word_spans(row.window)
+    spans = gaps.subwords.word_spans(row.window)
     core = {at for word in range(*row.window.core) for at in range(*spans[word - row.window.start])}
-    at_masks = [at for at, piece in enumerate(row.window.pieces) if piece == gaps.mask and at in core]
+    at_masks = [at for at, subword in enumerate(row.window.subwords) if subword == gaps.mask and at in core]
     assert at_masks == sorted(row.positions) == list(row.positions)
     assert len(row.positions) == len(row.targets) == len(row.places) > 0
-    for target, (gap, piece) in zip(row.targets, row.places, strict=True):
-        assert gap in cloze.gaps
-        assert gaps.pieces.pieces([cloze.words[gap]])[0][piece] == target
+    for target, (gap, subword) in zip(row.targets, row.places, strict=True):
+        assert gap in masked_input.gaps
+        assert gaps.subwords.subwords([masked_input.words[gap]])[0][subword] == target
 
 
-def test_every_piece_of_every_gap_is_hidden_once(gaps: GapEncoder) -> None:
-    cloze = Cloze(WORDS, (1, 4, 5, 6))
-    (row,) = gaps.rows(cloze)
-    check_row(gaps, row, cloze)
-    pieces = gaps.pieces.pieces(WORDS)
-    assert row.places == tuple((gap, piece) for gap in cloze.gaps for piece in range(len(pieces[gap])))
-    (whole,) = gaps.pieces.windows(WORDS)
-    assert [b for a, b in zip(row.window.pieces, whole.pieces, strict=True) if a == gaps.mask] == list(row.targets)
-    assert all(a in (b, gaps.mask) for a, b in zip(row.window.pieces, whole.pieces, strict=True))
+def test_every_subword_of_every_gap_is_hidden_once(gaps: MaskedInputEncoder) -> None:
+    masked_input = MaskedInput(WORDS, (1, 4, 5, 6))
+    (row,) = gaps.rows(masked_input)
+    check_row(gaps, row, masked_input)
+    subwords = gaps.subwords.subwords(WORDS)
+    assert row.places == tuple((gap, subword) for gap in masked_input.gaps for subword in range(len(subwords[gap])))
+    (whole,) = gaps.subwords.windows(WORDS)
+    assert [b for a, b in zip(row.window.subwords, whole.subwords, strict=True) if a == gaps.mask] == list(row.targets)
+    assert all(a in (b, gaps.mask) for a, b in zip(row.window.subwords, whole.subwords, strict=True))
 
 
-def test_no_word_of_a_text_is_a_mask(gaps: GapEncoder) -> None:
+def test_no_word_of_a_text_is_a_mask(gaps: MaskedInputEncoder) -> None:
     """Not even one that is written like it."""
-    special = set(gaps.pieces.tokenizer.all_special_ids) - {gaps.pieces.tokenizer.unk_token_id}
-    for word in (*gaps.pieces.tokenizer.all_special_tokens, *WORDS):
-        if word != gaps.pieces.tokenizer.unk_token:
-            assert not special & set(gaps.pieces.pieces([word])[0]), word
+    special = set(gaps.subwords.tokenizer.all_special_ids) - {gaps.subwords.tokenizer.unk_token_id}
+    for word in (*gaps.subwords.tokenizer.all_special_tokens, *WORDS):
+        if word != gaps.subwords.tokenizer.unk_token:
+            assert not special & set(gaps.subwords.subwords([word])[0]), word
 
 
-def test_words_that_are_unknown_or_vanish_can_be_gaps(gaps: GapEncoder) -> None:
-    cloze = Cloze(WORDS, tuple(range(len(WORDS))))
-    rows = gaps.rows(cloze)
+def test_words_that_are_unknown_or_vanish_can_be_gaps(gaps: MaskedInputEncoder) -> None:
+    masked_input = MaskedInput(WORDS, tuple(range(len(WORDS))))
+    rows = gaps.rows(masked_input)
     for row in rows:
-        check_row(gaps, row, cloze)
-    assert {gap for row in rows for gap, _ in row.places} == set(cloze.gaps)
+        check_row(gaps, row, masked_input)
+    assert {gap for row in rows for gap, _ in row.places} == set(masked_input.gaps)
 
 
-def test_each_gap_of_a_long_text_is_decided_on_in_one_window(gaps: GapEncoder) -> None:
-    cloze = Cloze(LONG, tuple(range(0, 300, 3)))
-    rows = gaps.rows(cloze)
+def test_each_gap_of_a_long_text_is_decided_on_in_one_window(gaps: MaskedInputEncoder) -> None:
+    masked_input = MaskedInput(LONG, tuple(range(0, 300, 3)))
+    rows = gaps.rows(masked_input)
     assert len(rows) > 3
-    assert all(len(row.window.pieces) <= 64 for row in rows)
+    assert all(len(row.window.subwords) <= 64 for row in rows)
     for row in rows:
-        check_row(gaps, row, cloze)
+        check_row(gaps, row, masked_input)
     found = Counter(place for row in rows for place in row.places)
-    pieces = gaps.pieces.pieces(LONG)
-    assert found == Counter({(gap, piece): 1 for gap in cloze.gaps for piece in range(len(pieces[gap]))})
+    subwords = gaps.subwords.subwords(LONG)
+    assert found == Counter({(gap, subword): 1 for gap in masked_input.gaps for subword in range(len(subwords[gap]))})
 
 
-def test_a_gap_is_hidden_in_every_window_that_shows_it(gaps: GapEncoder) -> None:
-    cloze = Cloze(LONG, tuple(range(0, 300, 3)))
-    for rows in (gaps.rows(cloze), gaps.with_masks(cloze, [(gaps.mask,)] * 100)):
+def test_a_gap_is_hidden_in_every_window_that_shows_it(gaps: MaskedInputEncoder) -> None:
+    masked_input = MaskedInput(LONG, tuple(range(0, 300, 3)))
+    for rows in (gaps.rows(masked_input), gaps.with_masks(masked_input, [(gaps.mask,)] * 100)):
         beside = 0
         for row in rows:
-            for word, (start, end) in enumerate(gaps.pieces.word_spans(row.window), start=row.window.start):
-                hidden = {piece == gaps.mask for piece in row.window.pieces[start:end]}
-                assert hidden == {word in cloze.gaps}
-                beside += word in cloze.gaps and word not in range(*row.window.core)
+            for word, (start, end) in enumerate(gaps.subwords.word_spans(row.window), start=row.window.start):
+                hidden = {subword == gaps.mask for subword in row.window.subwords[start:end]}
+                assert hidden == {word in masked_input.gaps}
+                beside += word in masked_input.gaps and word not in range(*row.window.core)
         assert beside > 0
 
 
-def test_a_window_without_a_gap_gives_no_row(gaps: GapEncoder) -> None:
-    assert gaps.rows(Cloze(LONG, ())) == []
-    assert len(gaps.rows(Cloze(LONG, (150,)))) == 1
-    assert gaps.hidden(Cloze(LONG, ()), 1.0, random.Random(0)) == []
+def test_a_window_without_a_gap_gives_no_row(gaps: MaskedInputEncoder) -> None:
+    assert gaps.rows(MaskedInput(LONG, ())) == []
+    assert len(gaps.rows(MaskedInput(LONG, (150,)))) == 1
+    assert gaps.hidden(MaskedInput(LONG, ()), 1.0, random.Random(0)) == []
 
 
-def test_a_gap_longer_than_the_window_is_hidden_as_far_as_it_is_seen(gaps: GapEncoder) -> None:
-    cloze = Cloze(("Ada", "x" * 500, "wrote"), (1,))
-    (row,) = gaps.rows(cloze)
-    assert len(row.window.pieces) <= 64
+def test_a_gap_longer_than_the_window_is_hidden_as_far_as_it_is_seen(gaps: MaskedInputEncoder) -> None:
+    masked_input = MaskedInput(("Ada", "x" * 500, "wrote"), (1,))
+    (row,) = gaps.rows(masked_input)
+    assert len(row.window.subwords) <= 64
     assert {gap for gap, _ in row.places} == {1}
 
 
 @pytest.mark.parametrize(("rate", "least", "most"), [(0.0, 1, 1), (0.5, 2, 9), (1.0, 11, 999)])
-def test_a_piece_is_hidden_with_the_probability(gaps: GapEncoder, rate: float, least: int, most: int) -> None:
-    cloze = Cloze(("Ada", "Lovelace", "wrote", "in", "London", "Grace", "Oslo", "sells", "of", "the", "Boston"), ())
-    cloze = Cloze(cloze.words, tuple(range(11)))
-    (everything,) = gaps.rows(cloze)
+def test_a_subword_is_hidden_with_the_probability(gaps: MaskedInputEncoder, rate: float, least: int, most: int) -> None:
+    masked_input = MaskedInput(
+        ("Ada", "Lovelace", "wrote", "in", "London", "Grace", "Oslo", "sells", "of", "the", "Boston"), ()
+    )
+    masked_input = MaskedInput(masked_input.words, tuple(range(11)))
+    (everything,) = gaps.rows(masked_input)
     counts = []
     for seed in range(20):
-        (row,) = gaps.hidden(cloze, rate, random.Random(seed))
-        check_row(gaps, row, cloze)
+        (row,) = gaps.hidden(masked_input, rate, random.Random(seed))
+        check_row(gaps, row, masked_input)
         counts.append(len(row.positions))
     share = sum(counts) / 20 / len(everything.positions)
     assert least <= min(counts)
@@ -122,69 +124,71 @@ def test_a_piece_is_hidden_with_the_probability(gaps: GapEncoder, rate: float, l
     assert rate == 0 or share == pytest.approx(rate, abs=0.1)
 
 
-def test_each_window_has_a_hidden_piece_at_the_least(gaps: GapEncoder) -> None:
-    cloze = Cloze(LONG, tuple(range(300)))
-    rows = gaps.hidden(cloze, 0.0, random.Random(0))
-    assert [len(row.positions) for row in rows] == [1] * len(gaps.pieces.windows(LONG))
+def test_each_window_has_a_hidden_subword_at_the_least(gaps: MaskedInputEncoder) -> None:
+    masked_input = MaskedInput(LONG, tuple(range(300)))
+    rows = gaps.hidden(masked_input, 0.0, random.Random(0))
+    assert [len(row.positions) for row in rows] == [1] * len(gaps.subwords.windows(LONG))
 
 
-def test_a_gap_has_as_many_masks_as_it_is_given(gaps: GapEncoder) -> None:
-    cloze = Cloze(WORDS, (0, 4))
-    (row,) = gaps.with_masks(cloze, ((gaps.mask,), (gaps.mask,) * 3))
+def test_a_gap_has_as_many_masks_as_it_is_given(gaps: MaskedInputEncoder) -> None:
+    masked_input = MaskedInput(WORDS, (0, 4))
+    (row,) = gaps.with_masks(masked_input, ((gaps.mask,), (gaps.mask,) * 3))
     assert row.places == ((0, 0), (4, 0), (4, 1), (4, 2))
-    assert [position for position, piece in enumerate(row.window.pieces) if piece == gaps.mask] == list(row.positions)
+    assert [position for position, subword in enumerate(row.window.subwords) if subword == gaps.mask] == list(
+        row.positions
+    )
     assert row.positions[1:] == tuple(range(row.positions[1], row.positions[1] + 3))
-    others = [word for number, word in enumerate(WORDS) if number not in cloze.gaps]
-    expected = [piece for ids in gaps.pieces.pieces(others) for piece in ids]
-    inner = row.window.pieces[len(gaps.pieces.prefix) : -len(gaps.pieces.suffix)]
-    assert [piece for piece in inner if piece != gaps.mask] == expected
+    others = [word for number, word in enumerate(WORDS) if number not in masked_input.gaps]
+    expected = [subword for ids in gaps.subwords.subwords(others) for subword in ids]
+    inner = row.window.subwords[len(gaps.subwords.prefix) : -len(gaps.subwords.suffix)]
+    assert [subword for subword in inner if subword != gaps.mask] == expected
 
 
-def test_what_is_no_mask_in_a_template_is_shown(gaps: GapEncoder) -> None:
-    shown = gaps.pieces.pieces(["Ada"])[0][0]
-    (row,) = gaps.with_masks(Cloze(WORDS, (1,)), ((shown, gaps.mask, gaps.mask),))
+def test_what_is_no_mask_in_a_template_is_shown(gaps: MaskedInputEncoder) -> None:
+    shown = gaps.subwords.subwords(["Ada"])[0][0]
+    (row,) = gaps.with_masks(MaskedInput(WORDS, (1,)), ((shown, gaps.mask, gaps.mask),))
     assert row.places == ((1, 0), (1, 1))
     first, second = row.positions
-    assert row.window.pieces[first - 1 : second + 1] == (shown, gaps.mask, gaps.mask)
+    assert row.window.subwords[first - 1 : second + 1] == (shown, gaps.mask, gaps.mask)
 
 
-def test_a_condition_stands_in_front_of_every_window(gaps: GapEncoder) -> None:
+def test_a_condition_stands_in_front_of_every_window(gaps: MaskedInputEncoder) -> None:
     condition = ("name", "of", "a", "place")
-    cloze = Cloze(LONG, tuple(range(300)), condition)
-    rows = gaps.rows(cloze)
-    assert len(rows) > len(gaps.rows(Cloze(LONG, cloze.gaps)))
-    ids = [piece for word in gaps.pieces.pieces(condition) for piece in word]
-    front = (*gaps.pieces.prefix, *ids, gaps.pieces.tokenizer.sep_token_id)
+    masked_input = MaskedInput(LONG, tuple(range(300)), condition)
+    rows = gaps.rows(masked_input)
+    assert len(rows) > len(gaps.rows(MaskedInput(LONG, masked_input.gaps)))
+    ids = [subword for word in gaps.subwords.subwords(condition) for subword in word]
+    front = (*gaps.subwords.prefix, *ids, gaps.subwords.tokenizer.sep_token_id)
     for row in rows:
-        check_row(gaps, row, cloze)
-        assert row.window.pieces[: len(front)] == front
+        check_row(gaps, row, masked_input)
+        assert row.window.subwords[: len(front)] == front
         assert min(row.positions) >= len(front), "a word of the condition is never hidden"
-        assert len(row.window.pieces) <= 64
+        assert len(row.window.subwords) <= 64
     assert {gap for row in rows for gap, _ in row.places} == set(range(300))
 
 
-def test_the_condition_reads_as_transformers_joins_two_texts(gaps: GapEncoder) -> None:
-    (window,) = gaps.pieces.windows(["Ada", "wrote"], ["name", "place"])
-    tokenizer = gaps.pieces.tokenizer
-    text = [piece for word in gaps.pieces.pieces(["name", "place"]) for piece in word]
-    rest = [piece for word in gaps.pieces.pieces(["Ada", "wrote"]) for piece in word]
-    assert list(window.pieces) == [
+def test_the_condition_reads_as_transformers_joins_two_texts(gaps: MaskedInputEncoder) -> None:
+    (window,) = gaps.subwords.windows(["Ada", "wrote"], ["name", "place"])
+    tokenizer = gaps.subwords.tokenizer
+    text = [subword for word in gaps.subwords.subwords(["name", "place"]) for subword in word]
+    rest = [subword for word in gaps.subwords.subwords(["Ada", "wrote"]) for subword in word]
+    assert list(window.subwords) == [
         tokenizer.cls_token_id, *text, tokenizer.sep_token_id, *rest, tokenizer.sep_token_id
     ]  # fmt: skip
 
 
-def test_a_condition_without_room_behind_it_is_refused(gaps: GapEncoder) -> None:
-    with pytest.raises(SettingsError, match=r'"(place ?)+" has \d+ pieces, and only 31 fit .*Shorten it'):
-        gaps.rows(Cloze(("Ada",), (0,), ("place",) * 40))
+def test_a_condition_without_room_behind_it_is_refused(gaps: MaskedInputEncoder) -> None:
+    with pytest.raises(SettingsError, match=r'"(place ?)+" has \d+ subwords, and only 31 fit .*Shorten it'):
+        gaps.rows(MaskedInput(("Ada",), (0,), ("place",) * 40))
 
 
-def test_a_tag_token_is_one_piece_and_no_word(gaps: GapEncoder) -> None:
+def test_a_tag_token_is_one_subword_and_no_word(gaps: MaskedInputEncoder) -> None:
     token = f"{OWN}<b-per>"
-    gaps.pieces.own[token] = (599,)
-    cloze = Cloze((token, "<b-per>", token), (1,))
-    (row,) = gaps.rows(cloze)
-    check_row(gaps, row, cloze)
-    assert row.window.pieces.count(599) == 2
+    gaps.subwords.own[token] = (599,)
+    masked_input = MaskedInput((token, "<b-per>", token), (1,))
+    (row,) = gaps.rows(masked_input)
+    check_row(gaps, row, masked_input)
+    assert row.window.subwords.count(599) == 2
     assert 599 not in row.targets
 
 

@@ -26,8 +26,8 @@ from nersery.models.seq2seq.encoder_decoder import (
 from nersery.models.seq2seq.seq2seq_inputs import (
     BROKEN,
     UNKNOWN,
-    Pair,
     Sampling,
+    TextPair,
 )
 from nersery.models.training import checkpoint
 
@@ -58,22 +58,22 @@ def copy(tiny_seq2seqs: dict[str, Path], tmp_path: Path) -> Path:
     return Path(shutil.copytree(tiny_seq2seqs["bart"], tmp_path / "copy"))
 
 
-def words_hidden(sentence: Sentence, rng: random.Random) -> Pair:
+def words_hidden(sentence: Sentence, rng: random.Random) -> TextPair:
     """Half of the words that belong to no entity."""
     shown = linearize(sentence)
     entities = {place for entity in sentence.entities for place in range(entity.start, entity.end)}
     hidden = {shown.places[p] for p in range(len(sentence)) if p not in entities and rng.random() < 0.5}
-    return Pair(tuple(GAP if place in hidden else word for place, word in enumerate(shown.words)), shown.words)
+    return TextPair(tuple(GAP if place in hidden else word for place, word in enumerate(shown.words)), shown.words)
 
 
-def copied(words: Texts, rng: random.Random) -> Pair:
-    return Pair(words, words)
+def copied(words: Texts, rng: random.Random) -> TextPair:
+    return TextPair(words, words)
 
 
 def ids(model: Seq2Seq, source: Texts, language: str = "en") -> Texts:
-    """The pieces of a source, as the tokenizer names them."""
-    pieces = model.dialect.source(source, model.dialect.frame(language))
-    return tuple(model.dialect.pieces.tokenizer.convert_ids_to_tokens(list(pieces)))
+    """The subwords of a source, as the tokenizer names them."""
+    subwords = model.tokenization.source(source, model.tokenization.frame(language))
+    return tuple(model.tokenization.subwords.tokenizer.convert_ids_to_tokens(list(subwords)))
 
 
 class TestWords:
@@ -92,20 +92,20 @@ class TestWords:
             assert UNKNOWN in opened(tiny_seq2seqs[kind]).written(("we", "தமிழ்"))
 
     def test_what_is_no_text_is_seen(self, model: Seq2Seq) -> None:
-        tokenizer = model.dialect.pieces.tokenizer
+        tokenizer = model.tokenization.subwords.tokenizer
         special = [tokenizer.pad_token_id, tokenizer.eos_token_id, tokenizer.unk_token_id]
-        assert model.dialect.words(special) == (f"{OWN}<pad>", f"{OWN}</s>", UNKNOWN)
-        source = model.dialect.source((GAP, "saw"), model.dialect.frame("en"))
-        assert model.dialect.words(source)[-3:] == (GAP, "saw", f"{OWN}</s>")
+        assert model.tokenization.words(special) == (f"{OWN}<pad>", f"{OWN}</s>", UNKNOWN)
+        source = model.tokenization.source((GAP, "saw"), model.tokenization.frame("en"))
+        assert model.tokenization.words(source)[-3:] == (GAP, "saw", f"{OWN}</s>")
 
     def test_half_a_character_is_seen(self, tiny_seq2seq: str) -> None:
         model = opened(tiny_seq2seq)
-        pieces = model.dialect.target(("saw", "த"))
-        assert model.dialect.words(pieces[:-1]) == ("saw", BROKEN)
+        subwords = model.tokenization.target(("saw", "த"))
+        assert model.tokenization.words(subwords[:-1]) == ("saw", BROKEN)
 
     def test_a_word_that_nobody_sees_is_none(self, tiny_seq2seq: str) -> None:
-        dialect = opened(tiny_seq2seq).dialect
-        assert dialect.words(dialect.target(("saw", "\u200d", "\u0301"))) == ("saw", BROKEN, BROKEN)
+        tokenization = opened(tiny_seq2seq).tokenization
+        assert tokenization.words(tokenization.target(("saw", "\u200d", "\u0301"))) == ("saw", BROKEN, BROKEN)
 
     def test_signs_that_stand_alone_stay_words_of_their_own(self, word_parting_seq2seq: str) -> None:
         """Decoders of WordPiece vocabularies write "Oslo ." as one word."""
@@ -140,15 +140,15 @@ class TestGaps:
     def test_t5_numbers_them(self, tiny_seq2seqs: dict[str, Path]) -> None:
         model = opened(tiny_seq2seqs["t5"])
         found = ids(model, (GAP, GAP, "▁", "saw", GAP, "there", GAP))
-        assert [piece for piece in found if piece.startswith("<")] == [
+        assert [subword for subword in found if subword.startswith("<")] == [
             *("<extra_id_0>", "<extra_id_1>", "<extra_id_2>"),
             "</s>",
         ]
 
     def test_more_gaps_than_sentinels_do_not_fit(self, tiny_seq2seqs: dict[str, Path]) -> None:
         model = opened(tiny_seq2seqs["t5"])
-        assert model.fits(Pair((GAP, "saw") * 4, ("saw",)))
-        assert not model.fits(Pair((GAP, "saw") * 5, ("saw",)))
+        assert model.fits(TextPair((GAP, "saw") * 4, ("saw",)))
+        assert not model.fits(TextPair((GAP, "saw") * 5, ("saw",)))
         with pytest.raises(DataError, match=r'more gaps than the model has sentinels.* begins "gap saw gap'):
             model.generate([(GAP, "saw") * 5], [random.Random(0)], Sampling())
 
@@ -157,14 +157,14 @@ def test_what_is_too_long_to_learn_from_is_counted(tiny_seq2seq: str, capsys: py
     model = opened(tiny_seq2seq)
     short, long = (Sentence(("saw",) * count, id=f"text:{count}") for count in (3, 100))
 
-    def misfit(sentence: Sentence) -> str:
-        return model.misfit(Pair((GAP,), sentence.words))
+    def issue(sentence: Sentence) -> str:
+        return model.length_issue(TextPair((GAP,), sentence.words))
 
-    assert that_fit(model, [short, long], misfit) == [short]
+    assert that_fit(model, [short, long], issue) == [short]
     assert "1 of 2 sentences do not fit" in (told := capsys.readouterr().err)
-    assert "text:100: the target has 102 pieces, and the model reads 64. It does not learn" in told
+    assert "text:100: the target has 102 subwords, and the model reads 64. It does not learn" in told
     with pytest.raises(DataError, match="all 1 sentences do not fit"):
-        that_fit(model, [long], misfit)
+        that_fit(model, [long], issue)
 
 
 class TestLanguages:
@@ -177,22 +177,22 @@ class TestLanguages:
             ("EN", "en_XX"),
             ("ta_IN", "ta_IN"),
         ):
-            frame = model.dialect.frame(language)
-            assert model.dialect.pieces.tokenizer.convert_ids_to_tokens(list(frame.lead)) == ["</s>", code]
+            frame = model.tokenization.frame(language)
+            assert model.tokenization.subwords.tokenizer.convert_ids_to_tokens(list(frame.lead)) == ["</s>", code]
             assert ids(model, ("saw",), language) == (code, "▁saw", "</s>")
 
     def test_a_text_may_say_its_own(self, tiny_seq2seqs: dict[str, Path]) -> None:
         model, sources = opened(tiny_seq2seqs["mbart"]), [("we", GAP)] * 6
         drawn = [random.Random(number) for number in range(6)]
         same = [random.Random(number) for number in range(6)]
-        texts = model.generate(sources, drawn, Sampling(max_pieces=8), ["hi", "en"] * 3)
-        in_english = model.generate(sources, same, Sampling(max_pieces=8))
+        texts = model.generate(sources, drawn, Sampling(max_subwords=8), ["hi", "en"] * 3)
+        in_english = model.generate(sources, same, Sampling(max_subwords=8))
         assert [a == b for a, b in zip(texts, in_english, strict=True)] == [False, True] * 3
 
     @pytest.mark.parametrize(("language", "said"), [("xx", 'no code for the language "xx"'), ("", "has to be told")])
     def test_without_a_code_the_error_names_all(self, tiny_seq2seqs: dict[str, Path], language: str, said: str) -> None:
         with pytest.raises(SettingsError, match=f"{said}.*af_ZA, ar_AR.*zh_CN"):
-            opened(tiny_seq2seqs["mbart"], "").fits(Pair((), (), language))
+            opened(tiny_seq2seqs["mbart"], "").fits(TextPair((), (), language))
 
     def test_it_is_told_before_weights_are_loaded(self, tiny_seq2seqs: dict[str, Path], tmp_path: Path) -> None:
         folder = Path(shutil.copytree(tiny_seq2seqs["mbart"], tmp_path / "weightless"))
@@ -204,7 +204,7 @@ class TestLanguages:
     def test_models_without_codes_take_any(self, tiny_seq2seqs: dict[str, Path]) -> None:
         for kind in ("bart", "t5"):
             model = opened(tiny_seq2seqs[kind], "xx")
-            assert model.dialect.frame("xx") == model.dialect.frame("")
+            assert model.tokenization.frame("xx") == model.tokenization.frame("")
 
 
 class TestRefusals:
@@ -230,7 +230,7 @@ class TestRefusals:
         config = json.loads((folder / "config.json").read_text("utf-8"))
         (folder / "config.json").write_text(json.dumps(config | {"decoder_start_token_id": None}), "utf-8")
         with pytest.raises(MissingResourceError, match="says nothing of decoder_start_token_id"):
-            opened(folder).fits(Pair((), ()))
+            opened(folder).fits(TextPair((), ()))
 
     def test_pickled_weights(self, copy: Path) -> None:
         torch.save(torch.zeros(1), copy / "pytorch_model.bin")
@@ -249,28 +249,28 @@ class TestRefusals:
 class TestLength:
     def test_a_text_fits_up_to_the_last_position(self, model: Seq2Seq) -> None:
         """BART and mBART put two tokens around a source and before a target, T5 one."""
-        framing = len(model.dialect.source((), model.dialect.frame("en")))
-        most = ("saw",) * ((64 - framing) // len(model.dialect.target(("saw",))))
-        assert model.fits(Pair(most, most))
-        assert not model.fits(Pair((*most, "saw"), most))
-        assert not model.fits(Pair(most, (*most, "saw")))
+        framing = len(model.tokenization.source((), model.tokenization.frame("en")))
+        most = ("saw",) * ((64 - framing) // len(model.tokenization.target(("saw",))))
+        assert model.fits(TextPair(most, most))
+        assert not model.fits(TextPair((*most, "saw"), most))
+        assert not model.fits(TextPair(most, (*most, "saw")))
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_it_is_never_cut(self, tiny_seq2seqs: dict[str, Path], kind: str) -> None:
         model, long = opened(tiny_seq2seqs[kind]), ("saw",) * 65
-        with pytest.raises(DataError, match=r"the source has \d+ pieces, and the model reads 64"):
+        with pytest.raises(DataError, match=r"the source has \d+ subwords, and the model reads 64"):
             model.generate([("we",), long], [random.Random(0)] * 2, Sampling())
-        with pytest.raises(DataError, match=r"the target has \d+ pieces"):
-            model.fine_tune([long], lambda words, rng: Pair(("we",), words), fine_tuning_plan(1, 1, 1e-3, "fp32"))
+        with pytest.raises(DataError, match=r"the target has \d+ subwords"):
+            model.fine_tune([long], lambda words, rng: TextPair(("we",), words), fine_tuning_plan(1, 1, 1e-3, "fp32"))
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_the_longest_pair_can_be_learned_and_drawn(self, tiny_seq2seqs: dict[str, Path], kind: str) -> None:
         model = opened(tiny_seq2seqs[kind])
-        most = ("saw",) * (64 - len(model.dialect.source((), model.dialect.frame("en"))))
+        most = ("saw",) * (64 - len(model.tokenization.source((), model.tokenization.frame("en"))))
         model.fine_tune([most], copied, fine_tuning_plan(1, 1, 1e-3, "fp32"))
         with torch.no_grad():  # the end is never reached
-            model.network.get_output_embeddings().weight[model.dialect.frame("en").end] = 0.0
-        (text,) = model.generate([most], [random.Random(0)], Sampling(top_k=1, max_pieces=1000))
+            model.network.get_output_embeddings().weight[model.tokenization.frame("en").end] = 0.0
+        (text,) = model.generate([most], [random.Random(0)], Sampling(top_k=1, max_subwords=1000))
         assert not text.finished
 
 
@@ -282,11 +282,11 @@ class TestTokens:
             token = tag_token("PER", begins=True)
             model.add_tokens({token: "person or family"})
             model.add_tokens({token: "something else"})
-            pieces = model.dialect.target(("person", "or", "family"))
-            (number,) = model.dialect.target((token,))
+            subwords = model.tokenization.target(("person", "or", "family"))
+            (number,) = model.tokenization.target((token,))
             grown = model.network.get_input_embeddings().weight
             assert number == len(weight) == len(grown) - 1
-            assert torch.allclose(grown[number], weight[list(pieces)].mean(0))
+            assert torch.allclose(grown[number], weight[list(subwords)].mean(0))
             assert torch.equal(grown[:number], weight)
 
 
@@ -294,7 +294,7 @@ class TestFineTuning:
     def test_the_decoder_sees_what_transformers_would_show_it(self, tiny_seq2seqs: dict[str, Path]) -> None:
         for kind in KINDS:
             model = opened(tiny_seq2seqs[kind])
-            row = model._row(Pair(("we", GAP), ("we", "saw")))
+            row = model._row(TextPair(("we", GAP), ("we", "saw")))
             labels = torch.tensor([[*row.lead[1:], *row.target]])
             shown = model.network.prepare_decoder_input_ids_from_labels(labels)
             assert shown.tolist() == [list(row.shown)]
@@ -305,7 +305,7 @@ class TestFineTuning:
             assert torch.allclose(model._losses([row]), theirs, atol=1e-5)
 
     def test_padding_has_no_part_in_the_loss(self, model: Seq2Seq) -> None:
-        pairs = [Pair(("we",), ("we", "saw", "Linus", "there")), Pair(("we", "saw", GAP, "today"), ("we",))]
+        pairs = [TextPair(("we",), ("we", "saw", "Linus", "there")), TextPair(("we", "saw", GAP, "today"), ("we",))]
         rows = [model._row(pair) for pair in pairs]
         apart = torch.cat([model._losses([row]) for row in rows])
         assert torch.allclose(model._losses(rows), apart, atol=1e-5)
@@ -313,9 +313,9 @@ class TestFineTuning:
     def test_each_epoch_has_new_pairs_and_dev_the_same(self, tiny_seq2seq: str) -> None:
         drawn: dict[str, list[float]] = {}
 
-        def noted(words: Texts, rng: random.Random) -> Pair:
+        def noted(words: Texts, rng: random.Random) -> TextPair:
             drawn.setdefault(words[0], []).append(rng.random())
-            return Pair(words, words)
+            return TextPair(words, words)
 
         def trained(batch_size: int) -> dict[str, list[float]]:
             drawn.clear()
@@ -360,7 +360,7 @@ class TestFineTuning:
 
         calls = []
 
-        def stopped(sentence: Sentence, rng: random.Random) -> Pair:
+        def stopped(sentence: Sentence, rng: random.Random) -> TextPair:
             calls.append(sentence)
             if len(calls) == 9:
                 raise KeyboardInterrupt

@@ -28,7 +28,7 @@ from nersery.models.seq2seq.generation import (
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling
 
 KINDS = ["bart", "mbart", "t5"]
-SAMPLING = Sampling(max_pieces=12)
+SAMPLING = Sampling(max_subwords=12)
 Texts = tuple[str, ...]
 
 
@@ -47,7 +47,7 @@ def bart(tiny_seq2seq: str) -> Seq2Seq:
 
 
 def sources_of_all_sorts(count: int = 60) -> list[Texts]:
-    """Of one piece up to fifty."""
+    """Of one subword up to fifty."""
     rng = random.Random(4)
     words = ["we", "saw", "Linus", "there", GAP, "Ada", "राम", "Oslo"]
     return [tuple(rng.choice(words) for _ in range(rng.choice([1, 3, 3, 5, 9, 14]))) for _ in range(count)]
@@ -59,24 +59,24 @@ def drawn(model: Seq2Seq, sources: Sequence[Texts], sampling: Sampling = SAMPLIN
 
 
 def drafts(model: Seq2Seq, count: int, sampling: Sampling, source: Texts = ("we", GAP), seed: int = 0) -> list[Draft]:
-    """Texts for the same source again and again, as pieces."""
-    frame = model.dialect.frame("en")
-    pieces = model.dialect.source(source, frame)
-    requests = [Request(pieces, frame.lead, frame.end, random.Random(f"{seed} {number}")) for number in range(count)]
-    barred = model.dialect.nameless(model.network.get_output_embeddings().weight.shape[0])
+    """Texts for the same source again and again, as subwords."""
+    frame = model.tokenization.frame("en")
+    subwords = model.tokenization.source(source, frame)
+    requests = [Request(subwords, frame.lead, frame.end, random.Random(f"{seed} {number}")) for number in range(count)]
+    barred = model.tokenization.nameless(model.network.get_output_embeddings().weight.shape[0])
     return Sampler(model.network, model.source, sampling, pad=1, barred=barred, longest=model.longest).draw(requests)
 
 
 @torch.no_grad()
-def scores(model: Seq2Seq, pieces: Sequence[int], source: Texts = ("we", GAP)) -> torch.Tensor:
-    """Log probabilities behind each of the pieces, without cache, padding or batch. Shape: (pieces + 1, vocabulary)."""
-    frame = model.dialect.frame("en")
+def scores(model: Seq2Seq, subwords: Sequence[int], source: Texts = ("we", GAP)) -> torch.Tensor:
+    """Log probabilities behind each subword, without cache, padding or batch. Shape: (subwords + 1, vocabulary)."""
+    frame = model.tokenization.frame("en")
     logits: torch.Tensor = model.network(
-        input_ids=torch.tensor([model.dialect.source(source, frame)]),
-        decoder_input_ids=torch.tensor([[*frame.lead, *pieces]]),
+        input_ids=torch.tensor([model.tokenization.source(source, frame)]),
+        decoder_input_ids=torch.tensor([[*frame.lead, *subwords]]),
         use_cache=False,
     ).logits[0, len(frame.lead) - 1 :]
-    logits[:, model.dialect.nameless(logits.shape[1])] = -torch.inf
+    logits[:, model.tokenization.nameless(logits.shape[1])] = -torch.inf
     return logits.log_softmax(-1)
 
 
@@ -121,9 +121,9 @@ class TestOthersBesideIt:
     def test_every_source_is_padded_or_none(self, bart: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without padding models leave out the mask, and compute otherwise."""
         calls = Calls(bart, monkeypatch)
-        for pieces in (31, 32, 63, 64):
-            drafts(bart, 2, Sampling(max_pieces=1), ("saw",) * (pieces - 2))
-            assert all((mask == 0).any(1).all() == (pieces < 64) for mask in calls.masks)
+        for subwords in (31, 32, 63, 64):
+            drafts(bart, 2, Sampling(max_subwords=1), ("saw",) * (subwords - 2))
+            assert all((mask == 0).any(1).all() == (subwords < 64) for mask in calls.masks)
             calls.masks.clear()
 
     def test_the_generator_is_the_only_chance(self, bart: Seq2Seq) -> None:
@@ -140,39 +140,39 @@ class TestOthersBesideIt:
 
 class TestAgainstTransformers:
     @torch.no_grad()
-    def test_the_best_pieces_are_those_that_it_finds(self, model: Seq2Seq) -> None:
-        frame = model.dialect.frame("en")
-        barred = model.dialect.nameless(model.network.get_output_embeddings().weight.shape[0])
+    def test_the_best_subwords_are_those_that_it_finds(self, model: Seq2Seq) -> None:
+        frame = model.tokenization.frame("en")
+        barred = model.tokenization.nameless(model.network.get_output_embeddings().weight.shape[0])
         for source in sources_of_all_sorts(6):
             theirs = model.network.generate(
-                torch.tensor([model.dialect.source(source, frame)]),
+                torch.tensor([model.tokenization.source(source, frame)]),
                 decoder_input_ids=torch.tensor([frame.lead]),
                 do_sample=False,
                 max_new_tokens=12,
                 suppress_tokens=barred or None,
                 forced_eos_token_id=None,
             )[0].tolist()[len(frame.lead) :]
-            (draft,) = drafts(model, 1, Sampling(top_k=1, candidates=1, max_pieces=11), source)
-            assert [*draft.pieces, *[frame.end] * draft.finished] == theirs
+            (draft,) = drafts(model, 1, Sampling(top_k=1, candidates=1, max_subwords=11), source)
+            assert [*draft.subwords, *[frame.end] * draft.finished] == theirs
 
-    def test_the_log_probability_is_that_of_all_pieces(self, model: Seq2Seq) -> None:
+    def test_the_log_probability_is_that_of_all_subwords(self, model: Seq2Seq) -> None:
         for draft in drafts(model, 5, SAMPLING):
-            behind = [*draft.pieces, *[draft.end] * draft.finished]
+            behind = [*draft.subwords, *[draft.end] * draft.finished]
             values = scores(model, behind[:-1]).gather(1, torch.tensor(behind)[:, None])
             assert draft.mean == pytest.approx(float(values.mean()), abs=1e-4)
 
 
 class TestDrawing:
-    def test_pieces_are_as_frequent_as_they_are_probable(self, bart: Seq2Seq) -> None:
+    def test_subwords_are_as_frequent_as_they_are_probable(self, bart: Seq2Seq) -> None:
         count, best = 1500, scores(bart, ())[0].topk(4)
         first = Counter(
-            (*draft.pieces, draft.end)[0]
-            for draft in drafts(bart, count, Sampling(top_k=4, candidates=1, max_pieces=1))
+            (*draft.subwords, draft.end)[0]
+            for draft in drafts(bart, count, Sampling(top_k=4, candidates=1, max_subwords=1))
         )
         assert set(first) <= set(best.indices.tolist())
         chances = dict(zip(best.indices.tolist(), best.values.softmax(0).tolist(), strict=True))
-        for piece, chance in chances.items():
-            assert abs(first[piece] / count - chance) < 4 * math.sqrt(chance / count)
+        for subword, chance in chances.items():
+            assert abs(first[subword] / count - chance) < 4 * math.sqrt(chance / count)
 
     def test_the_most_probable_candidate_is_kept(self, bart: Seq2Seq, raised_end: Any) -> None:
         """Of twenty candidates the best is better than one drawn at random."""
@@ -185,33 +185,33 @@ class TestDrawing:
 
     def test_a_finished_candidate_goes_before_a_more_probable_one(self) -> None:
         finished, unfinished, worse = Draft(2), Draft(2), Draft(2)
-        for draft, pieces in ((finished, [5, 6, 2]), (unfinished, [5, 6, 7]), (worse, [5, 2])):
-            for piece in pieces:
-                draft.add(piece, -2.0 if draft is finished else -1.0 if draft is unfinished else -3.0)
-        assert finished.pieces == [5, 6]
+        for draft, subwords in ((finished, [5, 6, 2]), (unfinished, [5, 6, 7]), (worse, [5, 2])):
+            for subword in subwords:
+                draft.add(subword, -2.0 if draft is finished else -1.0 if draft is unfinished else -3.0)
+        assert finished.subwords == [5, 6]
         assert finished.mean == -2.0
         assert max((unfinished, worse, finished), key=lambda draft: draft.rank) is finished
         assert max((unfinished, Draft(2, [5], -9.0)), key=lambda draft: draft.rank) is unfinished
 
     def test_a_text_at_the_limit_is_unfinished_and_says_so(self, bart: Seq2Seq, raised_end: Any) -> None:
         raised_end(3.0)
-        long, short = (drafts(bart, 60, Sampling(top_k=100, candidates=1, max_pieces=most)) for most in (12, 5))
+        long, short = (drafts(bart, 60, Sampling(top_k=100, candidates=1, max_subwords=most)) for most in (12, 5))
         assert {draft.finished for draft in short} == {draft.finished for draft in long} == {True, False}
         for cut, whole in zip(short, long, strict=True):
-            assert cut.finished == (whole.finished and len(whole.pieces) <= 5)
-            assert cut.pieces == whole.pieces[: len(cut.pieces)]
+            assert cut.finished == (whole.finished and len(whole.subwords) <= 5)
+            assert cut.subwords == whole.subwords[: len(cut.subwords)]
 
     def test_what_stands_for_nothing_is_never_drawn(self, model: Seq2Seq) -> None:
-        nameless = model.dialect.nameless(model.network.get_output_embeddings().weight.shape[0])
+        nameless = model.tokenization.nameless(model.network.get_output_embeddings().weight.shape[0])
         with torch.no_grad():
             bias = torch.zeros(model.network.get_output_embeddings().weight.shape[0])
             bias[nameless] = 1e4
         handle = model.network.get_output_embeddings().register_forward_hook(lambda module, inputs, out: out + bias)
-        found = drafts(model, 20, Sampling(top_k=10_000, candidates=1, max_pieces=10))
+        found = drafts(model, 20, Sampling(top_k=10_000, candidates=1, max_subwords=10))
         handle.remove()
-        assert not set(nameless) & {piece for draft in found for piece in draft.pieces}
+        assert not set(nameless) & {subword for draft in found for subword in draft.subwords}
 
-    @pytest.mark.parametrize("name", ["top_k", "candidates", "max_pieces"])
+    @pytest.mark.parametrize("name", ["top_k", "candidates", "max_subwords"])
     def test_wrong_settings_are_refused(self, name: str) -> None:
         with pytest.raises(SettingsError, match=f"{name} is 0, expected 1 or more"):
             Sampling(**{name: 0})
@@ -224,8 +224,8 @@ class TestWork:
         raised_end(3.0)
         calls = Calls(bart, monkeypatch)
         count = 3 * ROWS + 5
-        found = drafts(bart, count, Sampling(top_k=100, candidates=1, max_pieces=30))
-        lengths = [len(draft.pieces) for draft in found]
+        found = drafts(bart, count, Sampling(top_k=100, candidates=1, max_subwords=30))
+        lengths = [len(draft.subwords) for draft in found]
         alive = [sum(length > step for length in lengths) for step in range(30)]
         assert calls.shapes[: -(-count // SOURCES)] == [(SOURCES, 2)] * -(-count // SOURCES)
         assert calls.shapes[-(-count // SOURCES) :] == [(ROWS, 1)] * sum(-(-rows // ROWS) for rows in alive)
@@ -233,13 +233,13 @@ class TestWork:
 
     def test_each_source_is_read_once_for_all_candidates(self, bart: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
         calls = Calls(bart, monkeypatch)
-        drafts(bart, SOURCES, Sampling(candidates=5, max_pieces=2))
+        drafts(bart, SOURCES, Sampling(candidates=5, max_subwords=2))
         kinds = [len(list(same)) for _, same in itertools.groupby(calls.shapes)]
         assert kinds[0] == 1
 
     def test_long_texts_have_fewer_rows_in_a_pass(self, bart: Seq2Seq, monkeypatch: pytest.MonkeyPatch) -> None:
         calls = Calls(bart, monkeypatch)
-        drafts(bart, 1, Sampling(max_pieces=2000), ("saw",) * 40)
+        drafts(bart, 1, Sampling(max_subwords=2000), ("saw",) * 40)
         assert max(rows for rows, _ in calls.shapes[1:]) < ROWS
 
 

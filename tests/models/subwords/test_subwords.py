@@ -11,7 +11,7 @@ from tokenizers import Tokenizer, models, normalizers
 from transformers import PreTrainedTokenizerFast
 
 from nersery.models.loading import ModelSource
-from nersery.models.subwords.subwords import PieceEncoder, collate, window_spans
+from nersery.models.subwords.subwords import SubwordEncoder, collate, window_spans
 
 WORDS = ["Ada", "wrote", "in", "दिल्ली", "東京", "unseenword", "New", "👩‍👩‍👧"]
 
@@ -21,30 +21,30 @@ def tokenizer(request: pytest.FixtureRequest, tiny_models: dict[str, Path]):
     return ModelSource(str(tiny_models[request.param])).tokenizer()
 
 
-def test_words_get_the_pieces_that_transformers_gives_them_inside_a_sentence(tokenizer) -> None:
+def test_words_get_the_subwords_that_transformers_gives_them_inside_a_sentence(tokenizer) -> None:
     if "ByteLevel" in repr(tokenizer.backend_tokenizer.pre_tokenizer):
         expected = tokenizer(" " + " ".join(WORDS))["input_ids"]
     else:
         expected = tokenizer(WORDS, is_split_into_words=True)["input_ids"]
-    (window,) = PieceEncoder(tokenizer).windows(WORDS)
-    assert list(window.pieces) == expected
+    (window,) = SubwordEncoder(tokenizer).windows(WORDS)
+    assert list(window.subwords) == expected
 
 
 def test_a_space_is_put_before_words_also_where_a_normalizer_marks_it_as_in_gemma() -> None:
-    pieces = ["<unk>", *"▁Adawrote", "▁Ada", "▁wrote", "▁a"]
-    backend = Tokenizer(models.Unigram([(piece, -5.0 if len(piece) == 1 else -1.0) for piece in pieces], 0))
+    subwords = ["<unk>", *"▁Adawrote", "▁Ada", "▁wrote", "▁a"]
+    backend = Tokenizer(models.Unigram([(subword, -5.0 if len(subword) == 1 else -1.0) for subword in subwords], 0))
     backend.normalizer = normalizers.Replace(" ", "▁")
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="<unk>")
-    encoded = PieceEncoder(tokenizer).pieces(["Ada", "wrote", "a"])
+    encoded = SubwordEncoder(tokenizer).subwords(["Ada", "wrote", "a"])
     assert [tokenizer.convert_ids_to_tokens(list(ids)) for ids in encoded] == [["▁Ada"], ["▁wrote"], ["▁a"]]
 
 
 def test_a_word_that_vanishes_is_shown_as_unknown(tokenizer) -> None:
-    encoder = PieceEncoder(tokenizer)
+    encoder = SubwordEncoder(tokenizer)
     (window,) = encoder.windows(["Ada", "\u200b", "\u200d", "wrote"])
     assert len(window.firsts) == 4
     assert len(set(window.firsts)) == 4
-    assert all(0 < first < len(window.pieces) - 1 for first in window.firsts)
+    assert all(0 < first < len(window.subwords) - 1 for first in window.firsts)
 
 
 def test_a_word_longer_than_the_model_is_no_news(tokenizer) -> None:
@@ -53,7 +53,7 @@ def test_a_word_longer_than_the_model_is_no_news(tokenizer) -> None:
     listener.emit = told.append  # type: ignore[method-assign]
     logger.addHandler(listener)
     try:
-        PieceEncoder(tokenizer).pieces(["東京" * 90])
+        SubwordEncoder(tokenizer).subwords(["東京" * 90])
     finally:
         logger.removeHandler(listener)
     assert told == []
@@ -61,16 +61,16 @@ def test_a_word_longer_than_the_model_is_no_news(tokenizer) -> None:
 
 def test_accents_and_vowel_signs_that_a_tokenizer_leaves_out(tokenizer) -> None:
     leaves_out = "BertNormalizer" in repr(tokenizer.backend_tokenizer.normalizer)
-    assert PieceEncoder(tokenizer).unmarked(["राम", "में", "दिल्ली", "Ada"]) == (0.5 if leaves_out else 0)
-    assert PieceEncoder(tokenizer).unmarked(["Ada", "राम"]) == PieceEncoder(tokenizer).unmarked([]) == 0
+    assert SubwordEncoder(tokenizer).unmarked(["राम", "में", "दिल्ली", "Ada"]) == (0.5 if leaves_out else 0)
+    assert SubwordEncoder(tokenizer).unmarked(["Ada", "राम"]) == SubwordEncoder(tokenizer).unmarked([]) == 0
 
 
 def test_a_long_sentence_is_windowed_and_every_word_has_one_core(tokenizer) -> None:
     words = [WORDS[i % len(WORDS)] for i in range(500)]
-    encoder = PieceEncoder(tokenizer)
+    encoder = SubwordEncoder(tokenizer)
     windows = encoder.windows(words)
     assert len(windows) > 1
-    assert all(len(window.pieces) <= 64 for window in windows)
+    assert all(len(window.subwords) <= 64 for window in windows)
     covered = [i for window in windows for i in range(*window.core)]
     assert covered == list(range(500))
     for window in windows:
@@ -78,9 +78,9 @@ def test_a_long_sentence_is_windowed_and_every_word_has_one_core(tokenizer) -> N
 
 
 def test_a_word_longer_than_the_window_keeps_its_place(tokenizer) -> None:
-    windows = PieceEncoder(tokenizer, 16).windows(["Ada", "x" * 3000, "wrote"])
+    windows = SubwordEncoder(tokenizer, 16).windows(["Ada", "x" * 3000, "wrote"])
     assert [i for window in windows for i in range(*window.core)] == [0, 1, 2]
-    assert all(len(window.pieces) <= 16 for window in windows)
+    assert all(len(window.subwords) <= 16 for window in windows)
 
 
 @given(st.lists(st.integers(1, 10), min_size=1, max_size=60), st.integers(10, 30))
@@ -94,19 +94,22 @@ def test_spans_cover_all_words_and_advance(lengths: list[int], room: int) -> Non
 
 
 def test_collate_pads_to_rows_and_multiple(tokenizer) -> None:
-    encoder = PieceEncoder(tokenizer)
+    encoder = SubwordEncoder(tokenizer)
     windows = [*encoder.windows(["Ada"]), *encoder.windows(["Ada", "wrote", "in"])]
     batch = collate(windows, encoder.pad, rows=4, multiple=8)
     assert batch.input_ids.shape[0] == 4
     assert batch.input_ids.shape[1] % 8 == 0
-    assert batch.attention_mask.sum(1)[:2].tolist() == [len(window.pieces) for window in windows]
+    assert batch.attention_mask.sum(1)[:2].tolist() == [len(window.subwords) for window in windows]
     assert batch.word_mask.sum(1).tolist() == [1, 3, 1, 1]
 
 
 def test_a_vocabulary_of_another_language_is_noticed() -> None:
     from nersery.models.loading import ModelSource
 
-    encoder = PieceEncoder(ModelSource("bundled").tokenizer())
-    assert encoder.misfit("Angela Merkel wurde in Hamburg geboren und wuchs in der Uckermark auf .".split()) == ""
-    assert "unknown" in encoder.misfit(["東京", "は", "日本", "の", "首都"])
-    assert "pieces" in encoder.misfit("राम दिल्ली में रहता है और काम करता है".split())
+    encoder = SubwordEncoder(ModelSource("bundled").tokenizer())
+    assert (
+        encoder.vocabulary_issue("Angela Merkel wurde in Hamburg geboren und wuchs in der Uckermark auf .".split())
+        == ""
+    )
+    assert "unknown" in encoder.vocabulary_issue(["東京", "は", "日本", "の", "首都"])
+    assert "subwords" in encoder.vocabulary_issue("राम दिल्ली में रहता है और काम करता है".split())

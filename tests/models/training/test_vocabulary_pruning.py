@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from nersery.models.training.vocabulary_pruning import trimmed
+from nersery.models.training.vocabulary_pruning import pruned_vocabulary
 
 
 class Network(nn.Module):
@@ -24,7 +24,7 @@ class Network(nn.Module):
 
 
 IDS = torch.tensor([[7, 3, 49, 3], [0, 7, 0, 0]])
-PIECES = [49, 0, 3, 7]
+SUBWORDS = [49, 0, 3, 7]
 
 
 def made(**settings: bool | int | None) -> Network:
@@ -44,7 +44,7 @@ def learn(network: Network, steps: int = 5) -> None:
 def test_the_weights_come_out_as_if_all_rows_had_been_there(padding: int | None) -> None:
     whole, cut = made(padding=padding), made(padding=padding)
     learn(whole)
-    with trimmed(cut, PIECES):
+    with pruned_vocabulary(cut, SUBWORDS):
         assert sum(weight.numel() for weight in cut.parameters()) == 4 * 4 + 4 * 3 + 3
         learn(cut)
     assert isinstance(cut.table, nn.Embedding)
@@ -55,7 +55,7 @@ def test_the_weights_come_out_as_if_all_rows_had_been_there(padding: int | None)
 def test_within_it_the_weights_have_the_same_names() -> None:
     network = made()
     names = [name for name, _ in network.named_parameters()]
-    with trimmed(network, PIECES):
+    with pruned_vocabulary(network, SUBWORDS):
         assert [name for name, _ in network.named_parameters()] == names
         assert list(network.state_dict()) == names
 
@@ -63,18 +63,18 @@ def test_within_it_the_weights_have_the_same_names() -> None:
 def test_other_rows_do_not_even_decay() -> None:
     network = made()
     before = network.table.weight.detach().clone()
-    with trimmed(network, PIECES):
+    with pruned_vocabulary(network, SUBWORDS):
         optimizer = torch.optim.AdamW(network.parameters(), lr=0.1, weight_decay=0.5)
         network(IDS).sum().backward()
         optimizer.step()
     same = (network.table.weight == before).all(1)
-    assert {row for row in range(50) if not same[row]} == {*PIECES}
+    assert {row for row in range(50) if not same[row]} == {*SUBWORDS}
 
 
 def test_a_table_that_is_an_output_layer_too_stays_whole() -> None:
     network = made(tied=True)
     table = network.table
-    with trimmed(network, PIECES):
+    with pruned_vocabulary(network, SUBWORDS):
         assert network.table is table
         assert network(torch.tensor([[12]])).shape == (1, 1, 50)
 
@@ -82,23 +82,23 @@ def test_a_table_that_is_an_output_layer_too_stays_whole() -> None:
 def test_a_table_that_is_not_learnt_stays_whole() -> None:
     network = made()
     network.table.weight.requires_grad = False
-    with trimmed(network, PIECES):
+    with pruned_vocabulary(network, SUBWORDS):
         assert network(torch.tensor([[12]])).shape == (1, 1, 3)
 
 
-def test_a_piece_that_nobody_named_is_an_error() -> None:
+def test_a_subword_that_nobody_named_is_an_error() -> None:
     network = made()
-    with trimmed(network, PIECES), pytest.raises(IndexError):
+    with pruned_vocabulary(network, SUBWORDS), pytest.raises(IndexError):
         network(torch.tensor([[12]]))
 
 
 def test_after_an_error_all_rows_are_back_with_what_they_had_learnt() -> None:
     network, other = made(), made()
-    with trimmed(other, PIECES):
+    with pruned_vocabulary(other, SUBWORDS):
         learn(other)
 
     def broken() -> None:
-        with trimmed(network, PIECES):
+        with pruned_vocabulary(network, SUBWORDS):
             learn(network)
             raise KeyboardInterrupt
 

@@ -9,7 +9,7 @@ from nersery import Entity, Sentence
 from nersery.core import registry
 from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training
-from nersery.taggers.components.second_stage import finish, finish_problems
+from nersery.taggers.components.second_stage import fit_second_stage, second_stage_issues
 from tests.standins import Memory
 
 GOLD = [Sentence(("Ada", "left"), (Entity(0, 1, "PER"),))]
@@ -25,11 +25,11 @@ def trained() -> Memory:
 
 def test_what_was_learnt_before_stays() -> None:
     tagger = trained()
-    finish(tagger, GOLD, {"steps": 4}, Training(seed=3))
+    fit_second_stage(tagger, GOLD, {"steps": 4}, Training(seed=3))
     (sentence,) = tagger.predict([Sentence(("Ada", "saw", "Oslo"))])
     assert sentence.labels == ((0, 1, "PER"), (2, 3, "LOC"))
-    assert (tagger.history["sentences"], tagger.history["finish"]["sentences"]) == (2, 1)
-    assert (tagger.history["finish"]["steps"], tagger.history["finish"]["seed"], tagger.steps) == (4, 3, 1)
+    assert (tagger.history["sentences"], tagger.history["second_stage"]["sentences"]) == (2, 1)
+    assert (tagger.history["second_stage"]["steps"], tagger.history["second_stage"]["seed"], tagger.steps) == (4, 3, 1)
 
 
 def test_settings_are_back_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,28 +41,30 @@ def test_settings_are_back_after_a_failure(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(Memory, "fit", fail)
     with pytest.raises(KeyboardInterrupt):
-        finish(tagger, GOLD, {"steps": 4}, Training())
+        fit_second_stage(tagger, GOLD, {"steps": 4}, Training())
     assert tagger.steps == 1
 
 
 def test_types_that_were_not_met() -> None:
     new = Sentence(("film",), (Entity(0, 1, "CW"),))
     with pytest.raises(SettingsError, match=r"does not have their types CW: .*gold_copies = 1"):
-        finish(trained(), [*GOLD, new], {"steps": 4}, Training())
+        fit_second_stage(trained(), [*GOLD, new], {"steps": 4}, Training())
 
 
 def test_steps_take_the_place_of_epochs(tiny_models: dict[str, Path]) -> None:
-    assert finish_problems("transformer", TRANSFORMER, {"steps": 5}) == []
-    assert "only one of steps and epochs" in finish_problems("transformer", TRANSFORMER, {"steps": 5, "epochs": 2})[0]
+    assert second_stage_issues("transformer", TRANSFORMER, {"steps": 5}) == []
+    assert (
+        "only one of steps and epochs" in second_stage_issues("transformer", TRANSFORMER, {"steps": 5, "epochs": 2})[0]
+    )
     settings = {"model": str(tiny_models["wordpiece"]), "epochs": 1}
     tagger = registry.create("tagger", "transformer", settings)
     tagger.fit(GOLD)
-    finish(tagger, GOLD, {"steps": 2}, Training())
-    assert tagger.history["finish"]["steps"] == 2
+    fit_second_stage(tagger, GOLD, {"steps": 2}, Training())
+    assert tagger.history["second_stage"]["steps"] == 2
     assert (tagger.steps, tagger.epochs) == (None, 1)
 
 
 def test_settings_are_finite_numbers() -> None:
-    assert finish_problems("transformer", TRANSFORMER, {"clip": float("inf")}) == [
+    assert second_stage_issues("transformer", TRANSFORMER, {"clip": float("inf")}) == [
         "transformer.clip is inf: expected finite numbers"
     ]

@@ -38,14 +38,14 @@ def tagger(trained: TransformerTagger) -> TransformerTagger:
 def by_hand(tagger: TransformerTagger, sentence: Sentence, layers: int) -> np.ndarray:
     """One sentence that fits a window, alone and unpadded, with loops."""
     network, encoder = tagger.parts
-    pieces = encoder.pieces(sentence.words)
+    subwords = encoder.subwords(sentence.words)
     network.set_attn_implementation("eager")
-    ids = torch.tensor([[*encoder.prefix, *(piece for word in pieces for piece in word), *encoder.suffix]])
+    ids = torch.tensor([[*encoder.prefix, *(subword for word in subwords for subword in word), *encoder.suffix]])
     with torch.no_grad():
         attentions = network(input_ids=ids, output_attentions=True).attentions[-layers:]
     total = sum(layer[0, head] for layer in attentions for head in range(layer.shape[1]))
     spans, position = [], len(encoder.prefix)
-    for word in pieces:
+    for word in subwords:
         spans.append(range(position, position + len(word)))
         position += len(word)
     return np.array(
@@ -56,17 +56,17 @@ def by_hand(tagger: TransformerTagger, sentence: Sentence, layers: int) -> np.nd
     )
 
 
-def test_to_a_word_the_sum_over_its_pieces_and_from_it_the_mean() -> None:
+def test_to_a_word_the_sum_over_its_subwords_and_from_it_the_mean() -> None:
     special = 9.0
-    pieces = np.full((6, 6), special)
-    pieces[1:5, 1:5] = [
+    subwords = np.full((6, 6), special)
+    subwords[1:5, 1:5] = [
         [0.10, 0.20, 0.30, 0.05],
         [0.30, 0.00, 0.10, 0.15],
         [0.40, 0.10, 0.20, 0.10],
         [0.00, 0.30, 0.00, 0.60],
     ]
-    # two words of two pieces: rows 1, 2 and rows 3, 4
-    assert between_words(pieces, [1, 3], 5) == pytest.approx(
+    # two words of two subwords: rows 1, 2 and rows 3, 4
+    assert between_words(subwords, [1, 3], 5) == pytest.approx(
         np.array(
             [
                 [(0.10 + 0.20 + 0.30 + 0.00) / 2, (0.30 + 0.05 + 0.10 + 0.15) / 2],
@@ -135,7 +135,7 @@ def without(**_: object) -> object:
 
 
 def of_neighbours(input_ids: torch.Tensor, **_: object) -> object:
-    """As Longformer has it: to some pieces around each."""
+    """As Longformer has it: to some subwords around each."""
     return type("Output", (), {"attentions": (torch.ones(*input_ids.shape[:1], 2, input_ids.shape[1], 3),)})
 
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from nersery.augment.denoising.templates import Span, Template
-from nersery.augment.linearized.linearization import linearized_cloze
+from nersery.augment.linearized.linearization import linearized_input
 from nersery.core.sentence import Sentence
-from nersery.models.masked.masked_inputs import Cloze
+from nersery.models.masked.masked_inputs import MaskedInput
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import MaskedLM
@@ -40,14 +40,14 @@ def _kind(template: Template, gap: Span) -> tuple[bool, bool]:
     return gap[0] == 0, gap[1] == len(template.sentence)
 
 
-def partly_hidden(template: Template, rng: random.Random) -> Cloze:
+def partly_hidden(template: Template, rng: random.Random) -> MaskedInput:
     """A text to learn from: of the words in the gaps one is hidden, or all, or any number between.
 
     In the passes of `infill` the model sees any share of them.
     """
     words = [word for start, end in template.gaps() for word in range(start, end)]
     count = rng.randint(1, len(words)) if words else 0
-    return linearized_cloze(template.sentence, sorted(rng.sample(words, count)))
+    return linearized_input(template.sentence, sorted(rng.sample(words, count)))
 
 
 def infill(
@@ -75,11 +75,11 @@ def infill(
     drafts = [[_Draft(draft.sentence, list(draft.gaps)) for _ in range(candidates)] for draft in empty]
     for left in range(passes, 0, -1):
         due = [(draft, rng) for made, rng in zip(drafts, rngs, strict=True) for draft in made if draft.gaps]
-        clozes = [linearized_cloze(draft.sentence, draft.gaps) for draft, _ in due]
-        distinct = [*dict.fromkeys(clozes)]  # at first all drafts of a template are alike
+        masked_inputs = [linearized_input(draft.sentence, draft.gaps) for draft, _ in due]
+        distinct = [*dict.fromkeys(masked_inputs)]  # at first all drafts of a template are alike
         guesses = dict(zip(distinct, model.guesses(distinct, top_k, signs=True), strict=True))
-        for (draft, rng), cloze in zip(due, clozes, strict=True):
-            draft.write(guesses[cloze], -(-len(draft.gaps) // left), rng)
+        for (draft, rng), masked_input in zip(due, masked_inputs, strict=True):
+            draft.write(guesses[masked_input], -(-len(draft.gaps) // left), rng)
     return [max(made, key=lambda draft: draft.certainty).sentence for made in drafts]
 
 

@@ -19,13 +19,13 @@ from nersery.augment.linearized.parsing import (
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.models.masked.masked_inputs import GAP
-from nersery.models.seq2seq.seq2seq_inputs import Pair, Sampling
+from nersery.models.seq2seq.seq2seq_inputs import Sampling, TextPair
 
 if TYPE_CHECKING:
     from nersery.models.seq2seq.encoder_decoder import Seq2Seq
 
 TOO_LONG = "template longer than the model"
-UNFINISHED = "longer than max_pieces"
+UNFINISHED = "longer than max_subwords"
 
 
 def source_of_pair(template: Template) -> tuple[str, ...]:
@@ -41,15 +41,15 @@ def source_of_pair(template: Template) -> tuple[str, ...]:
     return tuple(source)
 
 
-def pair(model: Seq2Seq, template: Template) -> Pair:
+def pair(model: Seq2Seq, template: Template) -> TextPair:
     """What the model learns of a template: to write the sentence."""
     template = _apart(model, template)
-    return Pair(source_of_pair(template), linearize(template.sentence).words, template.sentence.language)
+    return TextPair(source_of_pair(template), linearize(template.sentence).words, template.sentence.language)
 
 
-def misfit(model: Seq2Seq, template: Template) -> str:
+def length_issue(model: Seq2Seq, template: Template) -> str:
     """Why a model cannot learn from a template, whichever keywords it loses; empty when it can."""
-    return model.misfit(pair(model, template)) or model.misfit(pair(model, template.most_torn()))
+    return model.length_issue(pair(model, template)) or model.length_issue(pair(model, template.most_torn()))
 
 
 def _apart(model: Seq2Seq, template: Template) -> Template:

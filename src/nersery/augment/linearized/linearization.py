@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from nersery.core.definitions import description
 from nersery.core.sentence import Entity, Sentence
-from nersery.models.masked.masked_inputs import OWN, Cloze
+from nersery.models.masked.masked_inputs import OWN, MaskedInput
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,9 @@ def apart(sentence: Sentence, parts: Callable[[str], Sequence[str]]) -> Sentence
     return sentence.replace_spans(edits) if edits else sentence
 
 
-def linearized_cloze(sentence: Sentence, places: Iterable[int], languages: Mapping[Entity, str] | None = None) -> Cloze:
+def linearized_input(
+    sentence: Sentence, places: Iterable[int], languages: Mapping[Entity, str] | None = None
+) -> MaskedInput:
     """The linearized sentence with words hidden.
 
     Args:
@@ -73,7 +75,7 @@ def linearized_cloze(sentence: Sentence, places: Iterable[int], languages: Mappi
         languages: See `linearize`.
     """
     shown = linearize(sentence, languages)
-    return Cloze(shown.words, tuple(shown.places[place] for place in places))
+    return MaskedInput(shown.words, tuple(shown.places[place] for place in places))
 
 
 def tag_token(type: str, *, begins: bool) -> str:

@@ -14,7 +14,7 @@ from nersery.core.random import item_seed
 from nersery.core.registry import FileName, ModelName
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import Training
-from nersery.models.masked.masked_inputs import Cloze, Drawing, is_replaceable
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput, is_replaceable
 
 if TYPE_CHECKING:
     from nersery.models.loading import ModelSource
@@ -101,7 +101,7 @@ def open_model(settings: Adapted, sentences: Sequence[Sentence], training: Train
 
     model = MaskedLM(source_of(settings), settings.device, settings.precision)
     words = [word for sentence in sentences for word in sentence.words]
-    model.warn_of_misfit(words, {sentence.language for sentence in sentences})
+    model.warn_if_unsuited(words, {sentence.language for sentence in sentences})
     if settings.adapt:
         adapt(
             model,
@@ -145,7 +145,7 @@ def fine_tune(
     model: MaskedLM,
     settings: FineTuned,
     gold: Sequence[Sentence],
-    cloze: Callable[[Sentence, random.Random], Cloze],
+    masked_input: Callable[[Sentence, random.Random], MaskedInput],
     training: Training,
     *,
     rate: float,
@@ -155,7 +155,7 @@ def fine_tune(
     See `nersery.models.masked.masked_lm.MaskedLM.fine_tune`.
     """
     gold, plan, keeping = fine_tuning(settings, gold, training)
-    model.fine_tune(gold, cloze, plan, rate=rate, **keeping)
+    model.fine_tune(gold, masked_input, plan, rate=rate, **keeping)
 
 
 def fine_tuning(
@@ -194,7 +194,7 @@ class Rewriting(Protocol):
 
     mean_rate: float
     top_k: int
-    by_piece: bool
+    by_subword: bool
     in_turn: bool
 
 
@@ -203,17 +203,17 @@ def replace_in_mentions(
     settings: Rewriting,
     sentences: Sequence[Sentence],
     rngs: Sequence[random.Random],
-    cloze: Callable[[Sentence, Sequence[int]], Cloze],
+    masked_input: Callable[[Sentence, Sequence[int]], MaskedInput],
 ) -> list[Sentence | Reject]:
     """The sentences with words of their mentions replaced.
 
     Args:
-        cloze: What the model is shown of a sentence with words hidden at some places.
+        masked_input: What the model is shown of a sentence with words hidden at some places.
     """
     hidden = [hidden_in_mentions(s, settings.mean_rate, rng) for s, rng in zip(sentences, rngs, strict=True)]
-    clozes = [cloze(sentence, places) for sentence, places in zip(sentences, hidden, strict=True)]
-    drawing = Drawing(settings.top_k, by_piece=settings.by_piece)
-    filled = fill(model, clozes, rngs, drawing, in_turn=settings.in_turn)
+    masked_inputs = [masked_input(sentence, places) for sentence, places in zip(sentences, hidden, strict=True)]
+    drawing = Drawing(settings.top_k, by_subword=settings.by_subword)
+    filled = fill(model, masked_inputs, rngs, drawing, in_turn=settings.in_turn)
     return [with_words(*each) for each in zip(sentences, hidden, filled, strict=True)]
 
 
@@ -221,12 +221,12 @@ def guesses_at(
     model: MaskedLM,
     sentences: Sequence[Sentence],
     places: Sequence[Sequence[int]],
-    cloze: Callable[[Sentence, Sequence[int]], Cloze],
+    masked_input: Callable[[Sentence, Sequence[int]], MaskedInput],
     top_k: int,
 ) -> list[list[list[Guess]]]:
     """The most probable words; see `Suggester.suggest`."""
-    clozes = [cloze(sentence, hidden) for sentence, hidden in zip(sentences, places, strict=True)]
-    guesses: list[list[list[Guess]]] = model.guesses(clozes, top_k)
+    masked_inputs = [masked_input(sentence, hidden) for sentence, hidden in zip(sentences, places, strict=True)]
+    guesses: list[list[list[Guess]]] = model.guesses(masked_inputs, top_k)
     return guesses
 
 
@@ -256,18 +256,25 @@ def random_share(count: int, mean: float, rng: random.Random) -> float:
 
 
 def fill(
-    model: MaskedLM, clozes: Sequence[Cloze], rngs: Sequence[random.Random], drawing: Drawing, *, in_turn: bool
+    model: MaskedLM,
+    masked_inputs: Sequence[MaskedInput],
+    rngs: Sequence[random.Random],
+    drawing: Drawing,
+    *,
+    in_turn: bool,
 ) -> list[tuple[str, ...]]:
     """A new word for each gap, at once or from the first to the last, each in sight of those before it."""
     if not in_turn:
-        return model.fill(clozes, rngs, drawing)
-    words = [list(cloze.words) for cloze in clozes]
-    for turn in range(max((len(cloze.gaps) for cloze in clozes), default=0)):
-        due = [number for number, cloze in enumerate(clozes) if turn < len(cloze.gaps)]
-        left = [replace(clozes[n], words=tuple(words[n]), gaps=clozes[n].gaps[turn:]) for n in due]
+        return model.fill(masked_inputs, rngs, drawing)
+    words = [list(masked_input.words) for masked_input in masked_inputs]
+    for turn in range(max((len(masked_input.gaps) for masked_input in masked_inputs), default=0)):
+        due = [number for number, masked_input in enumerate(masked_inputs) if turn < len(masked_input.gaps)]
+        left = [replace(masked_inputs[n], words=tuple(words[n]), gaps=masked_inputs[n].gaps[turn:]) for n in due]
         for number, filled in zip(due, model.fill(left, [rngs[n] for n in due], drawing), strict=True):
-            words[number][clozes[number].gaps[turn]] = filled[0]
-    return [tuple(text[gap] for gap in cloze.gaps) for text, cloze in zip(words, clozes, strict=True)]
+            words[number][masked_inputs[number].gaps[turn]] = filled[0]
+    return [
+        tuple(text[gap] for gap in masked_input.gaps) for text, masked_input in zip(words, masked_inputs, strict=True)
+    ]
 
 
 def with_words(sentence: Sentence, places: Sequence[int], words: Sequence[str]) -> Sentence | Reject:

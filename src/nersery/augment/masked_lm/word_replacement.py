@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
-from nersery.models.masked.masked_inputs import Cloze, Drawing, is_replaceable
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput, is_replaceable
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import Guess, MaskedLM
@@ -59,15 +59,15 @@ def type_at(sentence: Sentence, position: int) -> str | None:
     return next((entity.type for entity in sentence.entities if entity.start <= position < entity.end), None)
 
 
-def cloze_at(sentence: Sentence, position: int, condition: Condition) -> Cloze:
+def masked_input_at(sentence: Sentence, position: int, condition: Condition) -> MaskedInput:
     """The sentence with one word hidden, under what is shown of its type."""
-    return Cloze(sentence.words, (position,), condition(type_at(sentence, position)))
+    return MaskedInput(sentence.words, (position,), condition(type_at(sentence, position)))
 
 
-def random_cloze(sentence: Sentence, rng: random.Random, condition: Condition) -> Cloze:
+def random_masked_input(sentence: Sentence, rng: random.Random, condition: Condition) -> MaskedInput:
     """The sentence with one word hidden, each with the same chance; with no gap when none can be replaced."""
     positions = replaceable_words(sentence)
-    return cloze_at(sentence, rng.choice(positions), condition) if positions else Cloze(sentence.words, ())
+    return masked_input_at(sentence, rng.choice(positions), condition) if positions else MaskedInput(sentence.words, ())
 
 
 def replace_words(
@@ -90,8 +90,8 @@ def replace_words(
         places.append(rng.sample(positions, min(words, len(positions))))
     for turn in range(max(map(len, places), default=0)):
         due = [number for number, chosen in enumerate(places) if turn < len(chosen)]
-        clozes = [cloze_at(made[number], places[number][turn], condition) for number in due]
-        filled = model.fill(clozes, [rngs[number] for number in due], drawing)
+        masked_inputs = [masked_input_at(made[number], places[number][turn], condition) for number in due]
+        filled = model.fill(masked_inputs, [rngs[number] for number in due], drawing)
         for number, new in zip(due, filled, strict=True):
             place = places[number][turn]
             made[number] = made[number].replace_span(place, place + 1, new)
@@ -108,8 +108,10 @@ def suggest_words(
     """The most probable words for each place, under what is shown of its type; see `Suggester.suggest`."""
     types = [[type_at(sentence, place) for place in at] for sentence, at in zip(sentences, places, strict=True)]
     asked = [(number, type_) for number, found in enumerate(types) for type_ in dict.fromkeys(found)]
-    clozes = [Cloze(sentences[number].words, tuple(places[number]), condition(type_)) for number, type_ in asked]
-    guesses = dict(zip(asked, model.guesses(clozes, top_k), strict=True))
+    masked_inputs = [
+        MaskedInput(sentences[number].words, tuple(places[number]), condition(type_)) for number, type_ in asked
+    ]
+    guesses = dict(zip(asked, model.guesses(masked_inputs, top_k), strict=True))
     return [
         [guesses[number, type_][gap] for gap, type_ in enumerate(found)]  # each under its own type
         for number, found in enumerate(types)

@@ -36,7 +36,7 @@ from nersery.crosslingual.embedding.extraction import (
 )
 from nersery.crosslingual.embedding.fine_tuning import FineTuning, fine_tune
 from nersery.models import bundled
-from nersery.models.hidden_states import LayerEncoder, States
+from nersery.models.hidden_states import HiddenStates, LayerEncoder
 from nersery.models.loading import (
     ModelSource,
     Precision,
@@ -45,15 +45,15 @@ from nersery.models.loading import (
 )
 
 TOO_LONG = "a word is longer than the model can read"
-PIECES = 2**16
-"""The states of so many pieces are kept at once."""
+SUBWORDS = 2**16
+"""The states of so many subwords are kept at once."""
 ROWS = 16
 MULTIPLE = 8
 CELLS = 2**24
 """Similarities are computed for so many pairs at once, but not of more cells than that, with sides padded to a multiple
-of pieces: a shape that follows from each pair alone, so that its links do not change by a bit in other company."""
+of subwords: a shape that follows from each pair alone, so that its links do not change by a bit in other company."""
 MOST_CELLS = 2 * CELLS
-"""A pair of more, as of two sentences of 5,800 pieces each, is rejected: its matrices would fill the memory."""
+"""A pair of more, as of two sentences of 5,800 subwords each, is rejected: its matrices would fill the memory."""
 TOO_MUCH = "a pair too long to compare"
 WATCHED_PAIRS = 1000
 """So many pairs are looked at to see whether the model knows their languages."""
@@ -63,9 +63,9 @@ WATCHED_PAIRS = 1000
 class Embeddings(Aligner):
     """Links words whose states in a multilingual encoder are alike.
 
-    Two words are linked when any of their pieces are. The probability of a link is that of its best two pieces: with
-    ``softmax`` and ``entmax`` the geometric mean of the probabilities of both directions, with the others the cosine
-    moved into [0, 1].
+    Two words are linked when any of their subwords are. The probability of a link is that of its best two subwords:
+    with ``softmax`` and ``entmax`` the geometric mean of the probabilities of both directions, with the others the
+    cosine moved into [0, 1].
 
     Args:
         model: Any multilingual Hugging Face encoder by name or folder; ``bundled`` knows English alone.
@@ -73,9 +73,9 @@ class Embeddings(Aligner):
             the one two thirds of the way up: layer 8 of multilingual BERT's 12.
         extraction: ``softmax`` and ``entmax`` link what is probable both ways; ``argmax`` what is each other's most
             similar, ``itermax`` the same twice, ``match`` one to one with the largest sum.
-        threshold: The probability of ``softmax`` and ``entmax`` above which pieces are linked, in [0, 1).
+        threshold: The probability of ``softmax`` and ``entmax`` above which subwords are linked, in [0, 1).
         distortion: How much ``argmax``, ``itermax`` and ``match`` hold different places in the sentences against two
-            pieces, in [0, 1].
+            subwords, in [0, 1].
         fine_tune: How the model learns from the pairs first, as a table of which all may be left out: weights of the
             objectives ``tlm``, ``mlm``, ``so`` and ``co``; ``threshold``, ``mask_rate``, ``epochs``, ``batch_size`` and
             ``learning_rate``. None takes the model as it is. All pairs are held in memory while it learns.
@@ -92,7 +92,7 @@ class Embeddings(Aligner):
 
     Departures:
         - 1.5-entmax links what is above the threshold; in the paper what is above 0, which ``threshold = 0`` gives.
-        - SimAlign may compare whole words, and remove links whose rows are nearly even; here pieces are compared, and
+        - SimAlign may compare whole words, and remove links whose rows are nearly even; here subwords are compared, and
           no link is removed.
         - The papers' code cuts sentences at the length of the model; here they are read in overlapping windows.
         - A word that the tokenizer turns into nothing is shown to the model as unknown, and has no link.
@@ -140,7 +140,7 @@ class Embeddings(Aligner):
     def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:
         """Open the model, and let it learn from the pairs where it is to."""
         self._encoder = self._opened()
-        self._warn_of_misfit(self._encoder, list(islice(pairs, WATCHED_PAIRS)))
+        self._warn_if_unsuited(self._encoder, list(islice(pairs, WATCHED_PAIRS)))
         if self._learning is not None:
             fine_tune(self._encoder, pairs, self._learning, training)
 
@@ -148,14 +148,16 @@ class Embeddings(Aligner):
         has_head = self._learning is not None and self._learning.needs_masked_lm
         return LayerEncoder(self._source, self.layer, device=self.device, precision=self.precision, masked_lm=has_head)
 
-    def _warn_of_misfit(self, encoder: LayerEncoder, pairs: Sequence[Pair]) -> None:
+    def _warn_if_unsuited(self, encoder: LayerEncoder, pairs: Sequence[Pair]) -> None:
         instead = (
             "Name a multilingual encoder by the setting model, e.g. bert-base-multilingual-cased or xlm-roberta-base"
         )
         if bundled.is_bundled(self.model):
             warn(f"the bundled model knows English alone: words of other languages get links by chance. {instead}")
-        elif misfit := encoder.pieces.misfit([word for pair in pairs for word in (*pair.source, *pair.target)]):
-            warn(f'the model "{self.model}" was made for other languages than this text: {misfit}. {instead}')
+        elif issue := encoder.subwords.vocabulary_issue(
+            [word for pair in pairs for word in (*pair.source, *pair.target)]
+        ):
+            warn(f'the model "{self.model}" was made for other languages than this text: {issue}. {instead}')
 
     def align(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
         """The links of each pair; a word longer than the model is a reason why there are none.
@@ -170,8 +172,8 @@ class Embeddings(Aligner):
         encoder = self._encoder
         found: list[Alignment | Reject] = [_fault(encoder, pair) or () for pair in pairs]
         readable = [number for number, fault in enumerate(found) if not fault]
-        for chunk in _chunks(readable, [encoder.piece_count(pair.source + pair.target) for pair in pairs]):
-            states = encoder.states([side for n in chunk for side in (pairs[n].source, pairs[n].target)])
+        for chunk in _chunks(readable, [encoder.subword_count(pair.source + pair.target) for pair in pairs]):
+            states = encoder.hidden_states([side for n in chunk for side in (pairs[n].source, pairs[n].target)])
             refuse_nan(states.values, self._source)
             for numbers, left, right in _batches(states):
                 linked, probability = self._linked(left, right)
@@ -183,7 +185,7 @@ class Embeddings(Aligner):
 
     @torch.no_grad()
     def _linked(self, left: _Side, right: _Side) -> tuple[Tensor, Tensor]:
-        """Which pieces are linked, and how sure that is. Shape: twice (pairs, source pieces, target pieces)."""
+        """Which subwords are linked, and how sure that is. Shape: twice (pairs, source subwords, target subwords)."""
         mask = left.mask[:, :, None] & right.mask[:, None, :]
         if self.extraction in NORMALIZERS:
             scores = left.states @ right.states.transpose(1, 2)
@@ -200,8 +202,8 @@ class _Side:
     """The sources of some pairs, or their targets.
 
     Args:
-        states: Zero where there is no piece. Shape: (pairs, pieces, dimension).
-        mask: Whether there is a piece. Shape: (pairs, pieces).
+        states: Zero where there is no subword. Shape: (pairs, subwords, dimension).
+        mask: Whether there is a subword. Shape: (pairs, subwords).
     """
 
     states: Tensor
@@ -209,11 +211,11 @@ class _Side:
 
 
 def _chunks(numbers: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]:
-    """Pairs that have at most `PIECES` pieces together, or one pair that has more."""
+    """Pairs that have at most `SUBWORDS` subwords together, or one pair that has more."""
     chunk: list[int] = []
     total = 0
     for number in numbers:
-        if chunk and total + sizes[number] > PIECES:
+        if chunk and total + sizes[number] > SUBWORDS:
             yield chunk
             chunk, total = [], 0
         chunk.append(number)
@@ -222,7 +224,7 @@ def _chunks(numbers: Sequence[int], sizes: Sequence[int]) -> Iterator[list[int]]
         yield chunk
 
 
-def _batches(states: States) -> Iterator[tuple[list[int], _Side, _Side]]:
+def _batches(states: HiddenStates) -> Iterator[tuple[list[int], _Side, _Side]]:
     """Pairs of one padded shape: their numbers and both sides; the texts are a source and a target by turns."""
     groups: dict[tuple[int, int], list[int]] = defaultdict(list)
     for number in range(len(states.owners) // 2):
@@ -240,11 +242,11 @@ def _fault(encoder: LayerEncoder, pair: Pair) -> Reject | None:
     """Why a pair cannot be compared, which depends on it alone."""
     if not (encoder.can_read(pair.source) and encoder.can_read(pair.target)):
         return Reject(TOO_LONG)
-    too_much = encoder.piece_count(pair.source) * encoder.piece_count(pair.target) > MOST_CELLS
+    too_much = encoder.subword_count(pair.source) * encoder.subword_count(pair.target) > MOST_CELLS
     return Reject(TOO_MUCH) if too_much else None
 
 
-def _side(states: States, texts: Sequence[int], rows: int, length: int) -> _Side:
+def _side(states: HiddenStates, texts: Sequence[int], rows: int, length: int) -> _Side:
     nothing = len(states.values) - 1
     index = torch.full((rows, length), nothing)
     for row, text in enumerate(texts):
@@ -254,8 +256,10 @@ def _side(states: States, texts: Sequence[int], rows: int, length: int) -> _Side
     return _Side(states.values[index], index != nothing)
 
 
-def _word_alignments(linked: Tensor, probability: Tensor, numbers: Sequence[int], states: States) -> list[Alignment]:
-    """The links of words, each with the best probability of its pieces."""
+def _word_alignments(
+    linked: Tensor, probability: Tensor, numbers: Sequence[int], states: HiddenStates
+) -> list[Alignment]:
+    """The links of words, each with the best probability of its subwords."""
     best: list[dict[tuple[int, int], float]] = [{} for _ in numbers]
     places = linked.nonzero()
     chances = probability[places.unbind(1)].tolist()

@@ -1,6 +1,7 @@
-"""From the similarities of pieces to links: what counts as linked, and how sure that is.
+"""From the similarities of subwords to links: what counts as linked, and how sure that is.
 
-Similarities are of shape (pairs, source pieces, target pieces), padded; a mask of that shape says what is no padding.
+Similarities are of shape (pairs, source subwords, target subwords), padded; a mask of that shape says what is no
+padding.
 """
 
 from __future__ import annotations
@@ -50,9 +51,9 @@ NORMALIZERS: dict[str, Normalizer] = {"softmax": softmax, "entmax": entmax}
 
 
 def both_directions(scores: Tensor, mask: Tensor, normalizer: Normalizer = softmax) -> tuple[Tensor, Tensor]:
-    """For each source piece the probabilities of target pieces, and for each target piece those of source pieces.
+    """Probabilities of target subwords for each source subword, and the other way round.
 
-    Shape: twice (pairs, source pieces, target pieces).
+    Shape: twice (pairs, source subwords, target subwords).
     """
     scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min / 4)
     forward = normalizer(scores)
@@ -66,14 +67,14 @@ def by_probability(forward: Tensor, backward: Tensor, threshold: float) -> tuple
 
 
 def cosines(left: Tensor, right: Tensor, mask: Tensor, distortion: float) -> Tensor:
-    """Cosines, moved into [0, 1], and lowered by how far apart in their sentences two pieces are.
+    """Cosines, moved into [0, 1], and lowered by how far apart in their sentences two subwords are.
 
-    Positions run from 0 for a sentence's first piece to 1 for its last; similarities at a distance ``d`` are multiplied
-    by ``1 - distortion * d ** 2``.
+    Positions run from 0 for a sentence's first subword to 1 for its last; similarities at a distance ``d`` are
+    multiplied by ``1 - distortion * d ** 2``.
 
     Args:
-        left: States of source pieces. Shape: (pairs, source pieces, dimension).
-        right: The same of target pieces.
+        left: HiddenStates of source subwords. Shape: (pairs, source subwords, dimension).
+        right: The same of target subwords.
         distortion: In [0, 1].
     """
     left, right = (torch.nn.functional.normalize(states, dim=-1) for states in (left, right))
@@ -85,13 +86,13 @@ def cosines(left: Tensor, right: Tensor, mask: Tensor, distortion: float) -> Ten
 
 
 def _positions(mask: Tensor) -> Tensor:
-    """Where in its sentence each piece is, in [0, 1]. Shape: (pairs, pieces)."""
+    """Where in its sentence each subword is, in [0, 1]. Shape: (pairs, subwords)."""
     numbers = torch.arange(mask.shape[1], device=mask.device, dtype=torch.float32)
     return numbers / (mask.sum(1, keepdim=True) - 1).clamp(min=1)
 
 
 def argmax(similarities: Tensor) -> Tensor:
-    """Linked are two pieces of which each is the most similar one to the other; of equals it is the first."""
+    """Linked are two subwords of which each is the most similar one to the other; of equals it is the first."""
     forward = torch.zeros_like(similarities, dtype=torch.bool)
     backward = forward.clone()
     forward.scatter_(2, similarities.argmax(2, keepdim=True), True)
@@ -100,7 +101,7 @@ def argmax(similarities: Tensor) -> Tensor:
 
 
 def itermax(similarities: Tensor) -> Tensor:
-    """`argmax`, and again with the similarities of pieces that have a link damped, or 0 where both have one."""
+    """`argmax`, and again with the similarities of subwords that have a link damped, or 0 where both have one."""
     linked = argmax(similarities)
     for _ in range(ITERATIONS - 1):
         source, target = linked.any(2, keepdim=True), linked.any(1, keepdim=True)
@@ -110,7 +111,7 @@ def itermax(similarities: Tensor) -> Tensor:
 
 
 def match(similarities: Tensor, mask: Tensor) -> Tensor:
-    """Linked are the pieces of the one-to-one pairing that has the largest sum of similarities."""
+    """Linked are the subwords of the one-to-one pairing that has the largest sum of similarities."""
     weights = similarities.double().cpu().numpy()
     sizes = zip(mask.any(2).sum(1).tolist(), mask.any(1).sum(1).tolist(), strict=True)
     chosen = [

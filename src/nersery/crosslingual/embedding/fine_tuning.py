@@ -22,9 +22,9 @@ from nersery.crosslingual.aligners.base import Pairs
 from nersery.crosslingual.embedding.extraction import both_directions, by_probability
 from nersery.models.hidden_states import LayerEncoder
 from nersery.models.loading import autocast
-from nersery.models.masked.masked_inputs import OWN, Cloze
+from nersery.models.masked.masked_inputs import OWN, MaskedInput
 from nersery.models.masked.masked_lm import fine_tuning_plan, masked_loss, tokenizer_with_mask
-from nersery.models.masked.masked_subwords import GapEncoder, Row
+from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow
 from nersery.models.subwords.subwords import Window
 from nersery.models.training.checkpoint import RECORD
 from nersery.models.training.trainer import (
@@ -43,13 +43,13 @@ class FineTuning:
     """How an encoder learns from translations; the objectives are weighted and added up.
 
     Args:
-        tlm: Weight of translation language modelling: masked pieces of a sentence and its translation side by side are
-            guessed, in both orders.
+        tlm: Weight of translation language modelling: masked subwords of a sentence and its translation side by side
+            are guessed, in both orders.
         mlm: Weight of masked language modelling: the same with each side by itself.
         so: Weight of self-training: links that the model finds now are made more probable.
         co: Weight of consistency: the probabilities of both directions are made alike.
         threshold: Above which probability, both ways, self-training takes a link, in [0, 1).
-        mask_rate: Probability with which a piece is masked, in (0, 1).
+        mask_rate: Probability with which a subword is masked, in (0, 1).
         epochs: Passes over the pairs.
         batch_size: Pairs in a step.
         learning_rate: The highest rate; it falls to zero.
@@ -64,7 +64,7 @@ class FineTuning:
     Departures:
         - The paper's classifier of sentences that are translations (PSI) is left out: it trains the class token, which
           no alignment looks at.
-        - Every chosen piece is masked; none is shown as it is or as another.
+        - Every chosen subword is masked; none is shown as it is or as another.
         - The links of self-training come from the pass that is trained, dropout and all, and are those of softmax.
         - A pair that is longer than the model, both sides together, is not learnt from, and counted in a note.
     """
@@ -96,7 +96,7 @@ class FineTuning:
 
     @property
     def needs_masked_lm(self) -> bool:
-        """Whether the model must be able to guess masked pieces."""
+        """Whether the model must be able to guess masked subwords."""
         return self.tlm > 0 or self.mlm > 0
 
 
@@ -186,8 +186,8 @@ class _View:
 
     source: Window
     target: Window
-    alone: tuple[Row, ...]
-    together: tuple[Row, ...]
+    alone: tuple[MaskedWindow, ...]
+    together: tuple[MaskedWindow, ...]
 
 
 class _Learner:
@@ -195,19 +195,19 @@ class _Learner:
 
     def __init__(self, encoder: LayerEncoder, settings: FineTuning, seed: int) -> None:
         self._encoder, self._settings, self._seed = encoder, settings, seed
-        self._pieces = encoder.pieces
-        self._pieces.own[BETWEEN] = self._pieces.suffix[:1]
-        mask = tokenizer_with_mask(encoder.source).mask_token_id if settings.needs_masked_lm else self._pieces.pad
-        self._gaps = GapEncoder(self._pieces, int(mask))
+        self._subwords = encoder.subwords
+        self._subwords.own[BETWEEN] = self._subwords.suffix[:1]
+        mask = tokenizer_with_mask(encoder.source).mask_token_id if settings.needs_masked_lm else self._subwords.pad
+        self._gaps = MaskedInputEncoder(self._subwords, int(mask))
 
     def readable(self, pairs: Sequence[Pair]) -> list[Pair]:
         """The pairs with words on both sides that fit into one window together; a note tells how many do not."""
-        room = self._pieces.max_pieces - len(self._pieces.prefix) - len(self._pieces.suffix) - 1
-        count = self._encoder.piece_count
+        room = self._subwords.max_subwords - len(self._subwords.prefix) - len(self._subwords.suffix) - 1
+        count = self._encoder.subword_count
         short = [pair for pair in pairs if count(pair.source) + count(pair.target) <= room]
         if len(short) < len(pairs):
             warn(
-                f"{len(pairs) - len(short)} of {len(pairs)} pairs are longer than the {room} pieces that "
+                f"{len(pairs) - len(short)} of {len(pairs)} pairs are longer than the {room} subwords that "
                 f'"{self._encoder.source.name}" can learn from at once; it does not learn from them, but aligns them'
             )
         return [pair for pair in short if pair.source and pair.target]
@@ -219,15 +219,15 @@ class _Learner:
         together = ((*source, BETWEEN, *target), (*target, BETWEEN, *source)) if settings.tlm else ()
         alone = (source, target) if settings.mlm else ()
         return _View(
-            self._pieces.windows(source)[0],
-            self._pieces.windows(target)[0],
+            self._subwords.windows(source)[0],
+            self._subwords.windows(target)[0],
             tuple(row for words in alone for row in self._masked(words, rng)),
             tuple(row for words in together for row in self._masked(words, rng)),
         )
 
-    def _masked(self, words: tuple[str, ...], rng: random.Random) -> list[Row]:
+    def _masked(self, words: tuple[str, ...], rng: random.Random) -> list[MaskedWindow]:
         gaps = tuple(place for place, word in enumerate(words) if word != BETWEEN)
-        return self._gaps.hidden(Cloze(words, gaps), self._settings.mask_rate, rng)
+        return self._gaps.hidden(MaskedInput(words, gaps), self._settings.mask_rate, rng)
 
     def loss(self, views: Sequence[_View]) -> Tensor:
         """All objectives, each times its weight."""
@@ -238,7 +238,7 @@ class _Learner:
             (settings.tlm, [row for view in views for row in view.together]),
         ):
             if weight:
-                total = total + weight * masked_loss(self._encoder.network, self._pieces, rows)
+                total = total + weight * masked_loss(self._encoder.network, self._subwords, rows)
         if settings.so or settings.co:
             forward, backward, mask = self._directions(views)
             sizes = mask.any(2).sum(1), mask.any(1).sum(1)
@@ -249,10 +249,10 @@ class _Learner:
     def _directions(self, views: Sequence[_View]) -> tuple[Tensor, Tensor, Tensor]:
         """The probabilities of links both ways, and which of them are no padding."""
         windows = [*(view.source for view in views), *(view.target for view in views)]
-        front, edges = len(self._pieces.prefix), len(self._pieces.prefix) + len(self._pieces.suffix)
+        front, edges = len(self._subwords.prefix), len(self._subwords.prefix) + len(self._subwords.suffix)
         with torch.autocast(self._encoder.device.type, enabled=False):
             states = self._encoder.hidden(windows)[:, front:].float()
-            lengths = torch.tensor([len(window.pieces) - edges for window in windows], device=states.device)
+            lengths = torch.tensor([len(window.subwords) - edges for window in windows], device=states.device)
             there = torch.arange(states.shape[1], device=states.device) < lengths[:, None]
             count = len(views)
             mask = there[:count, :, None] & there[count:, None, :]
@@ -274,9 +274,9 @@ def self_training(forward: Tensor, backward: Tensor, sizes: tuple[Tensor, Tensor
     """How probable the links that hold now are, of each pair, in [0, 1]; only the probabilities have gradients.
 
     Args:
-        forward: For each source piece the probabilities of target pieces. Shape: (pairs, source pieces, target pieces).
-        backward: For each target piece those of source pieces. Shape: the same.
-        sizes: How many source and how many target pieces there are. Shape: each (pairs,).
+        forward: Of target subwords for each source subword. Shape: (pairs, source subwords, target subwords).
+        backward: For each target subword those of source subwords. Shape: the same.
+        sizes: How many source and how many target subwords there are. Shape: each (pairs,).
     """
     linked, _ = by_probability(forward.detach(), backward.detach(), threshold)
     source, target = (size[:, None, None] for size in sizes)

@@ -12,7 +12,7 @@ from nersery import io
 from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.files import content_hash
 from nersery.core.progress import Progress
-from nersery.models.masked.masked_inputs import Cloze
+from nersery.models.masked.masked_inputs import MaskedInput
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import MaskedLM
@@ -42,7 +42,7 @@ def adapt(
     progress: Progress | None = None,
     folder: Path | None = None,
 ) -> None:
-    """Train a model further on raw text, 15 % of whose pieces it has to guess, other ones in every epoch.
+    """Train a model further on raw text, 15 % of whose subwords it has to guess, other ones in every epoch.
 
     Args:
         path: Text, one sentence a line, or any corpus that nersery reads; labels are not looked at.
@@ -57,7 +57,7 @@ def adapt(
         Gururangan et al. (2020). Don't Stop Pretraining: Adapt Language Models to Domains and Tasks. ACL.
 
     Departures:
-        Every chosen piece is masked; none is shown as it is or as another, as in BERT's own training.
+        Every chosen subword is masked; none is shown as it is or as another, as in BERT's own training.
     """
     from nersery.models import bundled
     from nersery.models.masked.masked_lm import fine_tuning_plan
@@ -93,5 +93,5 @@ def _read(path: str) -> list[tuple[str, ...]]:
     return texts
 
 
-def _all_words(words: tuple[str, ...], rng: random.Random) -> Cloze:
-    return Cloze(words, tuple(range(len(words))))
+def _all_words(words: tuple[str, ...], rng: random.Random) -> MaskedInput:
+    return MaskedInput(words, tuple(range(len(words))))

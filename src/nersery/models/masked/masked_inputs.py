@@ -15,7 +15,7 @@ GAP = OWN + "gap"
 
 
 @dataclass(frozen=True, slots=True)
-class Cloze:
+class MaskedInput:
     """A text with gaps.
 
     Args:
@@ -31,12 +31,12 @@ class Cloze:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """How a piece is drawn for a gap.
+    """How a subword is drawn for a gap.
 
     Args:
-        top_k: From how many of the most probable pieces.
+        top_k: From how many of the most probable subwords.
         weighted: By their probability; otherwise each with the same chance.
-        by_piece: Give a gap as many pieces as its word had, each drawn by itself; otherwise one piece that is a
+        by_subword: Give a gap as many subwords as its word had, each drawn by itself; otherwise one subword that is a
             whole word.
         signs: Punctuation may be drawn too, where a whole word may.
 
@@ -46,7 +46,7 @@ class Drawing:
 
     top_k: int = 5
     weighted: bool = False
-    by_piece: bool = False
+    by_subword: bool = False
     signs: bool = False
 
     def __post_init__(self) -> None:

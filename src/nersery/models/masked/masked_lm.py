@@ -1,6 +1,6 @@
 """Masked language models: fine-tune one on gaps of our choosing, and fill gaps with whole words.
 
-Gaps are given in words. What becomes of them in pieces, windows, batches and precision is decided here alone.
+Gaps are given in words. What becomes of them in subwords, windows, batches and precision is decided here alone.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from nersery.models.loading import (
     positions,
     refuse_nan,
 )
-from nersery.models.masked.masked_inputs import Cloze, Drawing
-from nersery.models.masked.masked_subwords import GapEncoder, Place, Row
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput
+from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow, Place
 from nersery.models.subwords.subword_vocabulary import (
     BEHIND_BORDER,
     OPENING,
     PLACES,
     WORD_OR_SIGN,
-    Vocabulary,
+    SubwordVocabulary,
     check_decoder,
 )
-from nersery.models.subwords.subwords import MOST_UNMARKED, PieceEncoder, collate
+from nersery.models.subwords.subwords import MOST_UNMARKED, SubwordEncoder, collate
 from nersery.models.subwords.token_embeddings import add_rows, output_at
 from nersery.models.training.trainer import (
     History,
@@ -54,9 +54,9 @@ Guess = tuple[str, float]
 
 ROWS = 16
 """Windows in one forward pass. Filling pads every pass to a shape that follows from each of its windows alone, in
-pieces and in masks, so that a sentence gets the same numbers to the last bit whatever stands beside it."""
+subwords and in masks, so that a sentence gets the same numbers to the last bit whatever stands beside it."""
 LENGTH_MULTIPLE = 8
-MOST_PIECES = 1 << 15
+MOST_SUBWORDS = 1 << 15
 """In one pass of a training, padding included: 64 of the longest windows."""
 WITH_A_MASK = "bert-base-cased, xlm-roberta-base, distilbert-base-multilingual-cased or google/muril-base-cased"
 
@@ -76,17 +76,17 @@ class MaskedLM:
         tokenizer = tokenizer_with_mask(source)
         self.mask = int(tokenizer.mask_token_id)
         self.network: Any = source.masked_lm().to(pick_device(device)).eval()
-        self.encoder = PieceEncoder(tokenizer, positions(self.network))
-        self.gaps = GapEncoder(self.encoder, self.mask)
-        self.vocabulary = Vocabulary.of(self.encoder)
+        self.encoder = SubwordEncoder(tokenizer, positions(self.network))
+        self.gaps = MaskedInputEncoder(self.encoder, self.mask)
+        self.vocabulary = SubwordVocabulary.of(self.encoder)
 
     @cached_property
     def folds_case(self) -> bool:
         """Whether it knows no capitals."""
-        capitals, small = self.encoder.pieces(["Paris London", "paris london"])
+        capitals, small = self.encoder.subwords(["Paris London", "paris london"])
         return capitals == small and self.encoder.tokenizer.unk_token_id not in small
 
-    def warn_of_misfit(self, words: Sequence[str], languages: Iterable[str] = ()) -> None:
+    def warn_if_unsuited(self, words: Sequence[str], languages: Iterable[str] = ()) -> None:
         """Say when the model was made for other text than this.
 
         Args:
@@ -94,9 +94,9 @@ class MaskedLM:
         """
         is_bundled = self.source.name == bundled.NAME
         foreign = sorted({language for language in languages if not bundled.knows(language)}) if is_bundled else []
-        if misfit := self.encoder.misfit(words):
+        if issue := self.encoder.vocabulary_issue(words):
             warn(
-                f'the model "{self.source.name}" was made for other languages than this text: {misfit}. Its words will '
+                f'the model "{self.source.name}" was made for other languages than this text: {issue}. Its words will '
                 "not fit. Name a masked language model of the language, e.g. xlm-roberta-base or "
                 "google/muril-base-cased"
             )
@@ -128,7 +128,7 @@ class MaskedLM:
     # --- tag tokens -------------------------------------------------------------------------------------------------
 
     def add_tokens(self, descriptions: Mapping[str, str]) -> None:
-        """Add tokens of our own; the embedding of each starts as the mean of its description's pieces.
+        """Add tokens of our own; the embedding of each starts as the mean of its description's subwords.
 
         Args:
             descriptions: Token, which begins with `nersery.models.masked.masked_inputs.OWN`, to description.
@@ -145,7 +145,7 @@ class MaskedLM:
     def fine_tune(
         self,
         examples: Sequence[Example],
-        cloze: Callable[[Example, random.Random], Cloze],
+        masked_input: Callable[[Example, random.Random], MaskedInput],
         plan: TrainingPlan,
         *,
         rate: float,
@@ -153,18 +153,18 @@ class MaskedLM:
         seed: int = 0,
         **keeping: Any,
     ) -> History:
-        """Learn to tell the hidden pieces of gaps; the loss counts those alone.
+        """Learn to tell the hidden subwords of gaps; the loss counts those alone.
 
         Args:
-            cloze: Makes a text with gaps of an example, anew in every epoch.
-            rate: Probability with which a piece of a gap is hidden; at least one of each window is.
+            masked_input: Makes a text with gaps of an example, anew in every epoch.
+            rate: Probability with which a subword of a gap is hidden; at least one of each window is.
             dev: Examples to choose the best epoch by, with gaps that stay the same; empty keeps the last.
             keeping: ``progress``, ``folder`` and ``fingerprint`` of `nersery.models.training.trainer.train`.
         """
 
-        def draw(example: Example, index: int, epoch: int, split: str = "train") -> list[Row]:
+        def draw(example: Example, index: int, epoch: int, split: str = "train") -> list[MaskedWindow]:
             rng = item_rng(seed, split, index, epoch)
-            return self.gaps.hidden(cloze(example, rng), rate, rng)
+            return self.gaps.hidden(masked_input(example, rng), rate, rng)
 
         dev_rows = [row for index, example in enumerate(dev) for row in draw(example, index, 0, "dev")]
         progress: Progress | None = keeping.get("progress")
@@ -183,31 +183,31 @@ class MaskedLM:
                 **keeping,
             )
 
-    def _loss(self, rows: Sequence[Row]) -> Tensor:
+    def _loss(self, rows: Sequence[MaskedWindow]) -> Tensor:
         if not rows:  # a batch of sentences without a gap
             return sum((p.sum() * 0.0 for p in self.network.parameters()), torch.zeros((), device=self.network.device))
         return masked_loss(self.network, self.encoder, rows)
 
     @torch.no_grad()
-    def _mean_loss(self, rows: Sequence[Row]) -> float:
-        """The loss over all hidden pieces of the rows."""
+    def _mean_loss(self, rows: Sequence[MaskedWindow]) -> float:
+        """The loss over all hidden subwords of the rows."""
         losses = []
         with autocast(self.network.device, self.precision):
             for numbers, logits in self._passes(rows):
-                targets = torch.tensor([piece for n in numbers for piece in rows[n].targets]).to(logits.device)
+                targets = torch.tensor([subword for n in numbers for subword in rows[n].targets]).to(logits.device)
                 losses.append(nn.functional.cross_entropy(logits.float(), targets, reduction="none"))
         return float(torch.cat(losses).mean())
 
     # --- forward ----------------------------------------------------------------------------------------------------
 
-    def _logits(self, texts: Sequence[Row], multiple: int = 1) -> Tensor:
+    def _logits(self, texts: Sequence[MaskedWindow], multiple: int = 1) -> Tensor:
         return logits_at_masks(self.network, self.encoder, texts, multiple)
 
-    def _passes(self, rows: Sequence[Row]) -> Iterator[tuple[list[int], Tensor]]:
+    def _passes(self, rows: Sequence[MaskedWindow]) -> Iterator[tuple[list[int], Tensor]]:
         """Rows of like shape together through the model: their numbers, and the scores at their masks."""
         by_shape: dict[tuple[int, int], list[int]] = defaultdict(list)
         for number, row in enumerate(rows):
-            length = -(-len(row.window.pieces) // LENGTH_MULTIPLE)
+            length = -(-len(row.window.subwords) // LENGTH_MULTIPLE)
             by_shape[length, _power_of_two(len(row.positions))].append(number)
         for (_, masks), numbers in by_shape.items():
             for start in range(0, len(numbers), ROWS):
@@ -220,7 +220,9 @@ class MaskedLM:
 
     # --- filling ----------------------------------------------------------------------------------------------------
 
-    def fill(self, clozes: Sequence[Cloze], rngs: Sequence[random.Random], drawing: Drawing) -> list[tuple[str, ...]]:
+    def fill(
+        self, masked_inputs: Sequence[MaskedInput], rngs: Sequence[random.Random], drawing: Drawing
+    ) -> list[tuple[str, ...]]:
         """A new word for each gap of each text, all gaps of a text at once.
 
         Args:
@@ -231,54 +233,66 @@ class MaskedLM:
             token or tag token.
         """
         words = []
-        for cloze, options, rng in zip(clozes, self._options(clozes, drawing), rngs, strict=True):
+        for masked_input, options, rng in zip(masked_inputs, self._options(masked_inputs, drawing), rngs, strict=True):
             drawn: dict[int, list[int]] = defaultdict(list)
-            for (gap, _), (pieces, chances) in options.items():
-                drawn[gap].append(rng.choices(pieces, chances if drawing.weighted else None)[0])
-            words.append(tuple(self._word(cloze, gap, drawn[gap]) for gap in cloze.gaps))
+            for (gap, _), (subwords, chances) in options.items():
+                drawn[gap].append(rng.choices(subwords, chances if drawing.weighted else None)[0])
+            words.append(tuple(self._word(masked_input, gap, drawn[gap]) for gap in masked_input.gaps))
         return words
 
-    def guesses(self, clozes: Sequence[Cloze], top_k: int, *, signs: bool = False) -> list[list[list[Guess]]]:
+    def guesses(
+        self, masked_inputs: Sequence[MaskedInput], top_k: int, *, signs: bool = False
+    ) -> list[list[list[Guess]]]:
         """The most probable whole words for each gap of each text, the best first; all gaps are empty at once.
 
-        The probabilities are those among all whole words of one piece, and punctuation where ``signs`` lets it in.
+        The probabilities are those among all whole words of one subword, and punctuation where ``signs`` lets it in.
         """
-        options = self._options(clozes, Drawing(top_k, signs=signs))
+        options = self._options(masked_inputs, Drawing(top_k, signs=signs))
         return [
             [
-                [(self._word(cloze, gap, [piece]), chance) for piece, chance in zip(*at[gap, 0], strict=True)]
-                for gap in cloze.gaps
+                [
+                    (self._word(masked_input, gap, [subword]), chance)
+                    for subword, chance in zip(*at[gap, 0], strict=True)
+                ]
+                for gap in masked_input.gaps
             ]
-            for cloze, at in zip(clozes, options, strict=True)
+            for masked_input, at in zip(masked_inputs, options, strict=True)
         ]
 
     @torch.no_grad()
-    def log_probabilities(self, clozes: Sequence[Cloze]) -> list[list[float]]:
+    def log_probabilities(self, masked_inputs: Sequence[MaskedInput]) -> list[list[float]]:
         """For each gap of each text the log probability of the word that stands there, with all gaps hidden at once.
 
-        A word of several pieces has the sum over its pieces, all of which are hidden.
+        A word of several subwords has the sum over its subwords, all of which are hidden.
         """
-        rows = [(number, row) for number, cloze in enumerate(clozes) for row in self.gaps.rows(cloze)]
-        found = [dict.fromkeys(cloze.gaps, 0.0) for cloze in clozes]
+        rows = [
+            (number, row) for number, masked_input in enumerate(masked_inputs) for row in self.gaps.rows(masked_input)
+        ]
+        found = [dict.fromkeys(masked_input.gaps, 0.0) for masked_input in masked_inputs]
         with autocast(self.network.device, self.precision):
             for numbers, logits in self._passes([row for _, row in rows]):
-                targets = torch.tensor([piece for n in numbers for piece in rows[n][1].targets]).to(logits.device)
+                targets = torch.tensor([subword for n in numbers for subword in rows[n][1].targets]).to(logits.device)
                 values = logits.float().log_softmax(-1).gather(1, targets[:, None])[:, 0].tolist()
                 owners = [(rows[n][0], gap) for n in numbers for gap, _ in rows[n][1].places]
                 for (number, gap), value in zip(owners, values, strict=True):
                     found[number][gap] += value
-        return [[at[gap] for gap in cloze.gaps] for cloze, at in zip(clozes, found, strict=True)]
+        return [[at[gap] for gap in masked_input.gaps] for masked_input, at in zip(masked_inputs, found, strict=True)]
 
     @torch.no_grad()
-    def _options(self, clozes: Sequence[Cloze], drawing: Drawing) -> list[dict[Place, tuple[list[int], list[float]]]]:
-        """For each place of each text, in order, the best pieces and their probabilities."""
-        gaps = [{gap: self._template(cloze.words[gap], drawing) for gap in cloze.gaps} for cloze in clozes]
+    def _options(
+        self, masked_inputs: Sequence[MaskedInput], drawing: Drawing
+    ) -> list[dict[Place, tuple[list[int], list[float]]]]:
+        """For each place of each text, in order, the best subwords and their probabilities."""
+        gaps = [
+            {gap: self._template(masked_input.words[gap], drawing) for gap in masked_input.gaps}
+            for masked_input in masked_inputs
+        ]
         rows = [
             (number, row, gaps[number])
-            for number, cloze in enumerate(clozes)
-            for row in self.gaps.with_masks(cloze, [template for template, _ in gaps[number].values()])
+            for number, masked_input in enumerate(masked_inputs)
+            for row in self.gaps.with_masks(masked_input, [template for template, _ in gaps[number].values()])
         ]
-        found: list[dict[Place, tuple[list[int], list[float]]]] = [{} for _ in clozes]
+        found: list[dict[Place, tuple[list[int], list[float]]]] = [{} for _ in masked_inputs]
         with autocast(self.network.device, self.precision):
             for numbers, logits in self._passes([row for _, row, _ in rows]):
                 part = [rows[n] for n in numbers]
@@ -292,29 +306,29 @@ class MaskedLM:
         return [dict(sorted(at.items())) for at in found]
 
     def _template(self, word: str, drawing: Drawing) -> tuple[tuple[int, ...], list[int]]:
-        """The pieces that stand in for a word, and for each mask among them where in the word it is.
+        """The subwords that stand in for a word, and for each mask among them where in the word it is.
 
-        Where a piece of its own marks the border of the word, it stays.
+        Where a subword of its own marks the border of the word, it stays.
         """
-        pieces = self.encoder.pieces([word])[0]
-        places = self.vocabulary.places(pieces)[: self.encoder.max_pieces // 4]
-        if not drawing.by_piece:
+        subwords = self.encoder.subwords([word])[0]
+        places = self.vocabulary.places(subwords)[: self.encoder.max_subwords // 4]
+        if not drawing.by_subword:
             behind = places[0] == BEHIND_BORDER
             places = [WORD_OR_SIGN if drawing.signs else BEHIND_BORDER if behind else OPENING]
-        border = pieces[: self.vocabulary.border(pieces)] if places[0] == BEHIND_BORDER else ()
+        border = subwords[: self.vocabulary.border(subwords)] if places[0] == BEHIND_BORDER else ()
         return (*border, *[self.mask] * len(places)), places
 
     @cached_property
     def _allowed(self) -> Tensor:
-        """0 for pieces that may stand at a place, else minus infinity. Shape: (places, pieces)."""
+        """0 for subwords that may stand at a place, else minus infinity. Shape: (places, subwords)."""
         table = torch.full((len(PLACES), self.network.get_input_embeddings().num_embeddings), -torch.inf)
         for place in PLACES:
             table[place, self.vocabulary.allowed(place)] = 0.0
         return table.to(self.network.device)
 
-    def _word(self, cloze: Cloze, gap: int, pieces: Sequence[int]) -> str:
-        """What pieces write, with the capitals of the word that they replace where the model knows none."""
-        word, original = self.vocabulary.word(pieces), cloze.words[gap]
+    def _word(self, masked_input: MaskedInput, gap: int, subwords: Sequence[int]) -> str:
+        """What subwords write, with the capitals of the word that they replace where the model knows none."""
+        word, original = self.vocabulary.word(subwords), masked_input.words[gap]
         if not self.folds_case or original == original.lower():
             return word
         if len(original) > 1 and original == original.upper():
@@ -322,9 +336,9 @@ class MaskedLM:
         return word[:1].upper() + word[1:] if original[:1] != original[:1].lower() else word
 
 
-def masked_loss(network: Any, encoder: PieceEncoder, rows: Sequence[Row]) -> Tensor:
-    """The mean loss over the hidden pieces of some rows; a whole book in one line goes through the model in parts."""
-    most = max(1, MOST_PIECES // max(len(row.window.pieces) for row in rows))
+def masked_loss(network: Any, encoder: SubwordEncoder, rows: Sequence[MaskedWindow]) -> Tensor:
+    """The mean loss over the hidden subwords of some rows; a whole book in one line goes through the model in parts."""
+    most = max(1, MOST_SUBWORDS // max(len(row.window.subwords) for row in rows))
     if len(rows) <= most:
         return _loss_of(network, encoder, rows)
     parts = [rows[start : start + most] for start in range(0, len(rows), most)]  # each is computed anew for gradients
@@ -333,19 +347,19 @@ def masked_loss(network: Any, encoder: PieceEncoder, rows: Sequence[Row]) -> Ten
     return (torch.stack(losses) * weights).sum() / weights.sum()
 
 
-def _loss_of(network: Any, encoder: PieceEncoder, rows: Sequence[Row]) -> Tensor:
-    targets = torch.tensor([piece for row in rows for piece in row.targets]).to(network.device)
+def _loss_of(network: Any, encoder: SubwordEncoder, rows: Sequence[MaskedWindow]) -> Tensor:
+    targets = torch.tensor([subword for row in rows for subword in row.targets]).to(network.device)
     return nn.functional.cross_entropy(logits_at_masks(network, encoder, rows).float(), targets)
 
 
-def logits_at_masks(network: Any, encoder: PieceEncoder, texts: Sequence[Row], multiple: int = 1) -> Tensor:
-    """Scores of all pieces at the masks of all texts, in order. Shape: (masks, pieces).
+def logits_at_masks(network: Any, encoder: SubwordEncoder, texts: Sequence[MaskedWindow], multiple: int = 1) -> Tensor:
+    """Scores of all subwords at the masks of all texts, in order. Shape: (masks, subwords).
 
     Args:
         multiple: As for `nersery.models.subwords.subwords.collate`.
     """
     windows = [row.window for row in texts]
-    batch = collate(windows, encoder.pad, multiple=multiple, longest=encoder.max_pieces).to(network.device)
+    batch = collate(windows, encoder.pad, multiple=multiple, longest=encoder.max_subwords).to(network.device)
     rows = torch.tensor([number for number, row in enumerate(texts) for _ in row.positions], device=network.device)
     places = torch.tensor([position for row in texts for position in row.positions], device=network.device)
     with output_at(network, rows, places):
@@ -405,12 +419,12 @@ def _power_of_two(count: int) -> int:
     return 1 << (count - 1).bit_length()
 
 
-def _with_masks(row: Row, count: int) -> Row:
+def _with_masks(row: MaskedWindow, count: int) -> MaskedWindow:
     """The row with its first mask so often that it has a number of them."""
     return replace(row, positions=row.positions + row.positions[:1] * (count - len(row.positions)))
 
 
-def _possible(pieces: list[int], chances: list[float]) -> tuple[list[int], list[float]]:
-    """The pieces that are possible at all; a small vocabulary may have fewer than were asked for."""
+def _possible(subwords: list[int], chances: list[float]) -> tuple[list[int], list[float]]:
+    """The subwords that are possible at all; a small vocabulary may have fewer than were asked for."""
     count = max(1, sum(chance > 0 for chance in chances))
-    return pieces[:count], chances[:count]
+    return subwords[:count], chances[:count]

@@ -1,4 +1,4 @@
-"""Texts with gaps in a model's pieces."""
+"""Texts with gaps in a model's subwords."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from nersery.models.masked.masked_inputs import OWN, Cloze
-from nersery.models.subwords.subwords import PieceEncoder, Window
+from nersery.models.masked.masked_inputs import OWN, MaskedInput
+from nersery.models.subwords.subwords import SubwordEncoder, Window
 
 MASKS = OWN + "masks "
 """Begins the word that stands for masks."""
 Place = tuple[int, int]
-"""A gap, by the position of its word, and which piece of it."""
+"""A gap, by the position of its word, and which subword of it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class MaskedWindow:
     """A window for the model, with masks in it.
 
     Args:
-        window: Its pieces, masks among them.
+        window: Its subwords, masks among them.
         positions: Where the masks are that this window decides on.
-        targets: The pieces that stood there before.
+        targets: The subwords that stood there before.
         places: For each of them the gap that it belongs to, and its number there.
     """
 
@@ -32,8 +32,8 @@ class Row:
     places: tuple[Place, ...]
 
 
-class GapEncoder:
-    """Turns texts with gaps into rows of pieces.
+class MaskedInputEncoder:
+    """Turns texts with gaps into rows of subwords.
 
     Each gap is decided on in one window alone, so that it is seen with words on both sides.
 
@@ -41,61 +41,63 @@ class GapEncoder:
         mask: The id of the mask token.
     """
 
-    def __init__(self, pieces: PieceEncoder, mask: int) -> None:
-        self.pieces, self.mask = pieces, mask
+    def __init__(self, subwords: SubwordEncoder, mask: int) -> None:
+        self.subwords, self.mask = subwords, mask
 
-    def rows(self, cloze: Cloze, asked: int | None = None) -> list[Row]:
-        """Every piece of every gap hidden, also where a neighbouring window decides on it.
+    def rows(self, masked_input: MaskedInput, asked: int | None = None) -> list[MaskedWindow]:
+        """Every subword of every gap hidden, also where a neighbouring window decides on it.
 
         Args:
-            asked: Ask only for the pieces of a gap with this id; None asks for all.
+            asked: Ask only for the subwords of a gap with this id; None asks for all.
         """
         rows = []
-        for window in self._windows(cloze):
-            if places := list(self._each_place(window, cloze, range(*window.core), asked)):
+        for window in self._windows(masked_input):
+            if places := list(self._each_place(window, masked_input, range(*window.core), asked)):
                 seen = range(window.start, window.start + len(window.firsts))
-                hidden = [position for position, _ in self._each_place(window, cloze, seen, asked)]
+                hidden = [position for position, _ in self._each_place(window, masked_input, seen, asked)]
                 rows.append(self._masked(window, places, hidden))
         return rows
 
-    def hidden(self, cloze: Cloze, rate: float, rng: random.Random) -> list[Row]:
-        """Each piece of a gap hidden with a probability, but at least one a window."""
+    def hidden(self, masked_input: MaskedInput, rate: float, rng: random.Random) -> list[MaskedWindow]:
+        """Each subword of a gap hidden with a probability, but at least one a window."""
         rows = []
-        for window in self._windows(cloze):
-            if places := list(self._each_place(window, cloze, range(*window.core))):
+        for window in self._windows(masked_input):
+            if places := list(self._each_place(window, masked_input, range(*window.core))):
                 chosen = [place for place in places if rng.random() < rate] or [rng.choice(places)]
                 rows.append(self._masked(window, chosen, [position for position, _ in chosen]))
         return rows
 
-    def with_masks(self, cloze: Cloze, templates: Sequence[tuple[int, ...]]) -> list[Row]:
+    def with_masks(self, masked_input: MaskedInput, templates: Sequence[tuple[int, ...]]) -> list[MaskedWindow]:
         """Each gap turned into masks and what stands before them, whatever its word is.
 
         Args:
-            templates: The pieces of each gap, some of which are masks.
+            templates: The subwords of each gap, some of which are masks.
         """
-        words = list(cloze.words)
-        for gap, template in zip(cloze.gaps, templates, strict=True):
+        words = list(masked_input.words)
+        for gap, template in zip(masked_input.gaps, templates, strict=True):
             words[gap] = MASKS + " ".join(map(str, template))
-            self.pieces.own.setdefault(words[gap], template)
-        return self.rows(replace(cloze, words=tuple(words)), self.mask)
+            self.subwords.own.setdefault(words[gap], template)
+        return self.rows(replace(masked_input, words=tuple(words)), self.mask)
 
-    def _windows(self, cloze: Cloze) -> list[Window]:
-        return self.pieces.windows(cloze.words, cloze.condition)
+    def _windows(self, masked_input: MaskedInput) -> list[Window]:
+        return self.subwords.windows(masked_input.words, masked_input.condition)
 
     def _each_place(
-        self, window: Window, cloze: Cloze, words: Iterable[int], asked: int | None = None
+        self, window: Window, masked_input: MaskedInput, words: Iterable[int], asked: int | None = None
     ) -> Iterator[tuple[int, Place]]:
-        """The pieces of gaps among some words of a window: position, and place."""
-        spans, gaps = self.pieces.word_spans(window), set(cloze.gaps)
+        """The subwords of gaps among some words of a window: position, and place."""
+        spans, gaps = self.subwords.word_spans(window), set(masked_input.gaps)
         for word in words:
             if word in gaps:
-                positions = [p for p in range(*spans[word - window.start]) if asked in (None, window.pieces[p])]
+                positions = [p for p in range(*spans[word - window.start]) if asked in (None, window.subwords[p])]
                 yield from ((position, (word, number)) for number, position in enumerate(positions))
 
-    def _masked(self, window: Window, places: Sequence[tuple[int, Place]], hidden: Iterable[int]) -> Row:
-        pieces = list(window.pieces)
+    def _masked(self, window: Window, places: Sequence[tuple[int, Place]], hidden: Iterable[int]) -> MaskedWindow:
+        subwords = list(window.subwords)
         for position in hidden:
-            pieces[position] = self.mask
+            subwords[position] = self.mask
         positions = tuple(position for position, _ in places)
-        targets = tuple(window.pieces[position] for position in positions)
-        return Row(replace(window, pieces=tuple(pieces)), positions, targets, tuple(place for _, place in places))
+        targets = tuple(window.subwords[position] for position in positions)
+        return MaskedWindow(
+            replace(window, subwords=tuple(subwords)), positions, targets, tuple(place for _, place in places)
+        )

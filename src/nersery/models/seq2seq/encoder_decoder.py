@@ -24,8 +24,8 @@ from nersery.models.loading import (
 )
 from nersery.models.masked.masked_inputs import OWN
 from nersery.models.seq2seq.generation import Request, Sampler
-from nersery.models.seq2seq.seq2seq_inputs import Generated, Pair, Sampling
-from nersery.models.seq2seq.seq2seq_tokenization import WITH_GAPS, Dialect
+from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
+from nersery.models.seq2seq.seq2seq_tokenization import WITH_GAPS, Seq2SeqTokenization
 from nersery.models.subwords.token_embeddings import add_rows, output_at
 from nersery.models.training.trainer import (
     History,
@@ -44,13 +44,13 @@ MOST_APART = 0.05
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A pair in pieces.
+class TokenizedPair:
+    """A pair in subwords.
 
     Args:
         source: With special tokens.
         lead: What the decoder is given before the target.
-        target: Its pieces, and the end.
+        target: Its subwords, and the end.
     """
 
     source: tuple[int, ...]
@@ -59,7 +59,7 @@ class Row:
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """What the decoder sees: at each piece of the target what stands before it."""
+        """What the decoder sees: at each subword of the target what stands before it."""
         return (*self.lead, *self.target[:-1])
 
 
@@ -79,15 +79,15 @@ class Seq2Seq:
         self, source: ModelSource, device: str = "auto", precision: Precision = "auto", language: str = ""
     ) -> None:
         self.source, self.precision, self.language = source, precision, language
-        self.dialect = check(source, [language] if language else [])
+        self.tokenization = check(source, [language] if language else [])
         self.network: Any = source.model("AutoModelForSeq2SeqLM", whole=True).to(pick_device(device)).eval()
-        read, learnt = positions(self.network), self.dialect.pieces.tokenizer.model_max_length
+        read, learnt = positions(self.network), self.tokenization.subwords.tokenizer.model_max_length
         self.longest = int(min(read or learnt, learnt))
 
     # --- words ------------------------------------------------------------------------------------------------------
 
     def add_tokens(self, descriptions: Mapping[str, str]) -> None:
-        """Add tokens of our own; the embedding of each starts as the mean of its description's pieces.
+        """Add tokens of our own; the embedding of each starts as the mean of its description's subwords.
 
         Args:
             descriptions: Token, which begins with `nersery.models.masked.masked_inputs.OWN`, to description.
@@ -96,36 +96,36 @@ class Seq2Seq:
             SettingsError: When the model cannot grow.
         """
         instead = f'"{self.source.name}" cannot be given new tokens. Name another, e.g. {WITH_GAPS}'
-        self.dialect.learn(add_rows(self.network, self.dialect.pieces, descriptions, instead=instead))
+        self.tokenization.learn(add_rows(self.network, self.tokenization.subwords, descriptions, instead=instead))
 
-    def fits(self, pair: Pair) -> bool:
+    def fits(self, pair: TextPair) -> bool:
         """Whether the model can read and write both texts whole."""
-        return not self.misfit(pair)
+        return not self.length_issue(pair)
 
     def written(self, words: Sequence[str]) -> tuple[str, ...]:
         """What words look like when the model writes them; not every vocabulary can write all words as they are."""
-        return self.dialect.words(self.dialect.target(words))
+        return self.tokenization.words(self.tokenization.target(words))
 
     def parts(self, word: str) -> tuple[str, ...]:
-        """The words that the model writes for one; see `nersery.models.seq2seq.seq2seq_tokenization.Dialect.parts`."""
-        return self.dialect.parts(word)
+        """The words that the model writes for one; see `Seq2SeqTokenization.parts`."""
+        return self.tokenization.parts(word)
 
-    def misfit(self, pair: Pair) -> str:
+    def length_issue(self, pair: TextPair) -> str:
         """Why the model cannot read and write both texts whole; empty when it can."""
-        if not self.dialect.has_marks_for(pair.source):
+        if not self.tokenization.has_marks_for(pair.source):
             return "the source has more gaps than the model has sentinels"
-        frame = self.dialect.frame(pair.language or self.language)
-        source = len(self.dialect.source(pair.source, frame))
-        target = len(frame.lead) + len(self.dialect.target(pair.target))
+        frame = self.tokenization.frame(pair.language or self.language)
+        source = len(self.tokenization.source(pair.source, frame))
+        target = len(frame.lead) + len(self.tokenization.target(pair.target))
         if max(source, target) <= self.longest:
             return ""
         name, length = ("source", source) if source > self.longest else ("target", target)
-        return f"the {name} has {length} pieces, and the model reads {self.longest}"
+        return f"the {name} has {length} subwords, and the model reads {self.longest}"
 
-    def _require_fit(self, pair: Pair) -> None:
-        if misfit := self.misfit(pair):
+    def _require_fit(self, pair: TextPair) -> None:
+        if issue := self.length_issue(pair):
             raise DataError(
-                f'a text does not fit the model "{self.source.name}": {misfit}. It begins '
+                f'a text does not fit the model "{self.source.name}": {issue}. It begins '
                 f'"{" ".join(pair.source or pair.target).replace(OWN, ""):.60}"',
                 fix="leave such sentences out, or name a model that reads longer texts",
             )
@@ -135,14 +135,14 @@ class Seq2Seq:
     def fine_tune(
         self,
         items: Sequence[Example],
-        pair: Callable[[Example, random.Random], Pair],
+        pair: Callable[[Example, random.Random], TextPair],
         plan: TrainingPlan,
         *,
         dev: Sequence[Example] = (),
         seed: int = 0,
         **keeping: Any,
     ) -> History:
-        """Learn to turn sources into targets; the loss is the mean over the pieces of the targets.
+        """Learn to turn sources into targets; the loss is the mean over the subwords of the targets.
 
         Args:
             pair: Makes a pair of an item, anew in every epoch.
@@ -153,7 +153,7 @@ class Seq2Seq:
             DataError: When a pair does not fit; see `fits`.
         """
 
-        def draw(item: Example, index: int, epoch: int, split: str = "train") -> Row:
+        def draw(item: Example, index: int, epoch: int, split: str = "train") -> TokenizedPair:
             return self._row(pair(item, item_rng(seed, split, index, epoch)))
 
         dev_rows = [draw(item, index, 0, "dev") for index, item in enumerate(dev)]
@@ -173,15 +173,15 @@ class Seq2Seq:
                 **keeping,
             )
 
-    def _row(self, pair: Pair) -> Row:
+    def _row(self, pair: TextPair) -> TokenizedPair:
         self._require_fit(pair)
-        frame = self.dialect.frame(pair.language or self.language)
-        target = (*self.dialect.target(pair.target), frame.end)
-        return Row(self.dialect.source(pair.source, frame), frame.lead, target)
+        frame = self.tokenization.frame(pair.language or self.language)
+        target = (*self.tokenization.target(pair.target), frame.end)
+        return TokenizedPair(self.tokenization.source(pair.source, frame), frame.lead, target)
 
-    def _losses(self, rows: Sequence[Row]) -> Tensor:
-        """The loss of each piece of the targets. Shape: (pieces of all targets)."""
-        device, pad = self.network.device, self.dialect.pieces.pad
+    def _losses(self, rows: Sequence[TokenizedPair]) -> Tensor:
+        """The loss of each subword of the targets. Shape: (subwords of all targets)."""
+        device, pad = self.network.device, self.tokenization.subwords.pad
         sources = _padded([row.source for row in rows], pad, device)
         mask = _padded([(1,) * len(row.source) for row in rows], 0, device)
         shown = _padded([row.shown for row in rows], pad, device)
@@ -190,12 +190,12 @@ class Seq2Seq:
         with output_at(self.network, where, at):
             output = self.network(input_ids=sources, attention_mask=mask, decoder_input_ids=shown, use_cache=False)
         logits = output.logits if output.logits.ndim == 2 else output.logits[where, at]
-        targets = torch.tensor([piece for row in rows for piece in row.target], device=device)
+        targets = torch.tensor([subword for row in rows for subword in row.target], device=device)
         return nn.functional.cross_entropy(logits.float(), targets, reduction="none")
 
     @torch.no_grad()  # in inference mode autocast would cast all weights anew in every pass
-    def _mean_loss(self, rows: Sequence[Row]) -> float:
-        """The loss over all pieces of the targets."""
+    def _mean_loss(self, rows: Sequence[TokenizedPair]) -> float:
+        """The loss over all subwords of the targets."""
         ordered = sorted(rows, key=lambda row: len(row.source))
         with autocast(self.network.device, self.precision):
             parts = [self._losses(ordered[start : start + DEV_ROWS]) for start in range(0, len(ordered), DEV_ROWS)]
@@ -220,24 +220,25 @@ class Seq2Seq:
             DataError: When a source does not fit; see `fits`.
         """
         pairs = [
-            Pair(*both) for both in zip(sources, ((),) * len(sources), languages or ("",) * len(sources), strict=True)
+            TextPair(*both)
+            for both in zip(sources, ((),) * len(sources), languages or ("",) * len(sources), strict=True)
         ]
-        barred = self.dialect.nameless(self.network.get_output_embeddings().weight.shape[0])
+        barred = self.tokenization.nameless(self.network.get_output_embeddings().weight.shape[0])
         sampler = Sampler(
-            self.network, self.source, sampling, pad=self.dialect.pieces.pad, barred=barred, longest=self.longest
+            self.network, self.source, sampling, pad=self.tokenization.subwords.pad, barred=barred, longest=self.longest
         )
         requests = [self._request(pair, rng) for pair, rng in zip(pairs, rngs, strict=True)]
         with autocast(self.network.device, self.precision):
             drafts = sampler.draw(requests)
-        return [Generated(self.dialect.words(draft.pieces), draft.mean, draft.finished) for draft in drafts]
+        return [Generated(self.tokenization.words(draft.subwords), draft.mean, draft.finished) for draft in drafts]
 
-    def _request(self, pair: Pair, rng: random.Random) -> Request:
+    def _request(self, pair: TextPair, rng: random.Random) -> Request:
         self._require_fit(pair)
-        frame = self.dialect.frame(pair.language or self.language)
-        return Request(self.dialect.source(pair.source, frame), frame.lead, frame.end, rng)
+        frame = self.tokenization.frame(pair.language or self.language)
+        return Request(self.tokenization.source(pair.source, frame), frame.lead, frame.end, rng)
 
 
-def check(source: ModelSource, languages: Iterable[str] = ()) -> Dialect:
+def check(source: ModelSource, languages: Iterable[str] = ()) -> Seq2SeqTokenization:
     """How a model is spoken to, found out without loading its weights.
 
     Raises:
@@ -254,30 +255,30 @@ def check(source: ModelSource, languages: Iterable[str] = ()) -> Dialect:
     if config.model_type == JOINED:
         raise MissingResourceError(
             f'the model "{source.name}" is an encoder and a decoder put together (EncoderDecoderModel), whose '
-            f"vocabulary cannot grow by our tag tokens. Name an encoder-decoder of one piece, e.g. {WITH_GAPS}"
+            f"vocabulary cannot grow by our tag tokens. Name an encoder-decoder of one subword, e.g. {WITH_GAPS}"
         )
-    dialect = Dialect(source.name, source.tokenizer(), config)
+    tokenization = Seq2SeqTokenization(source.name, source.tokenizer(), config)
     for language in languages:
-        dialect.frame(language)
-    return dialect
+        tokenization.frame(language)
+    return tokenization
 
 
-def that_fit(model: Seq2Seq, gold: Sequence[Sentence], misfit: Callable[[Sentence], str]) -> list[Sentence]:
+def that_fit(model: Seq2Seq, gold: Sequence[Sentence], issue_of: Callable[[Sentence], str]) -> list[Sentence]:
     """The sentences that the model can learn from; says how many it cannot, and why.
 
     Args:
-        misfit: Why it cannot learn from a sentence, in whatever way that is shown; empty when it can.
+        issue_of: Why it cannot learn from a sentence, in whatever way that is shown; empty when it can.
 
     Raises:
         DataError: When it can learn from none.
     """
-    faults = [misfit(sentence) for sentence in gold]
-    fit = [sentence for sentence, fault in zip(gold, faults, strict=True) if not fault]
+    issues = [issue_of(sentence) for sentence in gold]
+    fit = [sentence for sentence, issue in zip(gold, issues, strict=True) if not issue]
     if len(fit) == len(gold):
         return fit
     of, name = "all" if not fit else f"{len(gold) - len(fit)} of", model.source.name
-    sentence, fault = next(both for both in zip(gold, faults, strict=True) if both[1])
-    message = f'{of} {len(gold)} sentences do not fit the model "{name}", e.g. {sentence.id}: {fault}'
+    sentence, issue = next(both for both in zip(gold, issues, strict=True) if both[1])
+    message = f'{of} {len(gold)} sentences do not fit the model "{name}", e.g. {sentence.id}: {issue}'
     if not fit:
         raise DataError(message, fix="cut the text into sentences, or name another model")
     warn(f"{message}. It does not learn from them")

@@ -1,8 +1,8 @@
 """Draw texts from an encoder-decoder, many at once, each the same to the last bit whatever is drawn beside it.
 
 A product of matrices rounds differently for other shapes. So every pass has a number of rows and a source length that
-follow from each of its texts alone. Texts of like source length are drawn together, piece by piece, spread over several
-passes; when enough of them have ended, the others move together into fewer.
+follow from each of its texts alone. Texts of like source length are drawn together, subword by subword, spread over
+several passes; when enough of them have ended, the others move together into fewer.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PASSES = 4
 SHORTEST = 32
 """Sources are padded to this length, or twice, four times, … as much."""
 BLOCK = 64
-"""Pieces of the vocabulary of which the best is looked at first."""
+"""Subwords of the vocabulary of which the best is looked at first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Request:
     """What to draw a text for.
 
     Args:
-        source: Its pieces, with special tokens.
+        source: Its subwords, with special tokens.
         lead: What the decoder is given before it writes.
         end: What it writes when it is done.
         rng: The only chance there is.
@@ -60,27 +60,27 @@ class Draft:
     """A text while it is drawn.
 
     Args:
-        end: The piece that ends it, which is not kept.
-        log_probability: Of all pieces together, the end included.
+        end: The subword that ends it, which is not kept.
+        log_probability: Of all subwords together, the end included.
     """
 
     end: int
-    pieces: list[int] = field(default_factory=list)
+    subwords: list[int] = field(default_factory=list)
     log_probability: float = 0.0
     finished: bool = False
 
-    def add(self, piece: int, log_probability: float) -> None:
-        """Go on with a piece."""
+    def add(self, subword: int, log_probability: float) -> None:
+        """Go on with a subword."""
         self.log_probability += log_probability
-        if piece == self.end:
+        if subword == self.end:
             self.finished = True
         else:
-            self.pieces.append(piece)
+            self.subwords.append(subword)
 
     @property
     def mean(self) -> float:
-        """The log probability a piece."""
-        return self.log_probability / max(1, len(self.pieces) + self.finished)
+        """The log probability a subword."""
+        return self.log_probability / max(1, len(self.subwords) + self.finished)
 
     @property
     def rank(self) -> tuple[bool, float]:
@@ -89,13 +89,13 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
+class DecoderPass:
     """Texts that go through the decoder together.
 
     Args:
         texts: Their numbers; those behind the first ``size`` are copies that fill it up.
-        states: What the encoder made of the sources. Shape: (rows, pieces, width).
-        mask: 1 for a piece of a source, 0 for padding. Shape: (rows, pieces).
+        states: What the encoder made of the sources. Shape: (rows, subwords, width).
+        mask: 1 for a subword of a source, 0 for padding. Shape: (rows, subwords).
     """
 
     texts: Tensor
@@ -105,7 +105,7 @@ class Pass:
     cache: EncoderDecoderCache
 
     @classmethod
-    def of(cls, texts: Sequence[int], tensors: Sequence[Tensor], size: int) -> Pass:
+    def of(cls, texts: Sequence[int], tensors: Sequence[Tensor], size: int) -> DecoderPass:
         """From what `tensors` told."""
         states, mask, *layers = tensors
         cache = EncoderDecoderCache(zip(*(layers[number::4] for number in range(4)), strict=True))
@@ -128,7 +128,7 @@ class Sampler:
         source: Its name, for messages.
         pad: The id that fills up short sources.
         barred: Ids that are never drawn.
-        longest: The most pieces that source and text may have.
+        longest: The most subwords that source and text may have.
     """
 
     def __init__(
@@ -170,7 +170,7 @@ class Sampler:
     def _rows(self, length: int) -> int:
         """How many texts there are in a pass, for sources of some length."""
         most = ROWS_ON_GPU if self._network.device.type == "cuda" else ROWS
-        return max(LEAST_ROWS, most * POSITIONS // max(POSITIONS, length + self._sampling.max_pieces))
+        return max(LEAST_ROWS, most * POSITIONS // max(POSITIONS, length + self._sampling.max_subwords))
 
     def _drafts(self, requests: Sequence[Request], length: int, rows: int) -> list[Draft]:
         """Texts for sources of like length, all candidates of a source side by side."""
@@ -183,23 +183,23 @@ class Sampler:
         texts = [text for text, draft in enumerate(drafts) if not draft.finished]
         passes = _packed(texts, [text // candidates for text in texts], tensors, rows)
         with eager_attention(self._network) if ids.device.type == "cpu" else contextlib.nullcontext():
-            for step in range(1, min(self._sampling.max_pieces, self._longest - len(requests[0].lead)) + 1):
+            for step in range(1, min(self._sampling.max_subwords, self._longest - len(requests[0].lead)) + 1):
                 for part in passes:
                     drafted = [drafts[text] for text in part.texts.tolist()]
-                    values, ids = self._next(part, [draft.pieces[-1] for draft in drafted])
+                    values, ids = self._next(part, [draft.subwords[-1] for draft in drafted])
                     self._extend(drafted[: part.size], values, ids, noise[part.texts, step])
                 passes = _moved_together(passes, drafts, rows)
         return drafts
 
     def _noise(self, requests: Sequence[Request]) -> Tensor:
         """Gumbel noise, which turns the best choice into a drawn one. Shape: (texts, steps, top_k)."""
-        shape = (self._sampling.max_pieces + 1, self._sampling.candidates, self._sampling.top_k)
+        shape = (self._sampling.max_subwords + 1, self._sampling.candidates, self._sampling.top_k)
         drawn = [np.random.default_rng(request.rng.getrandbits(64)).standard_exponential(shape) for request in requests]
         noise = -np.log(np.stack(drawn)).astype(np.float32)
         return torch.from_numpy(noise).transpose(1, 2).flatten(0, 1).to(self._network.device)
 
     def _read(self, requests: Sequence[Request], length: int) -> list[Tensor]:
-        """The choices for the first piece of each source, and what a `Pass` keeps. Shape of each: (sources, …)."""
+        """Choices for the first subword of each source, and what a `DecoderPass` keeps. Shape of each: (sources, …)."""
         parts = []
         for start in range(0, len(requests), SOURCES):
             part = requests[start : start + SOURCES]
@@ -223,8 +223,8 @@ class Sampler:
             parts.append([tensor[: len(part)] for tensor in tensors])
         return [torch.cat(column) for column in zip(*parts, strict=True)]
 
-    def _next(self, part: Pass, last: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """The choices for the next pieces, behind the last ones."""
+    def _next(self, part: DecoderPass, last: Sequence[int]) -> tuple[Tensor, Tensor]:
+        """The choices for the next subwords, behind the last ones."""
         output = self._network(
             encoder_outputs=BaseModelOutput(last_hidden_state=part.states),
             attention_mask=part.mask,
@@ -235,18 +235,18 @@ class Sampler:
         return self._choices(output.logits)
 
     def _choices(self, logits: Tensor) -> tuple[Tensor, Tensor]:
-        """Log probabilities of the best next pieces, and their ids. Shape of each: (rows, top_k)."""
+        """Log probabilities of the best next subwords, and their ids. Shape of each: (rows, top_k)."""
         scores = logits[:, -1].float().index_fill_(1, self._barred, -torch.inf).log_softmax(-1)
         return largest(scores, min(self._sampling.top_k, scores.shape[-1] - len(self._barred)))
 
     def _extend(self, drafts: Sequence[Draft], values: Tensor, ids: Tensor, noise: Tensor) -> None:
-        """Draw the next piece of each text, and add it to those that have not ended."""
+        """Draw the next subword of each text, and add it to those that have not ended."""
         chosen = (values + noise[:, : values.shape[1]]).argmax(-1, keepdim=True)
         drawn = torch.cat((ids.gather(1, chosen).double(), values.gather(1, chosen).double()), 1).cpu()
         refuse_nan(drawn, self._source)
-        for draft, (piece, log_probability) in zip(drafts, drawn.tolist(), strict=False):
+        for draft, (subword, log_probability) in zip(drafts, drawn.tolist(), strict=False):
             if not draft.finished:
-                draft.add(int(piece), log_probability)
+                draft.add(int(subword), log_probability)
 
 
 def largest(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
@@ -271,7 +271,7 @@ def _layers(cache: EncoderDecoderCache) -> list[Tensor]:
     return [tensor for layers in both for layer in layers for tensor in (layer.keys, layer.values)]
 
 
-def _packed(texts: Sequence[int], places: Sequence[int], tensors: Sequence[Tensor], rows: int) -> list[Pass]:
+def _packed(texts: Sequence[int], places: Sequence[int], tensors: Sequence[Tensor], rows: int) -> list[DecoderPass]:
     """Passes of so many rows.
 
     Args:
@@ -283,11 +283,11 @@ def _packed(texts: Sequence[int], places: Sequence[int], tensors: Sequence[Tenso
         numbers = [*range(start, start + size), *[start] * (rows - size)]
         where = torch.tensor([places[number] for number in numbers], device=tensors[0].device)
         kept = [tensor.index_select(0, where) for tensor in tensors]
-        passes.append(Pass.of([texts[number] for number in numbers], kept, size))
+        passes.append(DecoderPass.of([texts[number] for number in numbers], kept, size))
     return passes
 
 
-def _moved_together(passes: list[Pass], drafts: Sequence[Draft], rows: int) -> list[Pass]:
+def _moved_together(passes: list[DecoderPass], drafts: Sequence[Draft], rows: int) -> list[DecoderPass]:
     """The passes, or fewer of them where the texts that have not ended have room there."""
     places = [part.unfinished(drafts) for part in passes]
     count = sum(map(len, places))

@@ -12,13 +12,13 @@ from nersery.core.errors import SettingsError
 from nersery.models.masked.masked_inputs import OWN
 
 UNKNOWN = OWN + "unknown"
-"""What the model wrote where its vocabulary has no piece for a word."""
+"""What the model wrote where its vocabulary has no subword for a word."""
 BROKEN = OWN + "broken"
 """A word that the model wrote with half a character in it."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class TextPair:
     """What a model learns: to turn one text into another.
 
     Args:
@@ -35,9 +35,9 @@ class Sampling:
     """How texts are drawn from a model.
 
     Args:
-        top_k: Each piece is drawn from so many of the most probable ones, by their probabilities.
+        top_k: Each subword is drawn from so many of the most probable ones, by their probabilities.
         candidates: Texts drawn for a source, of which the most probable is kept.
-        max_pieces: A text that has not ended after so many pieces, tag tokens included, is unfinished.
+        max_subwords: A text that has not ended after so many subwords, tag tokens included, is unfinished.
 
     Raises:
         SettingsError: When a number is below 1.
@@ -45,10 +45,10 @@ class Sampling:
 
     top_k: int = 10
     candidates: int = 5
-    max_pieces: int = 100
+    max_subwords: int = 100
 
     def __post_init__(self) -> None:
-        for name in ("top_k", "candidates", "max_pieces"):
+        for name in ("top_k", "candidates", "max_subwords"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name} is {getattr(self, name)}, expected 1 or more")
 
@@ -61,9 +61,9 @@ class Generated:
         words: Words, and tag tokens as they were added. What is neither stands as a word that begins with `OWN` too:
             `GAP` for a mask token or sentinel, `UNKNOWN`, `BROKEN`, and `OWN` with its name for any
             other special token, such as padding.
-        log_probability: The mean over its pieces, its end included, among all pieces of the vocabulary. A sum would
+        log_probability: The mean over its subwords, its end included, among all subwords of the vocabulary. A sum would
             favour short texts.
-        finished: Whether the model ended it; otherwise it hit the limit of pieces, and its end is missing.
+        finished: Whether the model ended it; otherwise it hit the limit of subwords, and its end is missing.
     """
 
     words: tuple[str, ...]

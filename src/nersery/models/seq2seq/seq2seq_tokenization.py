@@ -1,4 +1,4 @@
-"""How a sequence-to-sequence model is spoken to: words into its pieces, and what it writes back into words."""
+"""How a sequence-to-sequence model is spoken to: words into its subwords, and what it writes back into words."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.models.masked.masked_inputs import GAP, OWN
 from nersery.models.seq2seq.seq2seq_inputs import BROKEN, UNKNOWN
 from nersery.models.subwords.subword_vocabulary import PLACEHOLDER, WORD_BORDER, check_decoder
-from nersery.models.subwords.subwords import CACHED_WORDS, PieceEncoder, frame
+from nersery.models.subwords.subwords import CACHED_WORDS, SubwordEncoder, frame
 
 WITH_GAPS = "facebook/bart-base, facebook/mbart-large-50 or google/mt5-base"
 SENTINEL = f"{WORD_BORDER}?<extra_id_([0-9]+)>"
@@ -40,8 +40,8 @@ class Frame:
     end: int
 
 
-class Dialect:
-    """Turns words into pieces and back. What a model expects is read off its tokenizer and configuration.
+class Seq2SeqTokenization:
+    """Turns words into subwords and back. What a model expects is read off its tokenizer and configuration.
 
     Args:
         name: Of the model, for messages.
@@ -55,7 +55,7 @@ class Dialect:
     def __init__(self, name: str, tokenizer: Any, config: Any) -> None:
         check_decoder(tokenizer)
         self.name, self._config, self._tokenizer = name, config, _plain(tokenizer)
-        self.pieces = PieceEncoder(tokenizer)
+        self.subwords = SubwordEncoder(tokenizer)
         vocabulary: dict[str, int] = tokenizer.get_vocab()
         self._size = 1 + max(vocabulary.values())
         self._mask = tokenizer.mask_token_id
@@ -92,11 +92,11 @@ class Dialect:
         return self._frames[code]
 
     def source(self, words: Sequence[str], frame: Frame) -> tuple[int, ...]:
-        """The pieces of a source, with the special tokens around it. Gaps side by side are one."""
+        """The subwords of a source, with the special tokens around it. Gaps side by side are one."""
         return (*frame.prefix, *self._ids(words), *frame.suffix)
 
     def target(self, words: Sequence[str]) -> tuple[int, ...]:
-        """The pieces of a target alone."""
+        """The subwords of a target alone."""
         return tuple(self._ids(words))
 
     def has_marks_for(self, words: Sequence[str]) -> bool:
@@ -104,10 +104,10 @@ class Dialect:
         gaps = sum(is_gap for is_gap, _ in groupby(word == GAP for word in words))
         return self._mask is not None or gaps <= len(self._sentinels)
 
-    def words(self, pieces: Sequence[int]) -> tuple[str, ...]:
-        """What pieces write; see `nersery.models.seq2seq.seq2seq_inputs.Generated`."""
+    def words(self, subwords: Sequence[int]) -> tuple[str, ...]:
+        """What subwords write; see `nersery.models.seq2seq.seq2seq_inputs.Generated`."""
         words: list[str] = []
-        for name, run in groupby(pieces, self._names.get):
+        for name, run in groupby(subwords, self._names.get):
             if name is not None:
                 words += [name for _ in run]
                 continue
@@ -124,7 +124,7 @@ class Dialect:
         if len(self._parts) > CACHED_WORDS:
             self._parts.clear()
         if word not in self._parts:
-            found = [part for piece in word.split() for part in self._written(piece)]
+            found = [part for subword in word.split() for part in self._written(subword)]
             self._parts[word] = tuple(found) or (word,)
         return self._parts[word]
 
@@ -138,7 +138,7 @@ class Dialect:
             if is_gap:
                 yield self._mask if self._mask is not None else next(marks)
             else:
-                for ids in self.pieces.pieces(list(run)):
+                for ids in self.subwords.subwords(list(run)):
                     yield from ids
 
     def _code(self, language: str) -> str:
@@ -183,7 +183,7 @@ def _plain(tokenizer: Any) -> Any:
 
 
 def _names(tokenizer: Any, vocabulary: Mapping[str, int]) -> Iterator[tuple[int, str]]:
-    """What stands for pieces that are no text."""
+    """What stands for subwords that are no text."""
     special = {*tokenizer.all_special_ids, *(n for n, token in tokenizer.added_tokens_decoder.items() if token.special)}
     for token, number in vocabulary.items():
         if number == tokenizer.unk_token_id:

@@ -1,6 +1,6 @@
 """Two texts side by side, a question and a sentence, as models of pairs read them.
 
-The pieces of a question are computed once, those of a sentence once, and then only put together.
+The subwords of a question are computed once, those of a sentence once, and then only put together.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.models.subwords.subwords import PieceEncoder, window_spans
+from nersery.models.subwords.subwords import SubwordEncoder, window_spans
 
 Ids = NDArray[np.int64]
 
 
-class Template(NamedTuple):
+class SpecialTokens(NamedTuple):
     """What a tokenizer puts around a question and a sentence: ``[CLS] … [SEP] … [SEP]`` or ``<s> … </s></s> … </s>``.
 
     Args:
@@ -71,16 +71,16 @@ class Reading(NamedTuple):
 
     Args:
         pair: The number of the question and its sentence.
-        question: Its pieces.
+        question: Its subwords.
         start: The sentence's word that the part begins with.
-        pieces: Those of the part.
-        owners: For each of the pieces the word of the part that it belongs to, from 0.
+        subwords: Those of the part.
+        owners: For each of the subwords the word of the part that it belongs to, from 0.
     """
 
     pair: int
     question: Ids
     start: int
-    pieces: Ids
+    subwords: Ids
     owners: Ids
 
 
@@ -88,9 +88,9 @@ class PairBatch(NamedTuple):
     """Readings as tensors.
 
     Args:
-        inputs: What the model is called with. Shape of each: (readings, pieces).
-        owners: For each piece of the sentence its word, for all others the number of pieces in a row.
-            Shape: (readings, pieces).
+        inputs: What the model is called with. Shape of each: (readings, subwords).
+        owners: For each subword of the sentence its word, for all others the number of subwords in a row.
+            Shape: (readings, subwords).
         summaries: The position of the class token. Shape: (readings,).
     """
 
@@ -108,13 +108,13 @@ class PairEncoder:
     """Turns questions and sentences into what a model reads.
 
     Args:
-        encoder: Cuts the words of sentences into pieces, and knows the longest window.
+        encoder: Cuts the words of sentences into subwords, and knows the longest window.
         token_types: How many token types the model tells apart.
     """
 
-    def __init__(self, encoder: PieceEncoder, token_types: int = 0) -> None:
+    def __init__(self, encoder: SubwordEncoder, token_types: int = 0) -> None:
         self.encoder = encoder
-        self.template = Template.of(encoder.tokenizer)
+        self.template = SpecialTokens.of(encoder.tokenizer)
         self._has_types = token_types > max(self.template.types)
 
     def readings(
@@ -142,34 +142,34 @@ class PairEncoder:
             raise SettingsError("a question is empty: expected a few words")
         tokenizer = self.encoder.tokenizer
         ids = tokenizer(question, add_special_tokens=False, split_special_tokens=True, verbose=False)["input_ids"]
-        most = (self.encoder.max_pieces - self.template.length) // 2
+        most = (self.encoder.max_subwords - self.template.length) // 2
         if len(ids) > most:
             raise SettingsError(
-                f'the question "{question:.60}" has {len(ids)} pieces, and only {most} fit in front of a sentence. '
+                f'the question "{question:.60}" has {len(ids)} subwords, and only {most} fit in front of a sentence. '
                 "Shorten it"
             )
         return np.array(ids, np.int64)
 
     def _texts(self, sentences: Iterable[Sequence[str]]) -> dict[tuple[str, ...], tuple[Ids, Ids]]:
-        """For each distinct sentence its pieces, and the word that each belongs to."""
+        """For each distinct sentence its subwords, and the word that each belongs to."""
         texts = {}
         for words in dict.fromkeys(map(tuple, sentences)):
-            pieces = self.encoder.pieces(words)
-            ids = np.array([piece for word in pieces for piece in word], np.int64)
-            texts[words] = ids, np.repeat(np.arange(len(words)), [len(word) for word in pieces])
+            subwords = self.encoder.subwords(words)
+            ids = np.array([subword for word in subwords for subword in word], np.int64)
+            texts[words] = ids, np.repeat(np.arange(len(words)), [len(word) for word in subwords])
         return texts
 
-    def _windows(self, pair: int, question: Ids, pieces: Ids, owners: Ids) -> Iterator[Reading]:
+    def _windows(self, pair: int, question: Ids, subwords: Ids, owners: Ids) -> Iterator[Reading]:
         """A single word longer than a window is shown by its beginning."""
-        room = self.encoder.max_pieces - self.template.length - len(question)
-        if 0 < len(pieces) <= room:
-            yield Reading(pair, question, 0, pieces, owners)
-        elif len(pieces):
+        room = self.encoder.max_subwords - self.template.length - len(question)
+        if 0 < len(subwords) <= room:
+            yield Reading(pair, question, 0, subwords, owners)
+        elif len(subwords):
             shown = np.arange(len(owners)) - np.searchsorted(owners, owners) < room
-            pieces, owners = pieces[shown], owners[shown]
+            subwords, owners = subwords[shown], owners[shown]
             for start, end in window_spans(np.bincount(owners).tolist(), room, overlap=room // 4):
                 part = slice(*np.searchsorted(owners, [start, end]))
-                yield Reading(pair, question, start, pieces[part], owners[part] - start)
+                yield Reading(pair, question, start, subwords[part], owners[part] - start)
 
     def batches(self, readings: Iterable[Reading], rows: int, multiple: int) -> Iterator[list[Reading]]:
         """At most so many readings whose length, rounded up, is the same; the longest come first."""
@@ -182,24 +182,24 @@ class PairEncoder:
                 yield group[start : start + rows]
 
     def _length(self, reading: Reading) -> int:
-        return self.template.length + len(reading.question) + len(reading.pieces)
+        return self.template.length + len(reading.question) + len(reading.subwords)
 
     def collate(self, readings: Sequence[Reading], *, rows: int = 0, multiple: int = 1) -> PairBatch:
         """Readings side by side, padded at the end.
 
         Args:
             rows: Fill up with copies of the first reading to at least this many rows.
-            multiple: Make the number of pieces a multiple of this, where the model can read so many.
+            multiple: Make the number of subwords a multiple of this, where the model can read so many.
         """
         readings = [*readings, *[readings[0]] * (rows - len(readings))]
         length = max(map(self._length, readings))
-        length = max(length, min(self.encoder.max_pieces, length + -length % multiple))
+        length = max(length, min(self.encoder.max_subwords, length + -length % multiple))
         front, middle, back, types, summary = self.template
         ids = np.full((len(readings), length), self.encoder.pad)
         mask, kinds = np.zeros_like(ids), np.zeros_like(ids)
         owners = np.full_like(ids, length)
         for row, reading in enumerate(readings):
-            parts = (front, reading.question, middle, reading.pieces, back)
+            parts = (front, reading.question, middle, reading.subwords, back)
             lengths = [len(part) for part in parts]
             end, sentence = sum(lengths), sum(lengths[:3])
             ids[row, :end] = np.concatenate(parts)

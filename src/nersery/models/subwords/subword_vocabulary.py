@@ -1,4 +1,4 @@
-"""Which pieces of a model's vocabulary can make up a word that a reader would take for one."""
+"""Which subwords of a model's vocabulary can make up a word that a reader would take for one."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nersery.core.errors import MissingResourceError
-from nersery.models.subwords.subwords import PieceEncoder
+from nersery.models.subwords.subwords import SubwordEncoder
 
 PLACEHOLDER = re.compile(r"[\[<(]?(unused|extra_id_|madeupword|reserved|placeholder)[_ ]?\d+[\]>)]?", re.IGNORECASE)
 """What vocabularies hold in stock, for nobody to read."""
@@ -21,7 +21,8 @@ WORD_BORDER = "▁"
 """SentencePiece's mark where it stands alone."""
 
 INSIDE, OPENING, BEHIND_BORDER, WORD_OR_SIGN = PLACES = range(4)
-"""Where a piece stands: in a word, at its beginning, at its beginning behind a border that is a piece of its own, or
+"""Where a subword stands: in a word, at its beginning, at its beginning behind a border that is a subword of its own,
+or
 where a word begins or a sign stands."""
 HANGUL_LETTER = re.compile("[\u1100-\u11ff]")
 """Part of a syllable that a tokenizer took apart, as those for uncased text do."""
@@ -30,16 +31,16 @@ LONGEST_SIGN = 3
 
 
 @dataclass(frozen=True)
-class Vocabulary:
-    """The texts of a model's pieces.
+class SubwordVocabulary:
+    """The texts of a model's subwords.
 
     Args:
-        texts: What each piece writes, without subword marks; empty when it is fit for no word: special tokens,
+        texts: What each subword writes, without subword marks; empty when it is fit for no word: special tokens,
             parts of characters, placeholders, punctuation.
-        begins: Whether a piece opens a word, and may be a whole one.
-        marks: Pieces that write nothing but the border of a word; in SentencePiece vocabularies one stands before most
-            words of scripts without spaces.
-        signs: Pieces that are punctuation and may stand by themselves, with what they write.
+        begins: Whether a subword opens a word, and may be a whole one.
+        marks: Subwords that write nothing but the border of a word; in SentencePiece vocabularies one stands before
+            most words of scripts without spaces.
+        signs: Subwords that are punctuation and may stand by themselves, with what they write.
     """
 
     texts: tuple[str, ...]
@@ -48,75 +49,78 @@ class Vocabulary:
     signs: Mapping[int, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, encoder: PieceEncoder) -> Vocabulary:
+    def of(cls, encoder: SubwordEncoder) -> SubwordVocabulary:
         """Read it off the tokenizer's behaviour, so that subword marks (``##``, ``▁``, ``Ġ``) need not be known.
 
-        Where they mark the end of a word (``</w>``), or that it goes on (``@@``), a piece is a whole word when it is
+        Where they mark the end of a word (``</w>``), or that it goes on (``@@``), a subword is a whole word when it is
         what its text is cut into.
 
         Raises:
-            MissingResourceError: When no piece is a whole word.
+            MissingResourceError: When no subword is a whole word.
         """
         tokenizer = encoder.tokenizer
-        (anchor, *_) = encoder.pieces(["a"])[0]
+        (anchor, *_) = encoder.subwords(["a"])[0]
         added = tokenizer.added_tokens_decoder
-        special = {*tokenizer.all_special_ids, *(piece for piece, token in added.items() if token.special)}
+        special = {*tokenizer.all_special_ids, *(subword for subword, token in added.items() if token.special)}
         ids = range(len(tokenizer))
         lead = _decode(tokenizer, [[anchor]])[0]
-        decoded = _decode(tokenizer, [[anchor, piece] for piece in ids])
+        decoded = _decode(tokenizer, [[anchor, subword] for subword in ids])
         tails = [text[len(lead) :] if text.startswith(lead) else "" for text in decoded]
         begins = tuple(tail[:1].isspace() for tail in tails)
         texts = tuple(
-            "" if piece in special or not _is_clean(tail.strip(), begins[piece]) else tail.strip()
-            for piece, tail in zip(ids, tails, strict=True)
+            "" if subword in special or not _is_clean(tail.strip(), begins[subword]) else tail.strip()
+            for subword, tail in zip(ids, tails, strict=True)
         )
-        if all(begins[piece] for piece, text in enumerate(texts) if text):  # marks at the end of words, or none at all
+        if all(
+            begins[subword] for subword, text in enumerate(texts) if text
+        ):  # marks at the end of words, or none at all
             texts = _before(tokenizer, texts, anchor)
-            whole = encoder.pieces(texts)
-            begins = tuple(pieces == (piece,) for piece, pieces in enumerate(whole))
+            whole = encoder.subwords(texts)
+            begins = tuple(subwords == (subword,) for subword, subwords in enumerate(whole))
         if not any(text and whole for text, whole in zip(texts, begins, strict=True)):
             raise MissingResourceError(
-                f'no piece of the tokenizer of "{tokenizer.name_or_path}" is a whole word, so its model cannot fill '
+                f'no subword of the tokenizer of "{tokenizer.name_or_path}" is a whole word, so its model cannot fill '
                 "gaps with words. Name another masked language model, e.g. bert-base-multilingual-cased"
             )
-        marks = frozenset(piece for piece in ids if tokenizer.convert_ids_to_tokens(piece) == WORD_BORDER)
-        sign_texts = {piece: tail.strip() for piece, tail in enumerate(tails) if _is_sign(tail.strip())}
-        whole = encoder.pieces(list(sign_texts.values()))  # decoders may leave out the space before a sign
+        marks = frozenset(subword for subword in ids if tokenizer.convert_ids_to_tokens(subword) == WORD_BORDER)
+        sign_texts = {subword: tail.strip() for subword, tail in enumerate(tails) if _is_sign(tail.strip())}
+        whole = encoder.subwords(list(sign_texts.values()))  # decoders may leave out the space before a sign
         signs = {
-            piece: text
-            for (piece, text), pieces in zip(sign_texts.items(), whole, strict=True)
-            if pieces == (piece,) and piece not in special
+            subword: text
+            for (subword, text), subwords in zip(sign_texts.items(), whole, strict=True)
+            if subwords == (subword,) and subword not in special
         }
         return cls(texts, begins, marks, signs)
 
     def allowed(self, place: int) -> list[int]:
-        """The pieces that may stand at a place."""
+        """The subwords that may stand at a place."""
         opens = place in (OPENING, WORD_OR_SIGN)
-        fit = [piece for piece, text in enumerate(self.texts) if text and self.begins[piece] == opens]
+        fit = [subword for subword, text in enumerate(self.texts) if text and self.begins[subword] == opens]
         if place == WORD_OR_SIGN:
             return sorted({*fit, *self.signs})
         if place != BEHIND_BORDER:
             return fit
-        return [piece for piece in fit if unicodedata.category(self.texts[piece][0])[0] != "M"]
+        return [subword for subword in fit if unicodedata.category(self.texts[subword][0])[0] != "M"]
 
-    def border(self, pieces: tuple[int, ...]) -> int:
-        """How many pieces in front of a word only mark its border."""
-        return int(len(pieces) > 1 and pieces[0] in self.marks)
+    def border(self, subwords: tuple[int, ...]) -> int:
+        """How many subwords in front of a word only mark its border."""
+        return int(len(subwords) > 1 and subwords[0] in self.marks)
 
-    def places(self, pieces: tuple[int, ...]) -> list[int]:
-        """Where each piece of a word stands, without those of its border.
+    def places(self, subwords: tuple[int, ...]) -> list[int]:
+        """Where each subword of a word stands, without those of its border.
 
-        `OPENING` alone when a piece is fit for no other word. In Chinese words of some models every piece may open one.
+        `OPENING` alone when a subword is fit for no other word. In Chinese words of some models every subword may open
+        one.
         """
-        border = self.border(pieces)
-        if not all(piece < len(self.texts) and self.texts[piece] for piece in pieces[border:]):
+        border = self.border(subwords)
+        if not all(subword < len(self.texts) and self.texts[subword] for subword in subwords[border:]):
             return [OPENING]
-        first, *others = (OPENING if self.begins[piece] else INSIDE for piece in pieces[border:])
+        first, *others = (OPENING if self.begins[subword] else INSIDE for subword in subwords[border:])
         return [BEHIND_BORDER if border and first == INSIDE else first, *others]
 
-    def word(self, pieces: Sequence[int]) -> str:
-        """The word that pieces make up, with whole syllables where it is Korean."""
-        word = "".join(self.texts[piece] or self.signs.get(piece, "") for piece in pieces)
+    def word(self, subwords: Sequence[int]) -> str:
+        """The word that subwords make up, with whole syllables where it is Korean."""
+        word = "".join(self.texts[subword] or self.signs.get(subword, "") for subword in subwords)
         return unicodedata.normalize("NFC", word) if HANGUL_LETTER.search(word) else word
 
 
@@ -129,8 +133,8 @@ def check_decoder(tokenizer: Any) -> None:
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is not None and backend.decoder is None and type(backend.model).__name__ != "WordLevel":
         raise MissingResourceError(
-            f'the tokenizer of "{tokenizer.name_or_path}" has no decoder, so it cannot write pieces as words. Save it '
-            "with one, e.g. tokenizers.decoders.WordPiece, ByteLevel or Metaspace, whichever suits it"
+            f'the tokenizer of "{tokenizer.name_or_path}" has no decoder, so it cannot write subwords as words. Save '
+            "it with one, e.g. tokenizers.decoders.WordPiece, ByteLevel or Metaspace, whichever suits it"
         )
 
 
@@ -144,9 +148,11 @@ def _is_sign(text: str) -> bool:
 
 
 def _before(tokenizer: Any, texts: Sequence[str], anchor: int) -> tuple[str, ...]:
-    """The texts of pieces, of those that a piece behind them goes on with as they are there: without ``@@``."""
+    """The texts of subwords, of those that a subword behind them goes on with as they are there: without ``@@``."""
     end = _decode(tokenizer, [[anchor]])[0]
-    joined = (text.removesuffix(end) for text in _decode(tokenizer, [[piece, anchor] for piece in range(len(texts))]))
+    joined = (
+        text.removesuffix(end) for text in _decode(tokenizer, [[subword, anchor] for subword in range(len(texts))])
+    )
     return tuple(
         before if text and before == before.strip() and _is_clean(before, True) else text
         for text, before in zip(texts, joined, strict=True)

@@ -1,4 +1,4 @@
-"""From words to a model's pieces and back, without ever losing a word.
+"""From words to a model's subwords and back, without ever losing a word.
 
 A sentence longer than the model is read in overlapping windows; a word that the tokenizer turns into nothing is shown
 to the model as its unknown token.
@@ -19,12 +19,12 @@ from torch import Tensor
 from nersery.core.errors import SettingsError
 from nersery.models.masked.masked_inputs import OWN
 
-MAX_PIECES = 512
+MAX_SUBWORDS = 512
 """The longest window; some models claim to read any length."""
 
 CACHED_WORDS = 500_000
 MOST_UNKNOWN = 0.05
-MOST_PIECES_A_WORD = 3.0
+MOST_SUBWORDS_A_WORD = 3.0
 MOST_UNMARKED = 0.05
 
 
@@ -33,39 +33,41 @@ class Window:
     """A part of a sentence that a model can read at once.
 
     Args:
-        pieces: Piece ids with the model's special tokens.
-        firsts: For each word of the window, the position of its first piece in ``pieces``.
+        subwords: Subword ids with the model's special tokens.
+        firsts: For each word of the window, the position of its first subword in ``subwords``.
         start: The sentence's word that the window begins with.
         core: The sentence's words ``[start, end)`` whose result is taken from this window; the cores of all
             windows of a sentence make up the sentence.
     """
 
-    pieces: tuple[int, ...]
+    subwords: tuple[int, ...]
     firsts: tuple[int, ...]
     start: int
     core: tuple[int, int]
 
 
-class PieceEncoder:
-    """Cuts words into pieces, each word by itself, as ``is_split_into_words`` does but once a distinct word.
+class SubwordEncoder:
+    """Cuts words into subwords, each word by itself, as ``is_split_into_words`` does but once a distinct word.
 
     A word that looks like a special token (``[SEP]``) is text like any other.
 
     Args:
         tokenizer: Of transformers, fast or slow.
-        max_pieces: The longest window, special tokens included; None takes what the tokenizer and the model allow.
+        max_subwords: The longest window, special tokens included; None takes what the tokenizer and the model allow.
 
     Attributes:
         own: The ids that words beginning with `OWN` stand for; the caller's to fill.
     """
 
-    def __init__(self, tokenizer: Any, max_pieces: int | None = None) -> None:
+    def __init__(self, tokenizer: Any, max_subwords: int | None = None) -> None:
         self.tokenizer = tokenizer
-        longest = min(MAX_PIECES, tokenizer.model_max_length)
-        self.max_pieces = min(max_pieces or longest, longest)
+        longest = min(MAX_SUBWORDS, tokenizer.model_max_length)
+        self.max_subwords = min(max_subwords or longest, longest)
         self.prefix, self.suffix = frame(tokenizer)
-        if self.max_pieces <= len(self.prefix) + len(self.suffix):
-            raise SettingsError(f"a window of {self.max_pieces} pieces has no room for a word. Use a larger max_pieces")
+        if self.max_subwords <= len(self.prefix) + len(self.suffix):
+            raise SettingsError(
+                f"a window of {self.max_subwords} subwords has no room for a word. Use a larger max_subwords"
+            )
         self._lead = _lead(tokenizer)
         self._special = frozenset(tokenizer.all_special_ids)  # a unigram vocabulary finds them in words, too
         self._cache: dict[str, tuple[int, ...]] = {}
@@ -76,8 +78,8 @@ class PieceEncoder:
         """The id that fills up short rows; they are masked, so any id will do where there is none."""
         return int(self.tokenizer.pad_token_id or 0)
 
-    def pieces(self, words: Sequence[str]) -> list[tuple[int, ...]]:
-        """The pieces of each word; never none."""
+    def subwords(self, words: Sequence[str]) -> list[tuple[int, ...]]:
+        """The subwords of each word; never none."""
         new = [word for word in dict.fromkeys(words) if word not in self._cache]
         if new:
             if len(self._cache) > CACHED_WORDS:
@@ -92,27 +94,27 @@ class PieceEncoder:
             unknown = self.tokenizer.unk_token_id
             nothing = (unknown if unknown is not None else self.pad,)
             if unknown is not None:
-                encoded = [[unknown if piece in self._special else piece for piece in ids] for ids in encoded]
+                encoded = [[unknown if subword in self._special else subword for subword in ids] for ids in encoded]
             self._cache.update((word, tuple(ids) or nothing) for word, ids in zip(new, encoded, strict=True))
         return [self._cache[word] for word in words]
 
     def is_nothing(self, word: str) -> bool:
         """Whether the tokenizer turns a word into nothing, as those for text do with control characters."""
-        unknown = self.pieces([word])[0] in ((self.tokenizer.unk_token_id,), (self.pad,))
+        unknown = self.subwords([word])[0] in ((self.tokenizer.unk_token_id,), (self.pad,))
         return unknown and not self.tokenizer(self._lead + word, add_special_tokens=False)["input_ids"]
 
-    def misfit(self, words: Sequence[str]) -> str:
+    def vocabulary_issue(self, words: Sequence[str]) -> str:
         """What shows that the vocabulary was made for other languages than that of the words; empty when it suits.
 
-        English text in an English vocabulary has 1.2 pieces a word, German 2; Hindi or Korean has 3 to 5 there.
+        English text in an English vocabulary has 1.2 subwords a word, German 2; Hindi or Korean has 3 to 5 there.
         """
-        pieces = self.pieces(words)
-        unknown = sum(self.tokenizer.unk_token_id in ids for ids in pieces) / max(1, len(pieces))
-        mean = sum(map(len, pieces)) / max(1, len(pieces))
-        if unknown <= MOST_UNKNOWN and mean <= MOST_PIECES_A_WORD:
+        subwords = self.subwords(words)
+        unknown = sum(self.tokenizer.unk_token_id in ids for ids in subwords) / max(1, len(subwords))
+        mean = sum(map(len, subwords)) / max(1, len(subwords))
+        if unknown <= MOST_UNKNOWN and mean <= MOST_SUBWORDS_A_WORD:
             return ""
         told = [f"{100 * unknown:.0f} % of the words are unknown to it"] * (unknown > 0)
-        told += [f"{'the others' if told else 'words'} come in {mean:.1f} pieces on average"] * (unknown < 1)
+        told += [f"{'the others' if told else 'words'} come in {mean:.1f} subwords on average"] * (unknown < 1)
         return ", ".join(told)
 
     def unmarked(self, words: Sequence[str]) -> float:
@@ -123,13 +125,13 @@ class PieceEncoder:
         decomposed = {word: unicodedata.normalize("NFD", word) for word in dict.fromkeys(words) if not word.isascii()}
         bare = {word: "".join(itertools.filterfalse(_is_accent, text)) for word, text in decomposed.items()}
         marked = [word for word in bare if bare[word] not in ("", decomposed[word])]
-        both = zip(self.pieces(marked), self.pieces([bare[word] for word in marked]), strict=True)
+        both = zip(self.subwords(marked), self.subwords([bare[word] for word in marked]), strict=True)
         alike = [one == other and self.tokenizer.unk_token_id not in one for one, other in both]
         lost = frozenset(itertools.compress(marked, alike))
         return sum(word in lost for word in words) / max(1, len(words))
 
     def windows(self, words: Sequence[str], condition: Sequence[str] = ()) -> list[Window]:
-        """The windows of a sentence, one when it fits; neighbours share about a quarter of their pieces.
+        """The windows of a sentence, one when it fits; neighbours share about a quarter of their subwords.
 
         A single word longer than a window is shown by its beginning; it keeps its place and gets its result.
 
@@ -140,12 +142,12 @@ class PieceEncoder:
             SettingsError: When the condition takes more than half of a window.
         """
         prefix = self._prefix(condition)
-        room = self.max_pieces - len(prefix) - len(self.suffix)
-        pieces = [ids[:room] for ids in self.pieces(words)]
-        spans = window_spans([len(ids) for ids in pieces], room, overlap=room // 4)
+        room = self.max_subwords - len(prefix) - len(self.suffix)
+        subwords = [ids[:room] for ids in self.subwords(words)]
+        spans = window_spans([len(ids) for ids in subwords], room, overlap=room // 4)
         borders = [0, *((a[1] + b[0] + 1) // 2 for a, b in itertools.pairwise(spans)), len(words)]
         return [
-            self._window(prefix, pieces, span, (borders[number], borders[number + 1]))
+            self._window(prefix, subwords, span, (borders[number], borders[number + 1]))
             for number, span in enumerate(spans)
         ]
 
@@ -153,36 +155,36 @@ class PieceEncoder:
         """What stands in front of a sentence: the special tokens, and the condition with a separator behind it."""
         if not condition:
             return self.prefix
-        room = (self.max_pieces - len(self.prefix) - len(self.suffix)) // 2
-        ids = [piece for word in self.pieces(condition) for piece in word]
+        room = (self.max_subwords - len(self.prefix) - len(self.suffix)) // 2
+        ids = [subword for word in self.subwords(condition) for subword in word]
         if len(ids) > room:
             raise SettingsError(
-                f'"{" ".join(condition):.60}" has {len(ids)} pieces, and only {room} fit in front of a sentence. '
+                f'"{" ".join(condition):.60}" has {len(ids)} subwords, and only {room} fit in front of a sentence. '
                 "Shorten it"
             )
         return (*self.prefix, *ids, *self.suffix[:1])
 
     def word_spans(self, window: Window) -> list[tuple[int, int]]:
-        """For each word of a window the positions ``[start, end)`` of its pieces."""
-        return list(itertools.pairwise((*window.firsts, len(window.pieces) - len(self.suffix))))
+        """For each word of a window the positions ``[start, end)`` of its subwords."""
+        return list(itertools.pairwise((*window.firsts, len(window.subwords) - len(self.suffix))))
 
     def _window(
         self,
         prefix: Sequence[int],
-        pieces: Sequence[tuple[int, ...]],
+        subwords: Sequence[tuple[int, ...]],
         span: tuple[int, int],
         core: tuple[int, int],
     ) -> Window:
         ids = list(prefix)
         firsts = []
-        for word in pieces[span[0] : span[1]]:
+        for word in subwords[span[0] : span[1]]:
             firsts.append(len(ids))
             ids += word
         return Window((*ids, *self.suffix), tuple(firsts), span[0], core)
 
 
 def window_spans(lengths: Sequence[int], room: int, overlap: int) -> list[tuple[int, int]]:
-    """Spans of words of at most ``room`` pieces that cover all words, each beginning and ending later than the last."""
+    """Spans of at most ``room`` subwords that cover all words, each beginning and ending later than the last."""
     spans: list[tuple[int, int]] = []
     start = 0
     while True:
@@ -215,19 +217,19 @@ def _is_accent(character: str) -> bool:
 
 
 def _lead(tokenizer: Any) -> str:
-    """What a word needs in front to get the pieces that it has in a sentence: a space in GPT-2, RoBERTa and Gemma."""
+    """What a word needs in front to get the subwords that it has in a sentence: a space in GPT-2, RoBERTa and Gemma."""
     alone, behind, inside = tokenizer(["a", " a", "a a"], add_special_tokens=False)["input_ids"]
     return " " if alone != behind == inside[-len(behind) :] else ""
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class WindowBatch:
     """Windows as tensors.
 
     Args:
-        input_ids: Shape: (windows, pieces).
-        attention_mask: 1 for a piece, 0 for padding. Shape: (windows, pieces).
-        firsts: Position of each word's first piece, 0 behind the last word. Shape: (windows, words).
+        input_ids: Shape: (windows, subwords).
+        attention_mask: 1 for a subword, 0 for padding. Shape: (windows, subwords).
+        firsts: Position of each word's first subword, 0 behind the last word. Shape: (windows, words).
         word_mask: Whether there is a word. Shape: (windows, words).
     """
 
@@ -236,9 +238,9 @@ class Batch:
     firsts: Tensor
     word_mask: Tensor
 
-    def to(self, device: torch.device) -> Batch:
+    def to(self, device: torch.device) -> WindowBatch:
         """The same on a device."""
-        return Batch(
+        return WindowBatch(
             self.input_ids.to(device),
             self.attention_mask.to(device),
             self.firsts.to(device),
@@ -247,22 +249,22 @@ class Batch:
 
 
 def collate(
-    windows: Sequence[Window], pad: int, *, rows: int = 0, multiple: int = 1, longest: int = MAX_PIECES
-) -> Batch:
+    windows: Sequence[Window], pad: int, *, rows: int = 0, multiple: int = 1, longest: int = MAX_SUBWORDS
+) -> WindowBatch:
     """Windows side by side, padded at the end.
 
     Args:
         rows: Fill up with copies of the first window to at least this many rows.
-        multiple: Make the number of pieces a multiple of this.
+        multiple: Make the number of subwords a multiple of this.
         longest: But not more than this.
     """
     windows = [*windows, *[windows[0]] * (rows - len(windows))]
-    length = max(len(window.pieces) for window in windows)
+    length = max(len(window.subwords) for window in windows)
     length = max(length, min(longest, length + -length % multiple))
     words = max(len(window.firsts) for window in windows)
-    return Batch(
-        torch.tensor([window.pieces + (pad,) * (length - len(window.pieces)) for window in windows]),
-        torch.tensor([(1,) * len(window.pieces) + (0,) * (length - len(window.pieces)) for window in windows]),
+    return WindowBatch(
+        torch.tensor([window.subwords + (pad,) * (length - len(window.subwords)) for window in windows]),
+        torch.tensor([(1,) * len(window.subwords) + (0,) * (length - len(window.subwords)) for window in windows]),
         torch.tensor([window.firsts + (0,) * (words - len(window.firsts)) for window in windows]),
         torch.tensor([(True,) * len(window.firsts) + (False,) * (words - len(window.firsts)) for window in windows]),
     )
@@ -277,7 +279,7 @@ def by_length(windows: Sequence[Window], rows: Callable[[int], int], multiple: i
     """
     groups: dict[int, list[int]] = defaultdict(list)
     for number, window in enumerate(windows):
-        groups[-(-len(window.pieces) // multiple) * multiple].append(number)
+        groups[-(-len(window.subwords) // multiple) * multiple].append(number)
     for length in sorted(groups, reverse=True):
         group, most = groups[length], rows(length)
         yield from (group[start : start + most] for start in range(0, len(group), most))

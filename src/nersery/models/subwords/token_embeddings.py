@@ -10,12 +10,12 @@ import torch
 from torch import Tensor, nn
 
 from nersery.core.errors import SettingsError
-from nersery.models.subwords.subwords import PieceEncoder
+from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.training.trainer import seeded
 
 
-def add_rows(network: Any, encoder: PieceEncoder, descriptions: Mapping[str, str], *, instead: str) -> dict[str, int]:
-    """Add tokens of our own; the embedding of each starts as the mean of its description's pieces.
+def add_rows(network: Any, encoder: SubwordEncoder, descriptions: Mapping[str, str], *, instead: str) -> dict[str, int]:
+    """Add tokens of our own; the embedding of each starts as the mean of its description's subwords.
 
     Args:
         encoder: Is told the new tokens.
@@ -41,10 +41,10 @@ def add_rows(network: Any, encoder: PieceEncoder, descriptions: Mapping[str, str
     with torch.no_grad():
         for token, number in new.items():
             encoder.own[token] = (number,)
-            described = encoder.pieces(descriptions[token].split() or ["type"])
-            pieces = [piece for word in described for piece in word]
+            described = encoder.subwords(descriptions[token].split() or ["type"])
+            subwords = [subword for word in described for subword in word]
             for weight in vectors:
-                weight[number] = weight[pieces].mean(0)
+                weight[number] = weight[subwords].mean(0)
     return new
 
 

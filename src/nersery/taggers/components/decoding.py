@@ -25,7 +25,7 @@ ROWS = 16
 """Windows in one forward pass. Prediction pads every pass to the same shape, so that a sentence gets the same
 numbers to the last bit whatever stands beside it."""
 LENGTH_MULTIPLE = 4
-MOST_PIECES = ROWS * 512
+MOST_SUBWORDS = ROWS * 512
 """In one forward pass over the same windows several times; fewer rows are read at once where they are long."""
 DECODED = 128
 """Sentences that are decoded at once; fewer where they are long or were read several times."""
@@ -77,7 +77,7 @@ def emissions(
     rows = partial(_rows, passes=passes)
     for part in by_length([window for _, window in flat], rows, LENGTH_MULTIPLE):
         members = [flat[place] for place in part]
-        length = max(len(window.pieces) for _, window in members)
+        length = max(len(window.subwords) for _, window in members)
         scores = score([window for _, window in members], rows(length + -length % LENGTH_MULTIPLE)).float().cpu()
         for row, (number, window) in enumerate(members):
             start, end = window.core
@@ -89,7 +89,7 @@ def emissions(
 
 def _rows(length: int, passes: int) -> int:
     """How many windows are read at once, by their padded length alone, so that all passes over one have one shape."""
-    return max(1, min(ROWS, MOST_PIECES // (length * passes)))
+    return max(1, min(ROWS, MOST_SUBWORDS // (length * passes)))
 
 
 def labelled(

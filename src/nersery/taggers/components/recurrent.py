@@ -13,7 +13,7 @@ from nersery.taggers.components.word_features import (
     FIRST,
     PAD,
     UNKNOWN,
-    Lexicon,
+    KnownWords,
 )
 
 
@@ -85,7 +85,7 @@ class RecurrentNetwork(nn.Module):
         word_dropout: How often training shows a word as an unknown one, in [0, 1).
     """
 
-    def __init__(self, lexicon: Lexicon, tags: TagSet, sizes: Sizes, dropout: float, word_dropout: float) -> None:
+    def __init__(self, lexicon: KnownWords, tags: TagSet, sizes: Sizes, dropout: float, word_dropout: float) -> None:
         super().__init__()
         self.word = nn.Embedding(FIRST + len(lexicon.words), sizes.word, padding_idx=PAD)
         self.character = nn.Embedding(FIRST + len(lexicon.characters), sizes.character, padding_idx=PAD)

@@ -20,11 +20,11 @@ RIVALS = {"steps": "epochs", "epochs": "steps"}
 """Who names one of them does without the other."""
 
 
-def finish(tagger: Tagger, gold: Sequence[Sentence], settings: Mapping[str, Any], training: Training) -> None:
+def fit_second_stage(tagger: Tagger, gold: Sequence[Sentence], settings: Mapping[str, Any], training: Training) -> None:
     """Train a tagger on gold alone, from where its training on other sentences has ended.
 
     Labels that a machine made are many and partly wrong. First they teach what names look like at all, then gold
-    teaches what is called a name here. The tagger's history tells of the second training under ``finish``.
+    teaches what is called a name here. The tagger's history tells of the second training under ``second_stage``.
 
     Args:
         settings: Those of `OWN` that differ from the tagger's.
@@ -42,7 +42,7 @@ def finish(tagger: Tagger, gold: Sequence[Sentence], settings: Mapping[str, Any]
         )
     finally:
         vars(tagger).update(before)
-    tagger.history = {**first, "finish": second}
+    tagger.history = {**first, "second_stage": second}
 
 
 def require_known_types(gold: Iterable[Sentence], met: Iterable[str]) -> None:
@@ -58,7 +58,7 @@ def require_known_types(gold: Iterable[Sentence], met: Iterable[str]) -> None:
         )
 
 
-def finish_problems(name: str, settings: Mapping[str, Any], own: Any) -> list[str]:
+def second_stage_issues(name: str, settings: Mapping[str, Any], own: Any) -> list[str]:
     """What is wrong with the settings of a second training.
 
     Args:

@@ -57,7 +57,7 @@ def plan_of(tagger: Any, examples: int, least_steps: int, least_epochs: int, **f
     return plan
 
 
-def course(history: History, seed: int, sentences: int) -> dict[str, Any]:
+def training_history(history: History, seed: int, sentences: int) -> dict[str, Any]:
     """The course of a training on that many sentences, as JSON values."""
     return {
         "seed": seed,

@@ -28,7 +28,7 @@ from nersery.taggers.components.decoding import LENGTH_MULTIPLE, ROWS
 from nersery.taggers.transformer import TransformerTagger
 
 MOST_PAIRS = ROWS * 256**2
-"""Pairs of pieces in one pass: every layer keeps a number for each of them and each head."""
+"""Pairs of subwords in one pass: every layer keeps a number for each of them and each head."""
 OTHER_WAYS = 'Use another tagger, or keywords = "random" or "none"'
 
 
@@ -37,7 +37,7 @@ def word_attention(
 ) -> list[NDArray[np.float32]]:
     """For each sentence the attention from word (row) to word (column), summed over heads and layers.
 
-    Attention to a word is the sum over its pieces, attention from it the mean over its pieces (Clark et al. 2019);
+    Attention to a word is the sum over its subwords, attention from it the mean over its subwords (Clark et al. 2019);
     special tokens are left out. A word of a sentence longer than the model is decided on in the same window as in
     prediction; its attention to words that this window does not show is 0. As in prediction, a sentence gets the same
     numbers whatever stands beside it.
@@ -67,8 +67,8 @@ def word_attention(
     with torch.no_grad(), eager_attention(network), autocast(network.device, asked.precision):
         for part in _passes(windows):
             attentions = _attentions(asked, [window for _, window in part], layers)
-            for (number, window), pieces in zip(part, attentions, strict=False):
-                _fill(found[number], window, pieces, len(encoder.suffix))
+            for (number, window), subwords in zip(part, attentions, strict=False):
+                _fill(found[number], window, subwords, len(encoder.suffix))
             if progress is not None:
                 progress.advance(sum(window.start == 0 for _, window in part))
     return found
@@ -85,12 +85,12 @@ def with_attention(tagger: Tagger) -> TransformerTagger:
     return tagger
 
 
-def between_words(pieces: NDArray[Any], firsts: Sequence[int], end: int) -> NDArray[Any]:
-    """Attention between words, out of that between pieces.
+def between_words(subwords: NDArray[Any], firsts: Sequence[int], end: int) -> NDArray[Any]:
+    """Attention between words, out of that between subwords.
 
     Args:
-        pieces: From piece to piece. Shape: (pieces, pieces).
-        firsts: The position of each word's first piece.
+        subwords: From subword to subword. Shape: (subwords, subwords).
+        firsts: The position of each word's first subword.
         end: The position behind the last word.
 
     Returns:
@@ -99,15 +99,15 @@ def between_words(pieces: NDArray[Any], firsts: Sequence[int], end: int) -> NDAr
     >>> between_words(np.array([[9.0, 9, 9, 9], [9, 1, 2, 3], [9, 3, 4, 5], [9, 0, 6, 7]]), [1, 3], 4).tolist()
     [[5.0, 4.0], [6.0, 7.0]]
     """
-    to_words = np.add.reduceat(pieces[:end, :end], firsts, axis=1)
-    sizes = np.diff([*firsts, end]).astype(pieces.dtype)
+    to_words = np.add.reduceat(subwords[:end, :end], firsts, axis=1)
+    sizes = np.diff([*firsts, end]).astype(subwords.dtype)
     mean: NDArray[Any] = np.add.reduceat(to_words, firsts, axis=0) / sizes[:, None]
     return mean
 
 
-def _fill(found: NDArray[np.float32], window: Window, pieces: NDArray[Any], suffix: int) -> None:
+def _fill(found: NDArray[np.float32], window: Window, subwords: NDArray[Any], suffix: int) -> None:
     """Write down the attention from the words that a window decides on."""
-    between = between_words(pieces, window.firsts, len(window.pieces) - suffix)
+    between = between_words(subwords, window.firsts, len(window.subwords) - suffix)
     (start, end), first = window.core, window.start
     found[start:end, first : first + len(window.firsts)] = between[start - first : end - first]
 
@@ -115,8 +115,8 @@ def _fill(found: NDArray[np.float32], window: Window, pieces: NDArray[Any], suff
 def _passes(windows: Sequence[tuple[int, Window]]) -> Iterator[list[tuple[int, Window]]]:
     """Windows of about one length, so many that a pass does not take too much memory."""
     by_length: dict[int, list[tuple[int, Window]]] = defaultdict(list)
-    for number, window in sorted(windows, key=lambda pair: len(pair[1].pieces)):
-        by_length[_padded(len(window.pieces))].append((number, window))
+    for number, window in sorted(windows, key=lambda pair: len(pair[1].subwords)):
+        by_length[_padded(len(window.subwords))].append((number, window))
     for length, group in by_length.items():
         rows = _rows(length)
         for start in range(0, len(group), rows):
@@ -133,10 +133,10 @@ def _rows(length: int) -> int:
 
 
 def _attentions(tagger: TransformerTagger, windows: Sequence[Window], layers: int) -> NDArray[np.float32]:
-    """Attention between pieces. Shape: (rows, pieces, pieces), with more rows than windows."""
+    """Attention between subwords. Shape: (rows, subwords, subwords), with more rows than windows."""
     network, encoder = tagger.parts
-    rows = _rows(_padded(max(len(window.pieces) for window in windows))) + 1
-    batch = collate(windows, encoder.pad, rows=rows, multiple=LENGTH_MULTIPLE, longest=encoder.max_pieces)
+    rows = _rows(_padded(max(len(window.subwords) for window in windows))) + 1
+    batch = collate(windows, encoder.pad, rows=rows, multiple=LENGTH_MULTIPLE, longest=encoder.max_subwords)
     batch.attention_mask[-1, -1] = 0  # where nothing is masked transformers adds no mask, and bf16 rounds otherwise
     batch = batch.to(network.device)
     output = network(input_ids=batch.input_ids, attention_mask=batch.attention_mask, output_attentions=True)
@@ -144,7 +144,7 @@ def _attentions(tagger: TransformerTagger, windows: Sequence[Window], layers: in
     length = batch.input_ids.shape[1]
     if not attentions or any(layer is None or layer.shape[2:] != (length, length) for layer in attentions):
         raise SettingsError(
-            f'the model "{tagger.model}" does not say how much each piece attends to each other one. {OTHER_WAYS}'
+            f'the model "{tagger.model}" does not say how much each subword attends to each other one. {OTHER_WAYS}'
         )
     if layers > len(attentions):
         warn(f'attention is asked for of {layers} layers, and "{tagger.model}" has {len(attentions)}: all are summed')
@@ -154,7 +154,7 @@ def _attentions(tagger: TransformerTagger, windows: Sequence[Window], layers: in
 
 
 def _sum(attentions: Sequence[Tensor]) -> Tensor:
-    """Over layers and heads. Shape: (rows, pieces, pieces)."""
+    """Over layers and heads. Shape: (rows, subwords, subwords)."""
     total = attentions[0].float().sum(1)
     for layer in attentions[1:]:
         total += layer.float().sum(1)

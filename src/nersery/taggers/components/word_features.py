@@ -26,7 +26,7 @@ LEAST_WORDS = 2
 
 
 @dataclass(frozen=True)
-class Lexicon:
+class KnownWords:
     """What a tagger has learnt to know.
 
     Args:
@@ -38,21 +38,21 @@ class Lexicon:
     characters: tuple[str, ...]
 
     @classmethod
-    def of(cls, words: Iterable[str]) -> Lexicon:
+    def of(cls, words: Iterable[str]) -> KnownWords:
         """All of the words, and the characters of more than one of them.
 
-        >>> Lexicon.of(["Ada", "Adam", "ada"])
-        Lexicon(words=('ada', 'adam'), characters=('A', 'a', 'd'))
+        >>> KnownWords.of(["Ada", "Adam", "ada"])
+        KnownWords(words=('ada', 'adam'), characters=('A', 'a', 'd'))
         """
         distinct = set(map(composed, words))
         counts = Counter(character for word in distinct for character in set(word))
         known = (character for character, count in counts.items() if count >= LEAST_WORDS)
         return cls(tuple(sorted({composed(word.lower()) for word in distinct})), tuple(sorted(known)))
 
-    def with_those_of(self, other: Lexicon) -> Lexicon:
+    def with_those_of(self, other: KnownWords) -> KnownWords:
         """What either knows; all that this one knows keeps its id."""
         words, characters = (self.words, other.words), (self.characters, other.characters)
-        return Lexicon(*(tuple(dict.fromkeys((*mine, *theirs))) for mine, theirs in (words, characters)))
+        return KnownWords(*(tuple(dict.fromkeys((*mine, *theirs))) for mine, theirs in (words, characters)))
 
     @cached_property
     def word_ids(self) -> Mapping[str, int]:
@@ -114,7 +114,7 @@ class WordTable:
         vectors: Those of the user. Shape: (places, dimension), where dimension may be 0.
     """
 
-    def __init__(self, words: Iterable[str], lexicon: Lexicon, given: GivenVectors | None = None) -> None:
+    def __init__(self, words: Iterable[str], lexicon: KnownWords, given: GivenVectors | None = None) -> None:
         distinct = list(dict.fromkeys(words))
         self._places = {word: place for place, word in enumerate(distinct, start=1)}
         self.ids = torch.tensor([PAD, *(lexicon.word_ids.get(composed(word.lower()), UNKNOWN) for word in distinct)])
@@ -126,7 +126,7 @@ class WordTable:
             self.vectors = torch.cat([torch.zeros(1, given.rows.shape[1]), given.of(distinct)])
 
     def windows(self, words: Sequence[str]) -> list[Window]:
-        """The windows of a sentence, whose pieces are the places of its words."""
+        """The windows of a sentence, whose subwords are the places of its words."""
         places = [self._places[word] for word in words]
         spans = window_spans([1] * len(words), LONGEST_WINDOW, LONGEST_WINDOW // 4)
         borders = [0, *((a[1] + b[0] + 1) // 2 for a, b in itertools.pairwise(spans)), len(words)]
