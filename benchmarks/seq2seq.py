@@ -19,9 +19,9 @@ from typing import Any
 import torch
 from transformers import BartConfig, BartForConditionalGeneration
 
+from nersery.core.registry import Precision
 from nersery.models.loading import (
     ModelSource,
-    Precision,
     autocast,
     has_fast_bf16,
 )

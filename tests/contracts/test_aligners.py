@@ -1,7 +1,6 @@
 """What every aligner must keep to. A new one needs a line in `SETTINGS`."""
 
 import dataclasses
-import inspect
 import math
 import random
 
@@ -75,7 +74,7 @@ def ready(new, name):
 def test_is_a_dataclass_that_says_what_it_does(name):
     cls = registry.get("align", name)
     fields = [field.name for field in dataclasses.fields(cls) if field.init]
-    documentation = inspect.getdoc(cls)
+    documentation = registry.documentation(cls)
     assert registry.summary("align", name)
     assert "Reference:" in documentation
     assert all(f"{field}:" in documentation for field in fields), "a setting is not documented"

@@ -6,7 +6,6 @@ The words of the corpus say their own type (``PER.1 o.2 LOC.3``); the models beh
 from __future__ import annotations
 
 import dataclasses
-import inspect
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -96,7 +95,7 @@ def test_every_annotator_is_covered() -> None:
 
 
 def test_is_a_dataclass_that_says_what_it_does(name: str) -> None:
-    documentation = inspect.getdoc(registry.get("annotate", name)) or ""
+    documentation = registry.documentation(registry.get("annotate", name))
     fields = [field.name for field in dataclasses.fields(registry.get("annotate", name)) if field.init]
     assert registry.summary("annotate", name)
     assert "Reference:" in documentation

@@ -326,7 +326,7 @@ class TestMethod:
 
     def test_documentation_says_what_whence_and_each_setting(self, name: str) -> None:
         cls = registry.get("augment", name)
-        text = inspect.getdoc(cls) or ""
+        text = registry.documentation(cls)
         assert registry.summary("augment", name).endswith(".")
         assert len(registry.summary("augment", name)) < 100
         assert "\nReference:\n" in text

@@ -1,7 +1,6 @@
 """What every selector must keep to. A new one needs a line in `SELECTORS`."""
 
 import dataclasses
-import inspect
 import math
 from collections.abc import Callable
 
@@ -128,7 +127,7 @@ def test_is_a_dataclass_with_a_threshold_that_says_what_it_does(name):
     fields = {field.name: field for field in dataclasses.fields(cls) if field.init}
     assert isinstance(fields["threshold"].default, float)
     assert registry.summary("select", name)
-    assert all(f"{setting}:" in inspect.getdoc(cls) for setting in fields), "a setting is not documented"
+    assert all(f"{setting}:" in registry.documentation(cls) for setting in fields), "a setting is not documented"
 
 
 def test_keeps_something_and_rejects_something(name):

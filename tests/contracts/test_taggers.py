@@ -1,7 +1,6 @@
 """What every tagger must keep to. A new one needs a line in `SETTINGS`."""
 
 import dataclasses
-import inspect
 import json
 from pathlib import Path
 
@@ -83,7 +82,7 @@ def weights(tagger, folder):
 
 def test_is_a_dataclass_that_says_what_its_settings_do(name):
     cls = registry.get("tagger", name)
-    text = inspect.getdoc(cls)
+    text = registry.documentation(cls)
     assert all(f"{f.name}: " in text for f in dataclasses.fields(cls) if f.init and f.name != "history")
     assert "Reference:" in text
     assert "Departures:" in text

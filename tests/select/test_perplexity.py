@@ -70,7 +70,7 @@ def test_no_score_is_above_zero(threshold: float):
 
 def test_the_registry_builds_it():
     settings = {"threshold": -50, "model": "gpt2", "precision": "fp32"}
-    assert create("select", "perplexity", settings) == Perplexity(-50.0, "gpt2", precision="fp32")
+    assert create("select", "perplexity", settings) == Perplexity("gpt2", threshold=-50.0, precision="fp32")
 
 
 def test_it_needs_a_fit():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from nersery.annotate.base import Annotator
 from nersery.core.definitions import (
@@ -20,10 +20,10 @@ from nersery.core.errors import (
     did_you_mean,
     printable,
 )
-from nersery.core.registry import ModelName
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import is_replaceable
+from nersery.models.model_settings import ModelSettings
 
 if TYPE_CHECKING:
     from nersery.models.question_answering import ExtractedAnswer, QuestionAnswerer
@@ -33,7 +33,7 @@ LONG = 200
 
 
 @dataclass
-class QaPrompting(Annotator):
+class QaPrompting(Annotator, ModelSettings):
     """Asks a question-answering model for the mentions of each type, so that no labelled sentence is needed.
 
     For each type a question made of its definition ("Who is the named person or family mentioned in texts?") is put to
@@ -52,10 +52,6 @@ class QaPrompting(Annotator):
         longest: The most words of a mention.
         threshold: The lowest score of an entity, in [0, 1]. From 0.5 on an answer is more probable than that there is
             none; 0 takes all that the model has.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
-        precision: ``auto`` computes in bf16 where the processor has it.
-        revision: Branch, tag or commit of a model on the hub.
-        trust_remote_code: Run code that comes with the model.
 
     Reference:
         Jian Liu, Yufeng Chen and Jinan Xu (2022). Low-Resource NER by Data Augmentation With Prompting. IJCAI,
@@ -73,16 +69,11 @@ class QaPrompting(Annotator):
           questions about types of names.
     """
 
-    model: ModelName = "bundled"
     types: list[str] | None = None
     definitions: dict[str, str] = field(default_factory=dict)
     answers: int = 3
     longest: int = 10
     threshold: float = 0.5
-    device: str = "auto"
-    precision: Literal["auto", "bf16", "fp32"] = "auto"
-    revision: str | None = None
-    trust_remote_code: bool = False
     _model: Any = field(default=None, init=False, repr=False, compare=False)
     _questions: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
     _has_looked: bool = field(default=False, init=False, repr=False, compare=False)
@@ -178,11 +169,10 @@ class QaPrompting(Annotator):
             )
 
     def _opened(self) -> QuestionAnswerer:
-        from nersery.models.loading import ModelSource
         from nersery.models.question_answering import QuestionAnswerer
 
         if self._model is None:
-            source = ModelSource(self.model, self.revision, self.trust_remote_code)
+            source = self.source
             self._model = QuestionAnswerer(source, device=self.device, precision=self.precision)
         opened: QuestionAnswerer = self._model
         return opened

@@ -25,7 +25,6 @@ from nersery.augment.masked_lm.masking import (
     check_model,
     fine_tuning,
     open_model,
-    source_of,
     tell_of_unused,
 )
 from nersery.core.definitions import check_texts
@@ -35,6 +34,7 @@ from nersery.core.random import item_rng
 from nersery.core.registry import FileName, ModelName, name_of
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.models.model_settings import ModelSettings
 from nersery.models.seq2seq.seq2seq_inputs import Sampling
 from nersery.taggers.base import load_tagger
 from nersery.taggers.components.gold_tagger import gold_tagger
@@ -47,7 +47,7 @@ NO_GAP = "no word to rewrite"
 
 
 @dataclass
-class ACLM(Augmenter):
+class ACLM(Augmenter, ModelSettings):
     """Keeps entities and keywords, and has a language model write the rest of the sentence anew.
 
     Keywords are the words that a tagger trained on gold attends to from the entities. Any encoder-decoder with a mask
@@ -80,10 +80,6 @@ class ACLM(Augmenter):
         language: Of sentences that do not say theirs, for models with language codes such as mBART.
         adapt: File of raw text, one sentence a line, that a masked language model learns from first. Empty: none.
         adapt_epochs: Passes over that text.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
-        precision: ``auto`` computes in bf16 where the processor has it.
-        revision: Branch, tag or commit of a model on the hub.
-        trust_remote_code: Run code that comes with the model.
 
     Reference:
         Sreyan Ghosh, Utkarsh Tyagi, Manan Suri, Sonal Kumar, S. Ramaneswaran and Dinesh Manocha (2023). ACLM: A
@@ -106,7 +102,6 @@ class ACLM(Augmenter):
         - An encoder-decoder has no tag tokens for types that gold does not have: such sentences are rejected.
     """
 
-    model: ModelName = "bundled"
     keywords: Literal["attention", "random", "none"] = "attention"
     keyword_rate: float = 0.3
     layers: int = 4
@@ -128,10 +123,6 @@ class ACLM(Augmenter):
     language: str = ""
     adapt: FileName = ""
     adapt_epochs: int = 3
-    device: str = "auto"
-    precision: Literal["auto", "bf16", "fp32"] = "auto"
-    revision: str | None = None
-    trust_remote_code: bool = False
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
     _tagger: Any = field(default=None, init=False, repr=False, compare=False)
     _partners: Any = field(default=None, init=False, repr=False, compare=False)
@@ -167,7 +158,7 @@ class ACLM(Augmenter):
 
         if self.adapt:
             raise SettingsError(f'adapt is for masked language models, and "{self.model}" is an encoder-decoder')
-        check(source_of(self), [self.language] if self.language else [])
+        check(self.source, [self.language] if self.language else [])
         pick_device(self.device)
 
     def check_tagger(self, tagger: Tagger) -> None:
@@ -275,7 +266,7 @@ class ACLM(Augmenter):
 
     def _denoises(self) -> bool:
         """Whether the model is an encoder-decoder."""
-        return self.model != "bundled" and bool(source_of(self).config().is_encoder_decoder)
+        return self.model != "bundled" and bool(self.source.config().is_encoder_decoder)
 
     def _learned(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> Any:
         """The model, fine-tuned on templates that lose other keywords in every epoch."""
@@ -286,7 +277,7 @@ class ACLM(Augmenter):
         if self._denoises():
             from nersery.models.seq2seq.encoder_decoder import Seq2Seq, that_fit, warn_of_words_apart
 
-            denoiser = Seq2Seq(source_of(self), self.device, self.precision, self.language)
+            denoiser = Seq2Seq(self.source, self.device, self.precision, self.language)
             denoiser.add_tokens(tokens)
             warn_of_words_apart(denoiser, gold)
             keeping["dev"], fit = (

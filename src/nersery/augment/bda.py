@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import Augmenter, unfitted
 from nersery.augment.masked_lm.masking import check_model, open_model
@@ -16,17 +16,18 @@ from nersery.augment.masked_lm.word_replacement import (
     unconditioned,
 )
 from nersery.core.outcome import Reject
-from nersery.core.registry import FileName, ModelName
+from nersery.core.registry import FileName
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import Drawing
+from nersery.models.model_settings import ModelSettings
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import Guess
 
 
 @dataclass
-class BDA(Augmenter):
+class BDA(Augmenter, ModelSettings):
     """Replaces words by guesses of a pretrained masked language model, from the context alone.
 
     Any word may be replaced, inside a mention or outside. The model is told no label, so a new word need not fit the
@@ -39,10 +40,6 @@ class BDA(Augmenter):
         by_subword: Draw each of a word's subwords by itself instead of a whole word.
         adapt: File of raw text, one sentence a line, that the model learns from first. Empty: none.
         adapt_epochs: Passes over that text.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
-        precision: ``auto`` computes in bf16 where the processor has it.
-        revision: Branch, tag or commit of a model on the hub.
-        trust_remote_code: Run code that comes with the model.
 
     Reference:
         The baseline BDA of Liu et al. (2022). Low-Resource NER by Data Augmentation With Prompting. IJCAI, section 4;
@@ -58,16 +55,11 @@ class BDA(Augmenter):
         - The paper's model is BERT base, cased, five times as large as the bundled one.
     """
 
-    model: ModelName = "bundled"
     words: int = 1
     top_k: int = 50
     by_subword: bool = False
     adapt: FileName = ""
     adapt_epochs: int = 3
-    device: str = "auto"
-    precision: Literal["auto", "bf16", "fp32"] = "auto"
-    revision: str | None = None
-    trust_remote_code: bool = False
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import Augmenter, unfitted
 from nersery.augment.masked_lm.masking import (
@@ -24,10 +24,11 @@ from nersery.augment.masked_lm.word_replacement import (
 )
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
-from nersery.core.registry import FileName, ModelName
+from nersery.core.registry import FileName
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput
+from nersery.models.model_settings import ModelSettings
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import Guess
@@ -36,7 +37,7 @@ OUTSIDE = "O"
 
 
 @dataclass
-class CBT(Augmenter):
+class CBT(Augmenter, ModelSettings):
     """Replaces words by guesses of a masked language model, fine-tuned under their labels.
 
     The label itself, ``PER`` or ``O``, stands in front of the sentence: this is the baseline of `label_conditioned`
@@ -54,10 +55,6 @@ class CBT(Augmenter):
         learning_rate: Of Adam. None: 1e-5; for the bundled model, a tenth of the size, 1e-4.
         adapt: File of raw text, one sentence a line, that the model learns from first. Empty: none.
         adapt_epochs: Passes over that text.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
-        precision: ``auto`` computes in bf16 where the processor has it.
-        revision: Branch, tag or commit of a model on the hub.
-        trust_remote_code: Run code that comes with the model.
 
     Reference:
         The baseline CBT of Liu et al. (2022). Low-Resource NER by Data Augmentation With Prompting. IJCAI, section 4;
@@ -70,7 +67,6 @@ class CBT(Augmenter):
         - Training and drawing are those of `label_conditioned`, with its departures.
     """
 
-    model: ModelName = "bundled"
     words: int = 1
     top_k: int = 50
     by_subword: bool = False
@@ -80,10 +76,6 @@ class CBT(Augmenter):
     learning_rate: float | None = None
     adapt: FileName = ""
     adapt_epochs: int = 3
-    device: str = "auto"
-    precision: Literal["auto", "bf16", "fp32"] = "auto"
-    revision: str | None = None
-    trust_remote_code: bool = False
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

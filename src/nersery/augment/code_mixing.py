@@ -21,12 +21,12 @@ from nersery.core.outcome import Reject
 from nersery.core.registry import FileName, ModelName
 from nersery.core.sentence import Edit, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.models.model_settings import ModelSettings
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from nersery.models.loading import ModelSource
     from nersery.models.word_vectors import WordVectors
 
     Embeddings = NDArray[np.float32]
@@ -52,7 +52,7 @@ FIX = (
 
 
 @dataclass
-class CodeMixing(Augmenter):
+class CodeMixing(Augmenter, ModelSettings):
     """Replaces mentions by entities of their type from gold sentences in other languages.
 
     Each mention, with probability ``rate``, is given a language, drawn evenly from the other languages that have
@@ -72,10 +72,6 @@ class CodeMixing(Augmenter):
             text as fastText and MUSE write it. All must be aligned, that is, lie in one space.
         model: For ess in place of ``vectors``: a multilingual sentence encoder, any of Hugging Face by name or
             folder, or ``bundled``, which knows English alone.
-        revision: Branch, tag or commit of a model on the hub.
-        trust_remote_code: Run code that comes with the model.
-        device: Where the model runs: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
-        precision: ``auto`` computes in bf16 where the processor has it.
 
     Reference:
         Ran Zhou et al. (2022). MELM: Data Augmentation with Masked Entity Language Modeling for Low-Resource NER.
@@ -97,10 +93,6 @@ class CodeMixing(Augmenter):
     similarity: Literal["ess", "random"] = "ess"
     vectors: dict[str, FileName] = field(default_factory=dict)
     model: ModelName = ""
-    revision: str | None = None
-    trust_remote_code: bool = False
-    device: str = "auto"
-    precision: Literal["auto", "bf16", "fp32"] = "auto"
     _pools: dict[Place, EntityPool] = field(default_factory=dict, init=False, repr=False)
     _languages: Sequence[str] = field(default=(), init=False, repr=False)
     _nearest: dict[Place, dict[Mention, Nearest]] = field(default_factory=dict, init=False, repr=False)
@@ -137,7 +129,7 @@ class CodeMixing(Augmenter):
         if self.model:
             from nersery.models.loading import pick_device
 
-            self._source.config()
+            self.source.config()
             pick_device(self.device)
             return
         from nersery.models.word_vectors import read_head
@@ -149,12 +141,6 @@ class CodeMixing(Augmenter):
                     f"{first} has vectors of {expected} numbers and {path} of {dimension}, so they are not aligned",
                     fix="take the files of one set of aligned vectors",
                 )
-
-    @property
-    def _source(self) -> ModelSource:
-        from nersery.models.loading import ModelSource
-
-        return ModelSource(self.model, self.revision, self.trust_remote_code)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Collect the entities of each language and type; for ess, find the nearest of each in the other languages.
@@ -197,7 +183,7 @@ class CodeMixing(Augmenter):
         from nersery.models import bundled
         from nersery.models.text_encoder import TextEncoder
 
-        self._encoder = TextEncoder(self._source, device=self.device, precision=self.precision)
+        self._encoder = TextEncoder(self.source, device=self.device, precision=self.precision)
         words: dict[str, list[str]] = {}
         for (language, _), members in mentions.items():
             words.setdefault(language, []).extend(word for mention in members for word in mention)

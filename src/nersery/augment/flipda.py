@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import (
     Augmenter,
@@ -30,6 +30,7 @@ from nersery.core.registry import FileName, ModelName, name_of
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import Drawing, is_replaceable
+from nersery.models.model_settings import ModelSettings
 from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagger
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ NOT_NEW = "no candidate with new words"
 
 
 @dataclass
-class FlipDA(Augmenter):
+class FlipDA(Augmenter, ModelSettings):
     """Gives entities other types and other words; of several candidates a tagger keeps the surest.
 
     Each entity, with probability ``flip_rate``, gets another type of gold and all of its words anew; of all other words
@@ -68,10 +69,6 @@ class FlipDA(Augmenter):
             without one take the default (`nersery list types`), or their own name.
         adapt: File of raw text, one sentence a line, that the model learns from first. Empty: none.
         adapt_epochs: Passes over that text.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
-        precision: ``auto`` computes in bf16 where the processor has it.
-        revision: Branch, tag or commit of a model on the hub.
-        trust_remote_code: Run code that comes with the model.
 
     Reference:
         Jing Zhou, Yanan Zheng, Jie Tang, Jian Li and Zhilin Yang (2022). FlipDA: Effective and Robust Data Augmentation
@@ -89,7 +86,6 @@ class FlipDA(Augmenter):
         - A flipped entity whose words came back as they were is none; the paper leaves that to the classifier.
     """
 
-    model: ModelName = "bundled"
     tagger: ModelName | None = None
     flip_rate: float = 0.5
     mask_rate: float = 0.3
@@ -103,10 +99,6 @@ class FlipDA(Augmenter):
     descriptions: dict[str, str] = field(default_factory=dict)
     adapt: FileName = ""
     adapt_epochs: int = 3
-    device: str = "auto"
-    precision: Literal["auto", "bf16", "fp32"] = "auto"
-    revision: str | None = None
-    trust_remote_code: bool = False
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
     _tagger: Any = field(default=None, init=False, repr=False, compare=False)
     _types: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.augment.masked_lm.masking import (
@@ -15,17 +15,18 @@ from nersery.augment.masked_lm.masking import (
     replace_in_mentions,
 )
 from nersery.core.outcome import Reject
-from nersery.core.registry import FileName, ModelName
+from nersery.core.registry import FileName
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput
+from nersery.models.model_settings import ModelSettings
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import Guess
 
 
 @dataclass
-class MaskedEntity(Augmenter):
+class MaskedEntity(Augmenter, ModelSettings):
     """Replaces words of mentions by guesses of a pretrained masked language model, from context alone.
 
     The model is told no label, so a new word need not fit the type: this is the baseline that MELM improves on.
@@ -39,10 +40,6 @@ class MaskedEntity(Augmenter):
             of all at once; takes as many times longer.
         adapt: File of raw text, one sentence a line, that the model learns from first. Empty: none.
         adapt_epochs: Passes over that text.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
-        precision: ``auto`` computes in bf16 where the processor has it.
-        revision: Branch, tag or commit of a model on the hub.
-        trust_remote_code: Run code that comes with the model.
 
     Reference:
         The baseline MLM-Entity of Zhou et al. (2022). MELM: Data Augmentation with Masked Entity Language Modeling
@@ -54,17 +51,12 @@ class MaskedEntity(Augmenter):
         - The paper's model is XLM-R base, twelve times as large as the bundled one.
     """
 
-    model: ModelName = "bundled"
     mean_rate: float = 0.5
     top_k: int = 5
     by_subword: bool = False
     in_turn: bool = False
     adapt: FileName = ""
     adapt_epochs: int = 3
-    device: str = "auto"
-    precision: Literal["auto", "bf16", "fp32"] = "auto"
-    revision: str | None = None
-    trust_remote_code: bool = False
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

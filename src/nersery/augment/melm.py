@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
@@ -21,17 +21,18 @@ from nersery.augment.masked_lm.masking import (
 from nersery.core.definitions import check_texts
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
-from nersery.core.registry import FileName, ModelName
+from nersery.core.registry import FileName
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput
+from nersery.models.model_settings import ModelSettings
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import Guess, MaskedLM
 
 
 @dataclass
-class MELM(Augmenter):
+class MELM(Augmenter, ModelSettings):
     """Replaces words of mentions by guesses of a masked language model, fine-tuned under their labels.
 
     Each word of a mention stands between two tokens that say its tag, so the model is told the label of the word it
@@ -55,10 +56,6 @@ class MELM(Augmenter):
             without one take the default (`nersery list types`), or their own name.
         adapt: File of raw text, one sentence a line, that the model learns from first. Empty: none.
         adapt_epochs: Passes over that text.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
-        precision: ``auto`` computes in bf16 where the processor has it.
-        revision: Branch, tag or commit of a model on the hub.
-        trust_remote_code: Run code that comes with the model.
 
     Reference:
         Ran Zhou, Xin Li, Ruidan He, Lidong Bing, Erik Cambria, Luo Si and Chunyan Miao (2022). MELM: Data Augmentation
@@ -75,7 +72,6 @@ class MELM(Augmenter):
         - The paper's model is XLM-R base, at 1e-5; the bundled one, English and a twelfth of its size, learns at 1e-4.
     """
 
-    model: ModelName = "bundled"
     linearize: bool = True
     mask_rate: float = 0.7
     mean_rate: float = 0.5
@@ -89,10 +85,6 @@ class MELM(Augmenter):
     descriptions: dict[str, str] = field(default_factory=dict)
     adapt: FileName = ""
     adapt_epochs: int = 3
-    device: str = "auto"
-    precision: Literal["auto", "bf16", "fp32"] = "auto"
-    revision: str | None = None
-    trust_remote_code: bool = False
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
     _languages: dict[tuple[str, ...], frozenset[str]] = field(default_factory=dict, init=False, repr=False)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.augment.linearized.linearization import apart, linearize, token_descriptions
@@ -19,7 +19,6 @@ from nersery.augment.linearized.parsing import (
 from nersery.augment.masked_lm.masking import (
     check_fine_tuning,
     fine_tuning,
-    source_of,
     tell_of_unused,
 )
 from nersery.core.definitions import check_texts
@@ -29,6 +28,7 @@ from nersery.core.registry import ModelName
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import GAP
+from nersery.models.model_settings import ModelSettings
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ NO_ENTITIES = "no entities"
 
 
 @dataclass
-class MulDA(Augmenter):
+class MulDA(Augmenter, ModelSettings):
     """Continues the beginnings of gold sentences, entities and all, by a fine-tuned encoder-decoder.
 
     In fine-tuning the model sees the beginning of a sentence, in which the tag of each word of an entity stands before
@@ -61,10 +61,6 @@ class MulDA(Augmenter):
         descriptions: What a type stands for in a few words; the embedding of its tag tokens starts there. Types
             without one take the default (`nersery list types`), or their own name.
         language: Of sentences that do not say theirs, for models with language codes such as mBART.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
-        precision: ``auto`` computes in bf16 where the processor has it.
-        revision: Branch, tag or commit of a model on the hub.
-        trust_remote_code: Run code that comes with the model.
 
     Reference:
         Linlin Liu, Bosheng Ding, Lidong Bing, Shafiq Joty, Luo Si and Chunyan Miao (2021). MulDA: A Multilingual Data
@@ -89,10 +85,6 @@ class MulDA(Augmenter):
     learning_rate: float | None = None
     descriptions: dict[str, str] = field(default_factory=dict)
     language: str = ""
-    device: str = "auto"
-    precision: Literal["auto", "bf16", "fp32"] = "auto"
-    revision: str | None = None
-    trust_remote_code: bool = False
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
     _types: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
 
@@ -109,7 +101,7 @@ class MulDA(Augmenter):
         from nersery.models.loading import pick_device
         from nersery.models.seq2seq.encoder_decoder import check
 
-        check(source_of(self), [self.language] if self.language else [])
+        check(self.source, [self.language] if self.language else [])
         pick_device(self.device)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
@@ -128,7 +120,7 @@ class MulDA(Augmenter):
             )
         tell_of_unused(self.descriptions, "descriptions", gold)
         examples, plan, keeping = fine_tuning(self, gold, training)
-        model = Seq2Seq(source_of(self), self.device, self.precision, self.language)
+        model = Seq2Seq(self.source, self.device, self.precision, self.language)
         self._types = frozenset(entity.type for sentence in (*gold, *training.dev) for entity in sentence.entities)
         model.add_tokens(token_descriptions(self._types, (), self.descriptions))
         warn_of_words_apart(model, gold)

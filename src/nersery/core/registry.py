@@ -13,6 +13,7 @@ import json
 import math
 import os
 import pkgutil
+import re
 import sys
 from collections.abc import Callable, Mapping
 from functools import cache
@@ -48,6 +49,8 @@ FileName = Annotated[str, "file"]
 """The type of a setting that names a file: in a recipe a relative name starts from the recipe's folder."""
 ModelName = Annotated[str, "model"]
 """The type of a setting that names a model: a folder, in a recipe one that is there from its folder on, or a name."""
+Precision = Literal["auto", "bf16", "fp32"]
+"""The type of a setting that says in what numbers a model computes; ``auto`` is bf16 if the processor supports it."""
 BUNDLED = ("bundled", "bundled-qa")
 """The names of the models that come along; in place of them no folder is ever meant."""
 
@@ -216,8 +219,7 @@ def check_choices(method: object) -> None:
         hints = get_type_hints(type(method))
     except NameError:  # of another package, whose types are only there for its type checker
         return
-    settings = [field.name for field in dataclasses.fields(method) if field.init]  # type: ignore[arg-type]
-    chosen = {key: getattr(method, key) for key in settings if _has_choices(hints[key])}
+    chosen = {key: value for key, value in settings_of(method).items() if _has_choices(hints[key])}
     if problems := _typed(type(method), name_of(method), chosen)[1]:
         raise SettingsError("\n".join(problems))
 
@@ -250,7 +252,29 @@ def _is_required(field: dataclasses.Field[Any]) -> bool:
 
 def defaults(kind: str, name: str) -> dict[str, Any]:
     """A method's settings where the user says nothing."""
-    return {setting.name: _default(setting) for setting in dataclasses.fields(get(kind, name)) if setting.init}
+    return {setting.name: _default(setting) for setting in setting_fields(get(kind, name))}
+
+
+def setting_fields(cls: type[Any]) -> list[dataclasses.Field[Any]]:
+    """The fields that are settings, in the constructor's order: a method's own first, shared keyword-only ones last."""
+    return sorted((field for field in dataclasses.fields(cls) if field.init), key=lambda field: field.kw_only is True)
+
+
+def settings_of(method: object) -> dict[str, Any]:
+    """The settings of a method by name."""
+    return {field.name: getattr(method, field.name) for field in setting_fields(type(method))}
+
+
+def documentation(cls: type[Any]) -> str:
+    """The docstring of a method, with the settings that it inherits at the end of its ``Args:``."""
+    start, heading, rest = (inspect.getdoc(cls) or "").partition("Args:\n")
+    own, gap, end = rest.partition("\n\n")
+    for base in filter(dataclasses.is_dataclass, cls.__mro__[1:] if heading else ()):
+        entries = (inspect.getdoc(base) or "").partition("Args:\n")[2].partition("\n\n")[0]
+        for entry in re.split(r"\n(?=    \w+: )", entries):
+            if not re.search(rf"^{entry.partition(':')[0]}: ", own, re.M):  # a method may describe a setting itself
+                own += "\n" + entry
+    return start + heading + own + gap + end
 
 
 def naming(cls: type[Any]) -> dict[str, Any]:
@@ -318,10 +342,9 @@ def describe(kind: str, name: str) -> dict[str, Any]:
     hints = get_type_hints(cls)
     settings = {
         setting.name: {"type": type_text(hints[setting.name]), "default": _default(setting)}
-        for setting in dataclasses.fields(cls)
-        if setting.init
+        for setting in setting_fields(cls)
     }
-    return {"kind": kind, "name": name, "documentation": inspect.getdoc(cls) or "", "settings": settings}
+    return {"kind": kind, "name": name, "documentation": documentation(cls), "settings": settings}
 
 
 def type_text(hint: Any) -> str:

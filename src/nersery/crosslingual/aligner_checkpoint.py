@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from nersery.core.files import write_atomic
-from nersery.core.registry import files_in
+from nersery.core.registry import files_in, settings_of
 from nersery.crosslingual.aligners.base import Aligner, Pairs
 from nersery.crosslingual.bitext import WholePairs
 
@@ -45,7 +44,7 @@ def place_for(aligner: Aligner, pairs: Pairs, folder: Path | None) -> Path | Non
 
 def _fingerprint(aligner: Aligner, pairs: Pairs) -> dict[str, Any]:
     """All that the learning depends on, as JSON gives it back."""
-    settings = {field.name: getattr(aligner, field.name) for field in fields(aligner) if field.init}  # type: ignore[arg-type]
+    settings = settings_of(aligner)
     found = {"aligner": settings, "files": files_in(type(aligner), settings), "pairs": digest_of(pairs)}
     plain: dict[str, Any] = json.loads(json.dumps(found))
     return plain

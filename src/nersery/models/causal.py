@@ -12,9 +12,9 @@ import torch
 from torch import Tensor, nn
 
 from nersery.core.errors import SettingsError
+from nersery.core.registry import Precision
 from nersery.models.loading import (
     ModelSource,
-    Precision,
     autocast,
     pick_device,
     positions,

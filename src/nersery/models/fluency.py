@@ -12,13 +12,13 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_N
 
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
+from nersery.core.registry import Precision
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.models import bundled
 from nersery.models.causal import CausalLM, Likelihood, Text
 from nersery.models.loading import (
     ModelSource,
-    Precision,
     refuse_nan,
 )
 from nersery.models.masked.masked_inputs import OWN, MaskedInput

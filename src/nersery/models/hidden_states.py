@@ -14,9 +14,9 @@ from torch import Tensor, nn
 
 from nersery.core.errors import SettingsError
 from nersery.core.files import os_errors
+from nersery.core.registry import Precision
 from nersery.models.loading import (
     ModelSource,
-    Precision,
     autocast,
     pick_device,
     positions,

@@ -11,19 +11,18 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 import torch
 from safetensors import SafetensorError
 
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import content_hash
-from nersery.core.registry import ModelName, paths_in
+from nersery.core.registry import ModelName, Precision, paths_in
 from nersery.models import bundled
 
 TAGGERS_FILE = "nersery.json"
 """In the folder of a tagger, see `nersery.taggers.base`."""
-Precision = Literal["auto", "bf16", "fp32"]
 EXAMPLES = {
     "AutoModelForMaskedLM": ", which sentence encoders and taggers are not: name a masked language model, e.g. "
     "bert-base-cased or xlm-roberta-base"

@@ -12,11 +12,11 @@ from torch import Tensor, nn
 
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
+from nersery.core.registry import Precision
 from nersery.core.warnings import warn
 from nersery.models import bundled
 from nersery.models.loading import (
     ModelSource,
-    Precision,
     autocast,
     pick_device,
     positions,

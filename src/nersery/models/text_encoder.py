@@ -11,9 +11,9 @@ from torch import Tensor
 
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
+from nersery.core.registry import Precision
 from nersery.models.loading import (
     ModelSource,
-    Precision,
     autocast,
     pick_device,
     positions,

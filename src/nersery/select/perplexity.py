@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from nersery.core.errors import NerseryError, SettingsError
-from nersery.core.registry import ModelName
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.models.model_settings import ModelSettings
 from nersery.select.base import Selector
 
 if TYPE_CHECKING:
-    from nersery.models.loading import ModelSource
+    pass
 
 
 @dataclass
-class Perplexity(Selector):
+class Perplexity(Selector, ModelSettings):
     """Score: minus the perplexity of a sentence under a language model, so that -20 is better than -200.
 
     Under a causal model it is the perplexity, under a masked one the pseudo-perplexity. Their figures depend on the
@@ -28,10 +28,6 @@ class Perplexity(Selector):
         threshold: The lowest score to keep, below 0. The default is made for the bundled model: under it most English
             sentences of people lie above, most of those with words put in at random below.
         model: ``bundled``, or any causal or masked language model by name or folder.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
-        precision: ``auto`` computes in bf16 where the processor has it.
-        revision: Branch, tag or commit of a model on the hub.
-        trust_remote_code: Run code that comes with the model.
 
     Reference:
         Perplexity as a measure of generated sentences: Ghosh et al. (2023). ACLM: A Selective-Denoising based
@@ -43,11 +39,6 @@ class Perplexity(Selector):
     """
 
     threshold: float = -500.0
-    model: ModelName = "bundled"
-    device: str = "auto"
-    precision: Literal["auto", "bf16", "fp32"] = "auto"
-    revision: str | None = None
-    trust_remote_code: bool = False
     _scorer: Any = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -57,18 +48,12 @@ class Perplexity(Selector):
                 f"threshold is {self.threshold:g}, expected a number below 0: minus the highest perplexity to keep"
             )
 
-    @property
-    def _source(self) -> ModelSource:
-        from nersery.models.loading import ModelSource
-
-        return ModelSource(self.model, self.revision, self.trust_remote_code)
-
     def check(self) -> None:
         """Look for the model and the device; see `Selector.check`."""
         from nersery.models.fluency import is_causal
         from nersery.models.loading import pick_device
 
-        is_causal(self._source)
+        is_causal(self.source)
         pick_device(self.device)
 
     def fit(
@@ -81,8 +66,8 @@ class Perplexity(Selector):
         """Open the model; says when it does not suit the gold sentences."""
         from nersery.models.fluency import open_scorer, warn_if_unsuited
 
-        self._scorer = open_scorer(self._source, device=self.device, precision=self.precision)
-        warn_if_unsuited(self._scorer, self._source, gold)
+        self._scorer = open_scorer(self.source, device=self.device, precision=self.precision)
+        warn_if_unsuited(self._scorer, self.source, gold)
 
     def score(self, sentences: Sequence[Sentence]) -> list[float]:
         """Minus each sentence's perplexity; NaN, which is rejected, where the model cuts it into nothing.

@@ -142,7 +142,7 @@ class SelfTraining(Selector):
     def _check_finish(self, tagger: Tagger) -> None:
         if not self.finish:
             return
-        from nersery.taggers.components.training_settings import settings_of
+        from nersery.core.registry import settings_of
 
         if problems := second_stage_issues(name_of(tagger), settings_of(tagger), self.finish):
             raise SettingsError("\n".join(f"finish: {problem}" for problem in problems))

@@ -6,7 +6,6 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,6 +16,7 @@ from nersery.core.registry import (
     files_in,
     get,
     name_of,
+    settings_of,
 )
 from nersery.core.sentence import Sentence
 
@@ -159,7 +159,7 @@ def read_description(folder: str | Path) -> dict[str, Any]:
 
 def training_record(method: Any, gold: Sequence[Sentence], dev: Sequence[Sentence]) -> dict[str, Any]:
     """What the training of a method depends on beside its seed, as JSON values; a hash stands for the sentences."""
-    settings = {setting.name: getattr(method, setting.name) for setting in fields(method) if setting.init}
+    settings = settings_of(method)
     files = files_in(type(method), settings)
     return {"settings": settings, "files": files, "gold": labels_hash(gold), "dev": labels_hash(dev)}
 

@@ -19,11 +19,10 @@ from torch import Tensor
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import os_errors
 from nersery.core.progress import Progress
-from nersery.core.registry import FileName
+from nersery.core.registry import FileName, Precision, settings_of
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.models.loading import (
-    Precision,
     autocast,
     pick_device,
 )
@@ -60,7 +59,6 @@ from nersery.taggers.components.training_settings import (
     check_settings,
     from_settings,
     plan_of,
-    settings_of,
     training_history,
 )
 from nersery.taggers.components.word_features import GivenVectors, KnownWords, WordTable

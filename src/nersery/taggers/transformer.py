@@ -18,17 +18,17 @@ from torch import Tensor, nn
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import os_errors
 from nersery.core.progress import Progress
-from nersery.core.registry import ModelName
+from nersery.core.registry import settings_of
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.models.loading import (
     ModelSource,
-    Precision,
     autocast,
     pick_device,
     positions,
     quiet_transformers,
 )
+from nersery.models.model_settings import ModelSettings
 from nersery.models.subwords.subwords import SubwordEncoder, Window, collate
 from nersery.models.training.dropout import thinned
 from nersery.models.training.trainer import (
@@ -63,7 +63,6 @@ from nersery.taggers.components.training_settings import (
     check_settings,
     from_settings,
     plan_of,
-    settings_of,
     training_history,
 )
 
@@ -75,7 +74,7 @@ CRF_FILE = "crf.safetensors"
 
 
 @dataclass
-class TransformerTagger(Tagger):
+class TransformerTagger(Tagger, ModelSettings):
     """A pretrained encoder with a linear or CRF head on each word's first subword.
 
     Args:
@@ -100,10 +99,6 @@ class TransformerTagger(Tagger):
         clip: The longest gradient of a step.
         dropout: Before the head, in [0, 1); None keeps the model's own.
         max_subwords: The longest window that the model reads at once; None is the model's limit, at most 512.
-        precision: ``auto`` computes in bf16 where the processor has it.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
-        revision: Branch, tag or commit of a model on the hub.
-        trust_remote_code: Run code that comes with the model.
 
     Reference:
         Devlin et al. 2019, BERT (first subword, linear layer); Lample et al. 2016, Neural Architectures for Named
@@ -116,7 +111,6 @@ class TransformerTagger(Tagger):
         - Of the table of subwords only the rows of subwords that training data or dev have are trained and decay.
     """
 
-    model: ModelName = "bundled"
     head: Head = "crf"
     scheme: OutputScheme = "IOB2"
     steps: int | None = None
@@ -133,10 +127,6 @@ class TransformerTagger(Tagger):
     clip: float = 1.0
     dropout: float | None = None
     max_subwords: int | None = None
-    precision: Precision = "auto"
-    device: str = "auto"
-    revision: str | None = None
-    trust_remote_code: bool = False
     _network: Any = field(default=None, init=False, repr=False, compare=False)
     _crf: ConditionalRandomField | None = field(default=None, init=False, repr=False, compare=False)
     _encoder: SubwordEncoder | None = field(default=None, init=False, repr=False, compare=False)
@@ -158,13 +148,9 @@ class TransformerTagger(Tagger):
         """The types that a trained tagger can predict."""
         return self._tags.types
 
-    @property
-    def _source(self) -> ModelSource:
-        return ModelSource(self.model, self.revision, self.trust_remote_code)
-
     def check(self) -> None:
         """Look for the pretrained model and the device; see `Tagger.check`."""
-        self._source.tokenizer()
+        self.source.tokenizer()
         pick_device(self.device)
 
     def fit(
@@ -231,7 +217,7 @@ class TransformerTagger(Tagger):
 
     def _build(self, tags: TagSet) -> Any:
         """A pretrained network with a new head for the tags."""
-        source = self._source
+        source = self.source
         labels: dict[str, Any] = {
             "num_labels": len(tags.names),
             "id2label": dict(enumerate(tags.names)),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import Field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from nersery.augment.base import check_positive
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.random import item_seed
-from nersery.core.registry import FileName, ModelName
+from nersery.core.registry import FileName, ModelName, Precision
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, is_replaceable
@@ -30,29 +30,19 @@ BUNDLED_LEARNING_RATE = 1e-4
 """What suits the bundled model, a tenth of that: on MultiCoNER's sample of 100, less loss on dev than 3e-4."""
 
 
-class Pretrained(Protocol):
-    """Settings that name a pretrained model."""
+class Adapted(Protocol):
+    """Settings of a pretrained model that may first learn from raw text; see `ModelSettings`."""
 
     __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
     model: ModelName
-    revision: str | None
-    trust_remote_code: bool
     device: str
-    precision: Literal["auto", "bf16", "fp32"]
-
-
-class Adapted(Pretrained, Protocol):
-    """Settings of a pretrained model that learns from raw text first."""
-
+    precision: Precision
     adapt: FileName
     adapt_epochs: int
 
-
-def source_of(settings: Pretrained) -> ModelSource:
-    """Where the model comes from."""
-    from nersery.models.loading import ModelSource
-
-    return ModelSource(settings.model, settings.revision, settings.trust_remote_code)
+    @property
+    def source(self) -> ModelSource:
+        """Where the model is loaded from."""
 
 
 def check_model(settings: Adapted) -> None:
@@ -61,7 +51,7 @@ def check_model(settings: Adapted) -> None:
     from nersery.models.masked.adaptation import check_text
     from nersery.models.masked.masked_lm import tokenizer_with_mask
 
-    source = source_of(settings)
+    source = settings.source
     if settings.model != "bundled":
         _check_kind(settings.model, source.config())
     tokenizer_with_mask(source)
@@ -99,7 +89,7 @@ def open_model(settings: Adapted, sentences: Sequence[Sentence], training: Train
     from nersery.models.masked.adaptation import adapt
     from nersery.models.masked.masked_lm import MaskedLM
 
-    model = MaskedLM(source_of(settings), settings.device, settings.precision)
+    model = MaskedLM(settings.source, settings.device, settings.precision)
     words = [word for sentence in sentences for word in sentence.words]
     model.warn_if_unsuited(words, {sentence.language for sentence in sentences})
     if settings.adapt:
@@ -114,9 +104,12 @@ def open_model(settings: Adapted, sentences: Sequence[Sentence], training: Train
     return model
 
 
-class FineTuned(Pretrained, Protocol):
+class FineTuned(Protocol):
     """Settings of a model that is fine-tuned on gold sentences."""
 
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+    model: ModelName
+    precision: Precision
     epochs: int
     batch_size: int
     learning_rate: float | None

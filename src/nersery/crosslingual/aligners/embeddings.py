@@ -38,11 +38,10 @@ from nersery.crosslingual.embedding.fine_tuning import FineTuning, fine_tune
 from nersery.models import bundled
 from nersery.models.hidden_states import HiddenStates, LayerEncoder
 from nersery.models.loading import (
-    ModelSource,
-    Precision,
     pick_device,
     refuse_nan,
 )
+from nersery.models.model_settings import ModelSettings
 
 TOO_LONG = "a word is longer than the model can read"
 SUBWORDS = 2**16
@@ -60,7 +59,7 @@ WATCHED_PAIRS = 1000
 
 
 @dataclass
-class Embeddings(Aligner):
+class Embeddings(Aligner, ModelSettings):
     """Links words whose states in a multilingual encoder are alike.
 
     Two words are linked when any of their subwords are. The probability of a link is that of its best two subwords:
@@ -79,10 +78,6 @@ class Embeddings(Aligner):
         fine_tune: How the model learns from the pairs first, as a table of which all may be left out: weights of the
             objectives ``tlm``, ``mlm``, ``so`` and ``co``; ``threshold``, ``mask_rate``, ``epochs``, ``batch_size`` and
             ``learning_rate``. None takes the model as it is. All pairs are held in memory while it learns.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
-        precision: ``auto`` computes in bf16 where the processor has it.
-        revision: Branch, tag or commit of a model on the hub.
-        trust_remote_code: Run code that comes with the model.
 
     Reference:
         Zi-Yi Dou and Graham Neubig (2021). Word Alignment by Fine-tuning Embeddings on Parallel Corpora. EACL
@@ -104,10 +99,6 @@ class Embeddings(Aligner):
     threshold: float = 1e-3
     distortion: float = 0.0
     fine_tune: dict[str, Any] | None = None
-    device: str = "auto"
-    precision: Precision = "auto"
-    revision: str | None = None
-    trust_remote_code: bool = False
     _learning: FineTuning | None = field(default=None, init=False, repr=False, compare=False)
     _encoder: LayerEncoder | None = field(default=None, init=False, repr=False, compare=False)
 
@@ -128,13 +119,9 @@ class Embeddings(Aligner):
                 raise SettingsError("\n".join(problems))
             self._learning = FineTuning(**values)
 
-    @property
-    def _source(self) -> ModelSource:
-        return ModelSource(self.model, self.revision, self.trust_remote_code)
-
     def check(self) -> None:
         """Look for the model and the device; see `Aligner.check`."""
-        self._source.config()
+        self.source.config()
         pick_device(self.device)
 
     def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:
@@ -146,7 +133,7 @@ class Embeddings(Aligner):
 
     def _opened(self) -> LayerEncoder:
         has_head = self._learning is not None and self._learning.needs_masked_lm
-        return LayerEncoder(self._source, self.layer, device=self.device, precision=self.precision, masked_lm=has_head)
+        return LayerEncoder(self.source, self.layer, device=self.device, precision=self.precision, masked_lm=has_head)
 
     def _warn_if_unsuited(self, encoder: LayerEncoder, pairs: Sequence[Pair]) -> None:
         instead = (
@@ -174,7 +161,7 @@ class Embeddings(Aligner):
         readable = [number for number, fault in enumerate(found) if not fault]
         for chunk in _chunks(readable, [encoder.subword_count(pair.source + pair.target) for pair in pairs]):
             states = encoder.hidden_states([side for n in chunk for side in (pairs[n].source, pairs[n].target)])
-            refuse_nan(states.values, self._source)
+            refuse_nan(states.values, self.source)
             for numbers, left, right in _batches(states):
                 linked, probability = self._linked(left, right)
                 for number, alignment in zip(

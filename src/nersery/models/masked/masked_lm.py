@@ -19,11 +19,11 @@ from torch.utils.checkpoint import checkpoint
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng
+from nersery.core.registry import Precision
 from nersery.core.warnings import warn
 from nersery.models import bundled
 from nersery.models.loading import (
     ModelSource,
-    Precision,
     autocast,
     pick_device,
     positions,

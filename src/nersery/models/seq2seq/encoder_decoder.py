@@ -13,11 +13,11 @@ from torch import Tensor, nn
 from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng
+from nersery.core.registry import Precision
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.models.loading import (
     ModelSource,
-    Precision,
     autocast,
     pick_device,
     positions,

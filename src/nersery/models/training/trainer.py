@@ -19,8 +19,9 @@ from torch import Tensor, nn
 
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.progress import Progress
+from nersery.core.registry import Precision
 from nersery.core.version import __version__
-from nersery.models.loading import Precision, autocast
+from nersery.models.loading import autocast
 from nersery.models.training.checkpoint import (
     Checkpoint,
     Tensors,

@@ -10,11 +10,6 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.models.training.trainer import History, TrainingPlan
 
 
-def settings_of(tagger: Any) -> dict[str, Any]:
-    """The settings of a tagger by name."""
-    return {f.name: getattr(tagger, f.name) for f in dataclasses.fields(tagger) if f.init}
-
-
 def check_settings(tagger: Any, name: str, own: Mapping[str, bool]) -> None:
     """Refuse settings that cannot work.
 
