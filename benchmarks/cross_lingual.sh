@@ -28,7 +28,7 @@ hindi() {  # an English tagger labels English text, and its labels go over to th
       --repair lost-prefix --repair bare-dash --repair drop-sentence --type NEP=PER --type NEL=LOC --type NEO=ORG \
       --type NEN= --type NETI= --type NEAR= --type NEU=
   done
-  nersery sample "$work/il_ner.train.jsonl" "$work/dev.hi.jsonl" --size 200 --seed 0 --force
+  nersery dataset sample "$work/il_ner.train.jsonl" "$work/dev.hi.jsonl" --size 200 --seed 0 --force
   cat "$data"/bitext/ntrex.eng.txt "$data"/bitext/wiki.{dev,devtest,test}.en.txt > "$work/bitext.en.txt"
   cat "$data"/bitext/ntrex.hin.txt "$data"/bitext/wiki.{dev,devtest,test}.hi.txt > "$work/bitext.hi.txt"
   [ -d "$work/english" ] || nersery train "$work/wikigold.jsonl" "$work/english" --set steps=600

@@ -1,8 +1,9 @@
 """Pairs a second of processor time, and memory, of projecting labels and filtering what comes of it.
 
 Run ``python benchmarks/projection.py``. It makes up a labelled source, its translation and the links between them in a
-temporary folder, then runs ``nersery project`` and ``nersery select --method alignment_quality`` on them, each a
-process of its own, from files to files. The goal for both together is 10,000 pairs a second and less than 2 GB.
+temporary folder, then runs ``nersery crosslingual project`` and ``nersery select --method alignment_quality`` on
+them, each a process of its own, from files to files. The goal for both together is 10,000 pairs a second and less
+than 2 GB.
 """
 
 from __future__ import annotations

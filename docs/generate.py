@@ -13,11 +13,10 @@ from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
-import typer
 from docstrings import Sections, arguments, code, sections, table, type_text
 
 from nersery.cli.app import GROUPS
-from nersery.cli.main import with_commands
+from nersery.cli.main import all_commands
 from nersery.core import registry
 from nersery.experiments import (
     data_files,
@@ -30,7 +29,6 @@ from nersery.io import repairs
 
 FOLDER = Path(__file__).parent
 NOTICE = "<!-- Written by docs/generate.py. Change the docstrings instead, then run: make docs -->"
-app = with_commands()
 
 KINDS: Mapping[str, tuple[str, str]] = {
     "augment": (
@@ -46,7 +44,7 @@ KINDS: Mapping[str, tuple[str, str]] = {
     "align": (
         "Alignment",
         "Say which words of a sentence and of its translation belong together: "
-        "[`nersery align`](commands.md#nersery-align), or the setting `aligner` of "
+        "[`nersery crosslingual align`](commands.md#nersery-crosslingual-align), or the setting `aligner` of "
         "[projected_labels](#projected_labels).",
     ),
     "select": (
@@ -232,8 +230,7 @@ def _default_of(field: Field[Any]) -> str:
 
 def commands_page() -> str:
     """Every command with its arguments, options and examples, and once the options of reading."""
-    group: Any = typer.main.get_command(app)
-    commands: dict[str, Any] = {name: group.commands[name] for names in GROUPS.values() for name in names}
+    commands = all_commands()
     introduction = (
         "`nersery COMMAND --help` shows the same in the terminal. Results go to standard output, progress and notes "
         "to standard error; the [exit codes](how-to.md#use-nersery-in-scripts) are made for scripts."
@@ -244,7 +241,10 @@ def commands_page() -> str:
 
 
 def _listed(names: Iterable[str], commands: Mapping[str, Any]) -> str:
-    return "\n".join(f"- [`nersery {name}`](#nersery-{name}): {_summary(commands[name])}" for name in names)
+    """The commands of a group; those of a group within it follow each other."""
+    found = [full for name in names for full in commands if full.split()[0] == name]
+    links = [f"[`nersery {full}`](#nersery-{full.replace(' ', '-')})" for full in found]
+    return "\n".join(f"- {link}: {_summary(commands[full])}" for link, full in zip(links, found, strict=True))
 
 
 def _summary(command: Any) -> str:

@@ -16,7 +16,6 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-import typer
 
 from nersery import (
     Corpus,
@@ -26,20 +25,19 @@ from nersery import (
 )
 from nersery.augment.base import Augmenter, augment
 from nersery.cli import corpora, suggestions
-from nersery.cli.main import with_commands
+from nersery.cli.main import all_commands
 from nersery.core import registry, tags
 from nersery.experiments import recipe, sampling, systems
 from nersery.experiments.overrides import settings_of
 from nersery.experiments.paths import EXAMPLE_PREFIX
 
-app = with_commands()
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 INLINE = re.compile(r"`(nersery [a-z][^`]*)`")
 KINDS = {"augment": "augment", "annotate": "annotate", "select": "select", "train": "tagger"}
-GROUP: Any = typer.main.get_command(app)
+ALL = all_commands()
 
 
 @pytest.fixture(autouse=True)
@@ -124,7 +122,7 @@ def test_generated_pages_hold_every_method_setting_and_option(generate: ModuleTy
             section = methods_page.partition(f"\n### {name}\n")[2].partition("\n## ")[0].partition("\n### ")[0]
             assert set(registry.describe(kind, name)["settings"]) <= set(re.findall(r"^\| `(\w+)`", section, re.M))
     assert set(systems.OWN_KEYS) | set(recipe.KEYS) <= set(re.findall(r"^(?:\| `|## `\[+)(\w+)", recipes_page, re.M))
-    for name, command in GROUP.commands.items():
+    for name, command in ALL.items():
         assert f"\n## nersery {name}\n\n{command.help}" in commands_page
         for parameter in command.params:
             assert all(f"`{option}" in commands_page for option in parameter.opts if option.startswith("-"))
@@ -173,7 +171,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_there_is_something_to_check() -> None:
     assert len(COMMANDS) > 40
     assert len(MENTIONED) > 10
-    for name in GROUP.commands:
+    for name in ALL:
         assert any(page == "README.md" and text == f"nersery {name}" for page, text in MENTIONED), name
 
 
@@ -182,11 +180,17 @@ def test_there_is_something_to_check() -> None:
 )
 def test_commands_are_understood(page: str, words: list[str]) -> None:
     """The app's own parser takes the command, and every name and setting in it is known."""
-    name, *arguments = words
     if {"--help", "-h", "--version"} & set(words):
         return
-    with GROUP.commands[name].make_context(name, arguments) as context:
+    name, arguments = command_and_arguments(words)
+    with ALL[name].make_context(name, arguments) as context:
         assert faults(name, context.params) == []
+
+
+def command_and_arguments(words: list[str]) -> tuple[str, list[str]]:
+    """The full name of a command, such as `inspect stats`, and the words after it."""
+    size = 1 if words[0] in ALL else 2
+    return " ".join(words[:size]), words[size:]
 
 
 def faults(name: str, values: dict[str, Any]) -> list[str]:
@@ -202,13 +206,13 @@ def faults(name: str, values: dict[str, Any]) -> list[str]:
             settings = recipe.with_preset({**settings, "preset": values["preset"]}, problems)
         method = values["method"] or settings.pop("method", "transformer")
         return problems + registry.check(KINDS[name], method, settings)
-    if name == "suggest":
+    if name == "inspect suggestions":
         columns = suggestions._asked(values["methods"] or [], values["models"] or [])
         return [problem for one in columns for problem in registry.check("augment", one.method, one.settings)]
     if name == "run" and values["recipe"] in recipe.shipped_recipes():
         recipe.load(values["recipe"], values["overrides"] or [])
-    known = {"sample": sampling.PROTOCOLS, "copy": [*recipe.shipped_recipes(), *examples()], "list": listed()}
-    asked = {"sample": "protocol", "copy": "name", "list": "what"}
+    known = {"dataset sample": sampling.PROTOCOLS, "copy": [*recipe.shipped_recipes(), *examples()], "list": listed()}
+    asked = {"dataset sample": "protocol", "copy": "name", "list": "what"}
     value = values[asked[name]] if name in asked else None
     return [f"there is no {value}"] if value is not None and value not in known[name] else []
 
@@ -223,8 +227,8 @@ def listed() -> list[str]:
 
 @pytest.mark.parametrize(("page", "text"), MENTIONED, ids=lambda value: value)
 def test_commands_in_running_text_have_the_options(page: str, text: str) -> None:
-    name, *words = shlex.split(text)[1:]
-    known = {option for parameter in GROUP.commands[name].params for option in parameter.opts} | {"--help"}
+    name, words = command_and_arguments(shlex.split(text)[1:])
+    known = {option for parameter in ALL[name].params for option in parameter.opts} | {"--help"}
     assert {word for word in words if word.startswith("-")} <= known
 
 

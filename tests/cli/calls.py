@@ -9,15 +9,13 @@ from dataclasses import dataclass
 
 from typer.testing import CliRunner
 
-from nersery.cli.main import with_commands
+from nersery.cli.main import all_commands, with_commands
 from tests.standins import environment
 
 app = with_commands()
-COMMANDS = {
-    command.name or str(getattr(command.callback, "__name__", "")): command for command in app.registered_commands
-}
+COMMANDS = all_commands()
 AUGMENT = ("--method", "mention_replacement")
-FILELESS = ("stats", "list", "evaluate", "evaluate-links", "agree", "suggest", "novelty", "quality", "templates")
+FILELESS = ("list", "evaluate", "inspect")
 """Commands that write no file."""
 
 

@@ -1,4 +1,4 @@
-"""What `nersery agree` and `nersery evaluate --errors` show."""
+"""What `nersery inspect agreement` and `nersery evaluate --errors` show."""
 
 from __future__ import annotations
 
@@ -33,18 +33,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_json_is_what_the_library_finds():
-    result = call("agree", "anna.jsonl", "bela.jsonl", "--json")
+    result = call("inspect", "agreement", "anna.jsonl", "bela.jsonl", "--json")
     assert result.code == 0, result.err
     assert json.loads(result.out) == agreement(FIRST, SECOND).as_dict()
 
 
 def test_sentences_of_a_format_without_ids_are_paired_in_order():
-    with_ids, without = (call("agree", f"anna.{end}", f"bela.{end}", "--json").out for end in ("jsonl", "conll"))
+    with_ids, without = (
+        call("inspect", "agreement", f"anna.{end}", f"bela.{end}", "--json").out for end in ("jsonl", "conll")
+    )
     assert with_ids == without
 
 
 def test_the_table():
-    result = call("agree", "anna.jsonl", "bela.jsonl")
+    result = call("inspect", "agreement", "anna.jsonl", "bela.jsonl")
     rows = [line.split() for line in result.out.splitlines() if line.strip("─ ")]
     # By chance alike, of 12 x 12 pairs: PER 4 x 3, outside 6 x 7; LOC and ORG never.
     assert rows[1] == ["all", "words", "0.600", "75.0", "%", "37.5", "%", "12"]
@@ -56,7 +58,7 @@ def test_the_table():
 
 def test_without_labels_there_is_no_kappa():
     io.write([sentence.with_entities(()) for sentence in FIRST], "none.jsonl")
-    rows = call("agree", "none.jsonl", "none.jsonl").out.splitlines()
+    rows = call("inspect", "agreement", "none.jsonl", "none.jsonl").out.splitlines()
     assert rows[2].split() == ["all", "words", "-", "100.0", "%", "100.0", "%", "12"]
     assert rows[3].split() == ["words", "in", "an", "entity", "-", "-", "-", "0"]
     assert rows[-1].split() == ["entities", "-", "0", "0", "0"]
@@ -77,7 +79,7 @@ def test_without_labels_there_is_no_f1():
 
 def test_types_do_nothing_to_a_terminal():
     io.write([Sentence(("Ada",), (Entity(0, 1, "P\x1b[2J"),), id="a")], "odd.jsonl")
-    for args in (("evaluate", "odd.jsonl", "odd.jsonl"), ("stats", "odd.jsonl")):
+    for args in (("evaluate", "odd.jsonl", "odd.jsonl"), ("inspect", "stats", "odd.jsonl")):
         result = call(*args)
         assert "\x1b" not in result.out
         assert "P\\x1b[2J  " in result.out
@@ -85,7 +87,7 @@ def test_types_do_nothing_to_a_terminal():
 
 def test_other_sentences_are_refused():
     io.write(FIRST[:1], "less.jsonl")
-    result = call("agree", "anna.jsonl", "less.jsonl")
+    result = call("inspect", "agreement", "anna.jsonl", "less.jsonl")
     assert result.code == 3
     assert "sentence b: no second sentence has this id" in result.err
 
@@ -124,7 +126,7 @@ class TestLinks:
         Path("plain.align").write_text("0-0 1-1\n2-3 3-3\n\n", "utf-8")
 
     def test_sure_and_possible_links_are_told_apart(self):
-        result = call("evaluate-links", "gold.align", "found.align", "--gold-first", "1", "--json")
+        result = call("inspect", "alignments", "gold.align", "found.align", "--gold-first", "1", "--json")
         assert result.code == 0, result.err
         assert json.loads(result.out) == {
             "precision": 3 / 4, "recall": 2 / 3, "alignment_error_rate": pytest.approx(1 - (2 + 3) / (4 + 3)),
@@ -133,13 +135,13 @@ class TestLinks:
 
     def test_gold_that_may_count_from_1_is_told_of(self):
         asked = "no link of gold.align leads to a word 0: does it count from 1 (--gold-first 1)?"
-        assert asked in call("evaluate-links", "gold.align", "found.align").err
-        assert asked not in call("evaluate-links", "gold.align", "found.align", "--gold-first", "1").err
-        assert asked not in call("evaluate-links", "plain.align", "found.align").err
+        assert asked in call("inspect", "alignments", "gold.align", "found.align").err
+        assert asked not in call("inspect", "alignments", "gold.align", "found.align", "--gold-first", "1").err
+        assert asked not in call("inspect", "alignments", "plain.align", "found.align").err
 
     def test_the_table(self):
         Path("found.align").write_text("1-1 2-2\n3-4 4-4\n\n", "utf-8")
-        result = call("evaluate-links", "gold.align", "found.align", "--first", "1")
+        result = call("inspect", "alignments", "gold.align", "found.align", "--first", "1")
         assert result.out.splitlines()[-1].split() == ["75.0", "66.7", "28.6", "4", "3", "2", "3"]
 
     @pytest.mark.parametrize(
@@ -156,7 +158,7 @@ class TestLinks:
     def test_what_cannot_be_compared_is_refused(self, gold: str, found: str, message: str):
         Path("gold.align").write_text(gold, "utf-8")
         Path("found.align").write_text(found, "utf-8")
-        result = call("evaluate-links", "gold.align", "found.align")
+        result = call("inspect", "alignments", "gold.align", "found.align")
         assert (result.code, result.out) == (3, "")
         assert message in result.err
 
@@ -164,12 +166,12 @@ class TestLinks:
 def test_sentences_that_one_has_not_may_be_left_out():
     io.write([*FIRST[:2], Sentence(("new",), id="of the first")], "one.jsonl")
     io.write([*SECOND[1:], Sentence(("new",), id="of the second")], "two.jsonl")
-    assert call("agree", "one.jsonl", "two.jsonl").code == 3
-    result = call("agree", "one.jsonl", "two.jsonl", "--missing", "leave-out", "--json")
+    assert call("inspect", "agreement", "one.jsonl", "two.jsonl").code == 3
+    result = call("inspect", "agreement", "one.jsonl", "two.jsonl", "--missing", "leave-out", "--json")
     assert json.loads(result.out) == agreement(FIRST[1:2], SECOND[1:2]).as_dict()
     assert "note: left out 2 sentences of the first file and 1 of the second" in result.err
     io.write([Sentence(("x",), id="other"), Sentence(("x",), id="of the first too")], "other.jsonl")
-    result = call("agree", "one.jsonl", "other.jsonl", "--missing", "leave-out")
+    result = call("inspect", "agreement", "one.jsonl", "other.jsonl", "--missing", "leave-out")
     assert result.code == 3
     assert "other.jsonl: it has no sentence of the first file" in result.err
 
@@ -177,10 +179,10 @@ def test_sentences_that_one_has_not_may_be_left_out():
 def test_a_type_that_is_called_like_the_total_has_a_line_of_its_own():
     io.write([Sentence(("Ada",), (Entity(0, 1, type_),), id=type_) for type_ in ("micro", "entities")], "odd.jsonl")
     assert call("evaluate", "odd.jsonl", "odd.jsonl").out.count("micro") == 2
-    assert call("agree", "odd.jsonl", "odd.jsonl").out.count("entities ") == 2
+    assert call("inspect", "agreement", "odd.jsonl", "odd.jsonl").out.count("entities ") == 2
 
 
 def test_a_sample_says_what_was_not_drawn():
-    result = json.loads(call("sample", "anna.jsonl", "s.jsonl", "--size", "1", "--json").out)
+    result = json.loads(call("dataset", "sample", "anna.jsonl", "s.jsonl", "--size", "1", "--json").out)
     assert result["read"] == result["written"] + result["rejected"] + result["not_drawn"]
     assert result["not_drawn"] == len(FIRST) - 1

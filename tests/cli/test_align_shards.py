@@ -19,7 +19,7 @@ from tests.standins import files
 
 WORDS = {"the": "el", "house": "casa", "river": "río", "big": "grande", "Ada": "Ada", "sees": "ve", "1,000": "1.000"}
 PAIRS = 200
-ALIGN = ("align", "en.txt", "es.txt")
+ALIGN = ("crosslingual", "align", "en.txt", "es.txt")
 SHARDS = ("--shards", "20", "--batch-size", "10")
 
 

@@ -33,9 +33,9 @@ TAGS = [
 ]
 LATIN = ["bad.conll:2: the byte 0xe9 is not utf-8", "--encoding latin-1"]
 READERS: dict[str, list[str]] = {
-    "stats": ["stats", "bad.conll"],
+    "stats": ["inspect", "stats", "bad.conll"],
     "convert": ["convert", "bad.conll", "x.jsonl"],
-    "sample": ["sample", "bad.conll", "x.jsonl", "--size", "1"],
+    "sample": ["dataset", "sample", "bad.conll", "x.jsonl", "--size", "1"],
     "augment": ["augment", "bad.conll", "x.jsonl", *AUGMENT],
     "learn": ["augment", "train.conll", "x.jsonl", *AUGMENT, "--learn-from", "bad.conll"],
     "select": ["select", "bad.conll", "x.jsonl", "--method", "duplicates", "--gold", "train.conll"],
@@ -64,7 +64,7 @@ class TestBadInput:
     @pytest.mark.parametrize("kind", ["broken", "binary"])
     def test_other_faults(self, folder: Path, kind: str):
         Path("bad.conll").write_bytes(BAD[kind])
-        result = call("stats", "bad.conll")
+        result = call("inspect", "stats", "bad.conll")
         assert result.code == 3
         assert "bad.conll" in result.err
 
@@ -85,7 +85,7 @@ class TestBadInput:
         ("args", "read"),
         [
             (["convert", "bad.conll", "x.jsonl"], 2),
-            (["sample", "bad.conll", "x.jsonl", "--size", "1"], 2),
+            (["dataset", "sample", "bad.conll", "x.jsonl", "--size", "1"], 2),
             (["augment", "bad.conll", "x.jsonl", *AUGMENT, "--learn-from", "train.conll", "--set", "rate=1"], 2),
             (["augment", "bad.conll", "x.jsonl", *AUGMENT, "--learn-from", "train.conll", "--copies", "3"], 4),
             (["select", "bad.conll", "x.jsonl", "--method", "duplicates", "--gold", "train.conll"], 2),
@@ -118,19 +118,22 @@ class TestBadInput:
 
     def test_a_sample_without_rejects_removes_stale_ones(self, folder: Path):
         Path("x.jsonl.rejects.jsonl").write_text("stale")
-        assert call("sample", "train.conll", "x.jsonl", "--size", "3", "--force").code == 0
+        assert call("dataset", "sample", "train.conll", "x.jsonl", "--size", "3", "--force").code == 0
         assert not Path("x.jsonl.rejects.jsonl").exists()
 
     @pytest.mark.parametrize("content", [b"", b"\n\n\n", b"\xef\xbb\xbf"])
     def test_an_empty_file(self, folder: Path, content: bytes):
         Path("empty.conll").write_bytes(content)
-        assert "0 sentences, 0 words" in call("stats", "empty.conll").out
+        assert "0 sentences, 0 words" in call("inspect", "stats", "empty.conll").out
         assert "read 0, wrote 0" in call("convert", "empty.conll", "x.jsonl").out
         assert Path("x.jsonl").read_bytes() == b""
         for args, part in (
             (["augment", "empty.conll", "y.jsonl", *AUGMENT], "hold no entity"),
             (["train", "empty.conll", "y"], "there is no training sentence"),
-            (["sample", "empty.conll", "y.jsonl", "--size", "1"], "empty.conll: there is no sentence to draw"),
+            (
+                ["dataset", "sample", "empty.conll", "y.jsonl", "--size", "1"],
+                "empty.conll: there is no sentence to draw",
+            ),
             (["run", "demo", "--out", "y", "--set", "data.train=empty.conll"], "the train file has no sentence"),
             (["run", "demo", "--out", "y", "--set", "data.test=empty.conll"], "the test file has no sentence"),
         ):
@@ -171,11 +174,11 @@ class TestBadInput:
             for number, (id, kind) in enumerate(zip(ids, ["place name", "जगह", "PER", "PER", "जगह"], strict=True))
         ]
         io.write(made, name)
-        assert call("stats", name).code == 0
+        assert call("inspect", "stats", name).code == 0
         assert call("convert", name, "out dir/ü\n.conll").code == 0
         assert [s.labels for s in io.read("out dir/ü\n.conll")] == [s.labels for s in made]
         assert call("augment", name, "more.jsonl", "--method", "shuffle_within_segments", "--copies", "9").code == 0
-        assert call("sample", name, "s.jsonl", "--size", "5", "--ids", "i.txt").code == 0
+        assert call("dataset", "sample", name, "s.jsonl", "--size", "5", "--ids", "i.txt").code == 0
         listed = Path("i.txt").read_text("utf-8").split("\n")[:-1]
         assert [json.loads(id) if id[0] == '"' else id for id in listed] == ids
 
@@ -259,7 +262,7 @@ def test_the_folder_that_the_user_is_in_is_an_input(tmp_path: Path, monkeypatch:
     io.write(sentences(3), tmp_path / "data" / "a.conll")
     (tmp_path / "data.rejects.jsonl").write_text('{"reason": "odd"}\n', "utf-8")
     monkeypatch.chdir(tmp_path / "data")
-    (found,) = json.loads(call("stats", ".", "--json").out)
+    (found,) = json.loads(call("inspect", "stats", ".", "--json").out)
     assert (found["sentences"], found["dropped"]) == (3, {"odd": 1})
 
 
@@ -296,7 +299,7 @@ def test_columns_stand_below_each_other_in_every_script(tmp_path: Path):
     names = ("व्यक्ति", "人物", "🧬 gene", "PER")
     io.write([Sentence(("a",), (Entity(0, 1, name),)) for name in names], tmp_path / "types.jsonl")
     for lines in (
-        call("stats", str(tmp_path / "types.jsonl")).out.splitlines()[3:],
+        call("inspect", "stats", str(tmp_path / "types.jsonl")).out.splitlines()[3:],
         call("evaluate", str(tmp_path / "types.jsonl"), str(tmp_path / "types.jsonl")).out.splitlines()[1:5],
     ):
         shown = [line for line in lines if any(name in line for name in names)]

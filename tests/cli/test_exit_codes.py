@@ -21,9 +21,9 @@ class TestExitCodes:
     @pytest.mark.parametrize(
         ("code", "args", "message"),
         [
-            (0, ["stats", "train.conll"], ""),
+            (0, ["inspect", "stats", "train.conll"], ""),
             (2, ["bogus"], "No such command"),
-            (2, ["stats"], "Missing argument"),
+            (2, ["inspect", "stats"], "Missing argument"),
             (2, ["augment", "train.conll", "out.jsonl", "--method", "mention_replacment"], "did you mean"),
             (2, ["augment", "train.conll", "out.jsonl", *AUGMENT, "--set", "rate=1.5"], "rate is 1.5"),
             (2, ["augment", "train.conll", "out.jsonl", *AUGMENT, "--set", "rate"], "expected key=value"),
@@ -38,11 +38,15 @@ class TestExitCodes:
             (2, ["convert", "train.conll", "x.conll", "--type", "PER=A", "--type", "PER=B"], "names a type twice"),
             (2, ["convert", "train.conll", "x.conll", "--separator", "comma"], "known: tab, space"),
             (2, ["convert", "train.conll", "x.conll", "--to", "xml"], 'no output format "xml"'),
-            (2, ["stats", "train.conll", "--encoding", "klingon"], 'no encoding "klingon"'),
-            (2, ["stats", "train.conll", "--repair", "lost-prefixes"], 'did you mean "lost-prefix"'),
-            (2, ["stats", "train.conll", "--scheme", "BIOES"], "--scheme-in"),
-            (2, ["sample", "train.conll", "x.jsonl", "--size", "25"], "cannot sample 25 of 24"),
-            (2, ["sample", "train.conll", "x.jsonl", "--size", "1", "--protocol", "al"], "known: random, stratified"),
+            (2, ["inspect", "stats", "train.conll", "--encoding", "klingon"], 'no encoding "klingon"'),
+            (2, ["inspect", "stats", "train.conll", "--repair", "lost-prefixes"], 'did you mean "lost-prefix"'),
+            (2, ["inspect", "stats", "train.conll", "--scheme", "BIOES"], "--scheme-in"),
+            (2, ["dataset", "sample", "train.conll", "x.jsonl", "--size", "25"], "cannot sample 25 of 24"),
+            (
+                2,
+                ["dataset", "sample", "train.conll", "x.jsonl", "--size", "1", "--protocol", "al"],
+                "known: random, stratified",
+            ),
             (2, ["list", "mention_replacment"], 'did you mean "mention_replacement"'),
             (2, ["copy", "dmeo", "x.toml"], 'did you mean "demo"'),
             (2, ["copy", "example:trian.conll", "x.conll"], 'did you mean "example:train.conll"'),
@@ -50,7 +54,7 @@ class TestExitCodes:
             (2, ["train", "train.conll", "t", "--preset", "mlem"], 'did you mean "melm"'),
             (2, ["run", "dmeo"], 'did you mean "demo"'),
             (2, ["run", "demo", "--set", "tagger.stepz=3"], 'did you mean "steps"'),
-            (3, ["stats", "train.con"], "did you mean train.conll?"),
+            (3, ["inspect", "stats", "train.con"], "did you mean train.conll?"),
             (3, ["evaluate", "test.conll", "dev.conll"], "none of the 12 gold ids is among the 6 predicted ones"),
             (3, ["run", "demo", "--check", "--set", "data.dev=nothing.conll"], "there is no such file"),
             (4, ["predict", "./nothing", "train.conll", "x.jsonl"], "./nothing is no tagger"),
@@ -62,7 +66,11 @@ class TestExitCodes:
             ),
             (5, ["convert", "train.conll", "dev.conll/x.jsonl"], "cannot read or write dev.conll/x.jsonl.part"),
             (5, ["augment", "train.conll", "dev.conll/x.jsonl", *AUGMENT], "cannot read or write dev.conll"),
-            (5, ["sample", "train.conll", "dev.conll/x.jsonl", "--size", "3"], "cannot read or write dev.conll"),
+            (
+                5,
+                ["dataset", "sample", "train.conll", "dev.conll/x.jsonl", "--size", "3"],
+                "cannot read or write dev.conll",
+            ),
             (5, ["copy", "demo", "dev.conll/x.toml"], "cannot read or write dev.conll"),
             (5, ["train", "train.conll", "dev.conll/tagger"], "cannot read or write dev.conll/tagger.part"),
             (5, ["run", "demo", "--out", "dev.conll/run"], "cannot read or write dev.conll/run"),
@@ -93,7 +101,7 @@ class TestExitCodes:
             raise OSError(number, os.strerror(number), "x.jsonl")
 
         monkeypatch.setattr(os, "replace", fail)
-        result = call("sample", "train.conll", "x.jsonl", "--size", "3")
+        result = call("dataset", "sample", "train.conll", "x.jsonl", "--size", "3")
         assert result.code == 5
         full = number in (errno.ENOSPC, errno.EDQUOT)
         expected = "no space left to write x.jsonl" if full else f"write x.jsonl: {os.strerror(number)}"
@@ -103,8 +111,8 @@ class TestExitCodes:
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
     def test_a_folder_that_may_not_be_written(self):
         Path("locked").mkdir(mode=0o555)
-        for command in (["convert"], ["sample", "--size", "3"], ["augment", *AUGMENT]):
-            result = call(command[0], "train.conll", "locked/x.jsonl", *command[1:])
+        for command, options in (("convert", ()), ("dataset sample", ("--size", "3")), ("augment", AUGMENT)):
+            result = call(*command.split(), "train.conll", "locked/x.jsonl", *options)
             assert result.code == 5
             assert "Choose another place, or allow to write there" in result.err
 
@@ -131,7 +139,7 @@ class TestFullDisk:
         [
             ["convert", "big.conll", "x.jsonl", "-q"],
             ["augment", "big.conll", "x.jsonl", "-q", *AUGMENT],
-            ["sample", "big.conll", "x.jsonl", "-q", "--size", "300", "--protocol", "random"],
+            ["dataset", "sample", "big.conll", "x.jsonl", "-q", "--size", "300", "--protocol", "random"],
             ["train", "train.conll", "x", "-q", "--method", "memory"],
         ],
         ids=lambda args: args[0],
@@ -143,7 +151,8 @@ class TestFullDisk:
         code, out, err = server.run(*args, cwd=folder, largest_file=200)
         assert (code, out) == (5, "")
         told, _, advice = err.partition(". ")
-        assert told.startswith(f"error: no space left to write {args[2]}")
+        target = "x" if args[0] == "train" else "x.jsonl"
+        assert told.startswith(f"error: no space left to write {target}")
         assert advice == "Free some and repeat the command: a long job goes on where it stopped\n"
         assert not Path(args[2]).exists()
         assert server.run(*args, cwd=folder)[0] == 0

@@ -26,7 +26,7 @@ from tests.standins import (
     write_data,
 )
 
-TEACHER = ("annotate", "tagger_labels", "raw.txt", "out.jsonl", "--set", "tagger=teacher")
+TEACHER = ("annotate", "raw.txt", "out.jsonl", "--method", "tagger_labels", "--set", "tagger=teacher")
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def ask(folder: Path, answerer: str) -> list[str]:
     """A command that asks a tiny model, without the file to write."""
     settings = [f"model={answerer}", 'definitions={PER = "Who?", LOC = "Where?"}', "threshold=0.0", "precision=fp32"]
     named = [part for setting in settings for part in ("--set", setting)]
-    return ["annotate", "qa_prompting", "raw.txt", *named, "--batch-size", "4"]
+    return ["annotate", "raw.txt", *named, "--method", "qa_prompting", "--batch-size", "4"]
 
 
 @pytest.mark.usefixtures("folder")
@@ -79,7 +79,7 @@ class TestLabels:
         teacher = Memory.load("teacher")
         monkeypatch.setattr(tagger_labels, "gold_tagger", lambda *args: given.append(args) or teacher)
         learning = ("--gold", "train.conll", "--dev", "dev.conll", "--seed", "7")
-        result = call("annotate", "tagger_labels", "raw.txt", "out.jsonl", *learning)
+        result = call("annotate", "raw.txt", "out.jsonl", "--method", "tagger_labels", *learning)
         assert result.code == 0, result.err
         ((_, _, gold, training),) = given
         assert [s.labels for s in gold] == [s.labels for s in sentences(24)]
@@ -90,7 +90,9 @@ class TestLabels:
         teacher = Memory.load("teacher")
         monkeypatch.setattr(tagger_labels, "gold_tagger", lambda *args: given.append(args) or teacher)
         Path("raw.txt").write_text("Ada B-PER\n" * 30, "utf-8")
-        result = call("annotate", "tagger_labels", "raw.txt", "out.jsonl", "--gold", "train.conll", "--format", "text")
+        result = call(
+            "annotate", "raw.txt", "out.jsonl", "--method", "tagger_labels", "--gold", "train.conll", "--format", "text"
+        )
         assert result.code == 0, result.err
         assert len(io.read("out.jsonl")) == 30
         assert given[0][2][0].labels
@@ -126,7 +128,7 @@ class TestLabels:
         if "--gold" in args:
             Path("x.jsonl").write_text("precious")
         before = files(Path())
-        result = call("annotate", *args)
+        result = call("annotate", *args[1:], "--method", args[0])
         assert (result.code, message in result.err) == (code, True), result.err
         assert files(Path()) == before
 

@@ -18,7 +18,7 @@ from tests.standins import files, sentences, write_recipe
 class TestOutputs:
     WRITERS = (
         ["convert", "train.conll", "OUT.jsonl"],
-        ["sample", "train.conll", "OUT.jsonl", "--size", "3"],
+        ["dataset", "sample", "train.conll", "OUT.jsonl", "--size", "3"],
         ["augment", "train.conll", "OUT.jsonl", *AUGMENT],
         ["select", "train.conll", "OUT.jsonl", "--method", "duplicates", "--gold", "dev.conll"],
         ["copy", "demo", "OUT.jsonl"],
@@ -47,8 +47,8 @@ class TestOutputs:
             ["convert", "train.conll", "train.conll"],
             ["convert", "train.conll", "./link.conll"],
             ["convert", "a.jsonl.rejects.jsonl", "a.jsonl"],
-            ["sample", "train.conll", "train.conll", "--size", "3"],
-            ["sample", "train.conll", "x.conll", "--size", "3", "--ids", "train.conll"],
+            ["dataset", "sample", "train.conll", "train.conll", "--size", "3"],
+            ["dataset", "sample", "train.conll", "x.conll", "--size", "3", "--ids", "train.conll"],
             ["augment", "train.conll", "train.conll", *AUGMENT],
             ["augment", "train.conll", "dev.conll", *AUGMENT, "--learn-from", "dev.conll"],
             ["select", "train.conll", "train.conll", "--method", "duplicates", "--gold", "dev.conll"],
@@ -72,7 +72,7 @@ class TestOutputs:
         assert files(Path()) == before
 
     def test_the_ids_are_an_output_too(self):
-        sample = ["sample", "train.conll", "x.jsonl", "--size", "3", "--ids"]
+        sample = ["dataset", "sample", "train.conll", "x.jsonl", "--size", "3", "--ids"]
         result = call(*sample, "dev.conll")
         assert result.code == 2
         assert "dev.conll exists already" in result.err
@@ -89,9 +89,9 @@ class TestOutputs:
         both = [replace(s, id=f"{n}/{i}", language=n) for n in ("en", "hi") for i, s in enumerate(sentences(6))]
         io.write(both, "both.jsonl")
         size = ("--size", "2", "--protocol", "random", "--each-language")
-        assert call("sample", "both.jsonl", "x.jsonl", *size).code == 0
+        assert call("dataset", "sample", "both.jsonl", "x.jsonl", *size).code == 0
         assert [sentence.language for sentence in io.read("x.jsonl")] == ["en", "en", "hi", "hi"]
-        result = call("sample", "both.jsonl", "y.jsonl", "--size", "7", "--each-language")
+        result = call("dataset", "sample", "both.jsonl", "y.jsonl", "--size", "7", "--each-language")
         assert result.code == 2
         assert "en: cannot sample 7 of 6 sentences" in result.err
 

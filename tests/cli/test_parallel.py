@@ -75,11 +75,11 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def align(*args: str) -> Result:
-    return call("align", "en.jsonl", "de.txt", "out.align", "--method", "in_place", *args)
+    return call("crosslingual", "align", "en.jsonl", "de.txt", "out.align", "--method", "in_place", *args)
 
 
 def project(*args: str, alignments: str = "links") -> Result:
-    return call("project", "en.jsonl", "de.txt", "out.jsonl", "--alignments", alignments, *args)
+    return call("crosslingual", "project", "en.jsonl", "de.txt", "out.jsonl", "--alignments", alignments, *args)
 
 
 # --- align ----------------------------------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ def test_other_settings_do_not_go_on(monkeypatch: pytest.MonkeyPatch):
 def test_text_is_split_on_each_side():
     Path("en.txt").write_text("Ada, wrote.\n")
     Path("de.txt").write_text("東京。\n")
-    command = ["align", "en.txt", "de.txt", "out.align", "--method", "in_place", "--plain"]
+    command = ["crosslingual", "align", "en.txt", "de.txt", "out.align", "--method", "in_place", "--plain"]
     assert call(*command, "--split", "punctuation", "--target-split", "characters").code == 0
     assert Path("out.align").read_text() == "0-0 1-1 2-2\n"
     assert call(*command, "--split", "words", "--force").code == 2
@@ -205,10 +205,10 @@ def test_the_filter_behind_it():
     )  # fmt: skip
     assert result.code == 0, result.err
     assert [s.id for s in io.read("kept.jsonl")] == ["de:1"]
-    counted = json.loads(call("stats", "out.jsonl", "kept.jsonl", "--json").out)
+    counted = json.loads(call("inspect", "stats", "out.jsonl", "kept.jsonl", "--json").out)
     assert counted[0]["dropped"] == {"an entity without an aligned word": 1, "empty line in the target": 1}
     assert counted[1]["dropped"] == {"no entities": 1}
-    shown = call("stats", "out.jsonl", "kept.jsonl").out
+    shown = call("inspect", "stats", "out.jsonl", "kept.jsonl").out
     assert "dropped before: 2 sentences" in shown
     assert "1  no entities" in shown
     assert [line.split() for line in shown.splitlines()][-3::2] == [
@@ -314,7 +314,7 @@ def test_a_wrong_picture_is_told_before_any_work():
 
 def test_an_input_is_never_overwritten():
     before = Path("links").read_bytes()
-    result = call("project", "en.jsonl", "de.txt", "links", "--alignments", "links", "--force")
+    result = call("crosslingual", "project", "en.jsonl", "de.txt", "links", "--alignments", "links", "--force")
     assert result.code == 2
     assert Path("links").read_bytes() == before
 
@@ -324,10 +324,20 @@ def test_sources_that_lack_sentences_vote_by_ids():
     for name, numbers in (("de", (1, 2, 5)), ("en", (1, 2, 3)), ("fr", (1, 2, 4))):
         io.write([Sentence(("Ada", "x"), (Entity(0, 1, "PER"),), id=f"d{n}") for n in numbers], f"{name}.jsonl")
     for name in ("en", "fr"):
-        call("align", f"{name}.jsonl", "de.jsonl", f"{name}.align", "--method", "in_place", "--pair-by", "id")
+        call(
+            "crosslingual",
+            "align",
+            f"{name}.jsonl",
+            "de.jsonl",
+            f"{name}.align",
+            "--method",
+            "in_place",
+            "--pair-by",
+            "id",
+        )
         assert len(Path(f"{name}.align").read_text("utf-8").splitlines()) == 4
     files = ("--alignments", "en.align", "--also", "fr.jsonl", "--alignments", "fr.align", "--pair-by", "id")
-    result = call("project", "en.jsonl", "de.jsonl", "out.jsonl", *files)
+    result = call("crosslingual", "project", "en.jsonl", "de.jsonl", "out.jsonl", *files)
     assert result.code == 0, result.err
     assert [(s.id, s.labels) for s in io.read("out.jsonl")] == [("d1", ((0, 1, "PER"),)), ("d2", ((0, 1, "PER"),))]
     assert "read 5, wrote 2, rejected 3" in result.out

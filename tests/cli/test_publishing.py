@@ -1,4 +1,4 @@
-"""What `nersery publish` does."""
+"""What `nersery dataset publish` does."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_one_file_is_divided():
-    result = call("publish", "all.conll", "data", "--no-parquet", "--similarity", "1", "--json")
+    result = call("dataset", "publish", "all.conll", "data", "--no-parquet", "--similarity", "1", "--json")
     assert result.code == 0, result.err
     assert json.loads(result.out) == {
         "folder": "data", "splits": {"train": 32, "validation": 4, "test": 4}, "dropped": 0,
@@ -35,21 +35,21 @@ def test_one_file_is_divided():
 def test_given_splits_with_leaks():
     named = ("train=train.conll", "dev=dev.conll", "test=test.conll", "data", "--no-parquet", "--similarity", "1")
     before = set(files(Path()))
-    refused = call("publish", *named)
+    refused = call("dataset", "publish", *named)
     assert refused.code == 3
     assert "sentence train:1): train has this sentence" in refused.err or "sentence train:1: train" in refused.err
     assert set(files(Path())) == before
-    dropped = call("publish", *named, "--leaks", "drop")
+    dropped = call("dataset", "publish", *named, "--leaks", "drop")
     assert dropped.code == 0, dropped.err
     assert dropped.out == "data: train 39, validation 5, test 6 sentences\n"
     assert "note: 1 sentence left out of train with its like in test" in dropped.err
-    kept = call("publish", *named, "--leaks", "keep", "--force")
+    kept = call("dataset", "publish", *named, "--leaks", "keep", "--force")
     assert kept.out == "data: train 40, validation 5, test 6 sentences\n"
 
 
 def test_the_card_has_what_the_user_says():
     Path("about.toml").write_text('name = "Mine"\nlicense = "cc0-1.0"\n[[sources]]\nname = "there"\n')
-    assert call("publish", "all.conll", "data", "--no-parquet", "--about", "about.toml").code == 0
+    assert call("dataset", "publish", "all.conll", "data", "--no-parquet", "--about", "about.toml").code == 0
     card = Path("data/README.md").read_text("utf-8")
     assert "# Mine\n" in card
     assert "Licence of the whole: cc0-1.0." in card
@@ -68,26 +68,26 @@ def test_the_card_has_what_the_user_says():
 )
 def test_wrong_usage_is_told_before_anything_is_written(args: list[str], message: str):
     before = set(files(Path()))
-    result = call("publish", *args, "--no-parquet")
+    result = call("dataset", "publish", *args, "--no-parquet")
     assert result.code == 2
     assert message in result.err
     assert set(files(Path())) == before
 
 
 def test_nothing_is_overwritten_without_force():
-    assert call("publish", "all.conll", "data", "--no-parquet").code == 0
-    again = call("publish", "all.conll", "data", "--no-parquet")
+    assert call("dataset", "publish", "all.conll", "data", "--no-parquet").code == 0
+    again = call("dataset", "publish", "all.conll", "data", "--no-parquet")
     assert again.code == 2
     assert "data exists already" in again.err
-    assert call("publish", "all.conll", "data", "--no-parquet", "--force").code == 0
+    assert call("dataset", "publish", "all.conll", "data", "--no-parquet", "--force").code == 0
     assert sorted(path.name for path in Path().iterdir() if path.is_dir()) == ["data"]
 
 
 def test_what_may_not_be_meant_is_told():
     io.write([sentence.with_entities(()) for sentence in sentences(1)], "raw.jsonl")
-    result = call("publish", "raw.jsonl", "data", "--no-parquet")
+    result = call("dataset", "publish", "raw.jsonl", "data", "--no-parquet")
     assert result.code == 0
     assert "note: no sentence has an entity" in result.err
     assert "note: no sentence for validation and test" in result.err
-    given = call("publish", "train=train.conll", "other", "--no-parquet")
+    given = call("dataset", "publish", "train=train.conll", "other", "--no-parquet")
     assert "note:" not in given.err

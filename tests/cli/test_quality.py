@@ -1,4 +1,4 @@
-"""What `nersery quality` shows."""
+"""What `nersery inspect quality` shows."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_masked_lm: str)
 
 def measured(*args: str) -> Any:
     """The result of the command as JSON."""
-    result = call("quality", *args, "--gold", "gold.jsonl", "--json")
+    result = call("inspect", "quality", *args, "--gold", "gold.jsonl", "--json")
     assert result.code == 0, result.err
     return json.loads(result.out)
 
@@ -87,7 +87,7 @@ def test_perplexity_is_that_of_the_model_for_gold_and_each_file():
 
 def test_the_table():
     found = measured("near.jsonl", "far.jsonl", "--model", "./lm")["files"]
-    result = call("quality", "near.jsonl", "far.jsonl", "--gold", "gold.jsonl", "--model", "./lm")
+    result = call("inspect", "quality", "near.jsonl", "far.jsonl", "--gold", "gold.jsonl", "--model", "./lm")
     head, _, *rows = result.out.splitlines()
     assert head.split() == [
         "file", "sentences", "without", "parent", "Diversity-E", "Diversity-N", "Diversity-L", "new", "entities",
@@ -105,7 +105,7 @@ def test_the_table():
 
 
 def test_a_table_without_orphans_or_a_model_has_no_columns_of_them():
-    result = call("quality", "near.jsonl", "--gold", "gold.jsonl", "--no-perplexity", "--quiet")
+    result = call("inspect", "quality", "near.jsonl", "--gold", "gold.jsonl", "--no-perplexity", "--quiet")
     assert result.err == ""
     assert result.out.splitlines()[0].split() == [
         "file", "sentences", "Diversity-E", "Diversity-N", "Diversity-L", "new", "entities",
@@ -115,7 +115,7 @@ def test_a_table_without_orphans_or_a_model_has_no_columns_of_them():
 
 def test_a_format_that_keeps_no_parents():
     io.write(NEAR, "near.conll")
-    result = call("quality", "near.conll", "--gold", "gold.jsonl", "--no-perplexity")
+    result = call("inspect", "quality", "near.conll", "--gold", "gold.jsonl", "--no-perplexity")
     assert result.out.splitlines()[-1].split() == ["near.conll", "1", "1", "-", "-", "-", "1"]
     assert "Expected JSONL" in result.err
 
@@ -124,16 +124,16 @@ def test_an_empty_file():
     io.write([], "none.jsonl")
     (_, row) = measured("none.jsonl", "--model", "./lm")["files"]
     assert (row["sentences"], row["perplexity"], row["subwords"]) == (0, None, 0)
-    assert call("quality", "none.jsonl", "--gold", "gold.jsonl", "--model", "./lm").out.split()[-1] == "-"
+    assert call("inspect", "quality", "none.jsonl", "--gold", "gold.jsonl", "--model", "./lm").out.split()[-1] == "-"
 
 
 def test_a_broken_file():
     Path("broken.conll").write_text("Ada\tB-PER\nBo\tI-LOC\n")
-    result = call("quality", "near.jsonl", "broken.conll", "--gold", "gold.jsonl")
+    result = call("inspect", "quality", "near.jsonl", "broken.conll", "--gold", "gold.jsonl")
     assert (result.code, result.out) == (3, "")
     assert "broken.conll:2" in result.err
 
 
 def test_a_model_that_is_not_there():
-    result = call("quality", "near.jsonl", "--gold", "gold.jsonl", "--model", "./none")
+    result = call("inspect", "quality", "near.jsonl", "--gold", "gold.jsonl", "--model", "./none")
     assert (result.code, result.out) == (4, "")

@@ -30,7 +30,7 @@ class TestStreams:
         [
             ["convert", "train.conll", "out.jsonl"],
             ["augment", "train.conll", "out.jsonl", *AUGMENT],
-            ["sample", "train.conll", "out.jsonl", "--size", "3"],
+            ["dataset", "sample", "train.conll", "out.jsonl", "--size", "3"],
             ["select", "dev.conll", "out.jsonl", "--method", "duplicates", "--gold", "train.conll"],
         ],
         ids=lambda args: args[0],
@@ -50,13 +50,13 @@ class TestStreams:
     @pytest.mark.parametrize(
         "args",
         [
-            ["stats", "train.conll", "dev.conll", "--json"],
+            ["inspect", "stats", "train.conll", "dev.conll", "--json"],
             ["list", "--json"],
             ["list", "mention_replacement", "--json"],
             ["evaluate", "test.conll", "test.conll", "--json"],
             ["evaluate", "test.conll", "test.conll", "--against", "test.conll", "--samples", "100", "--json"],
-            ["novelty", "test.conll", "--gold", "train.conll", "--json"],
-            ["quality", "test.conll", "--gold", "train.conll", "--no-perplexity", "--json"],
+            ["inspect", "novelty", "test.conll", "--gold", "train.conll", "--json"],
+            ["inspect", "quality", "test.conll", "--gold", "train.conll", "--no-perplexity", "--json"],
             ["run", "demo", "--check", "--json"],
         ],
         ids=" ".join,
@@ -77,14 +77,14 @@ class TestStreams:
     @pytest.mark.parametrize(
         "args",
         [
-            ["stats", "EXAMPLE"],
+            ["inspect", "stats", "EXAMPLE"],
             ["convert", "EXAMPLE", "x.jsonl"],
-            ["sample", "EXAMPLE", "x.jsonl", "--size", "3"],
+            ["dataset", "sample", "EXAMPLE", "x.jsonl", "--size", "3"],
             ["augment", "EXAMPLE", "x.jsonl", *AUGMENT, "--learn-from", "EXAMPLE"],
             ["select", "EXAMPLE", "x.jsonl", "--method", "duplicates", "--gold", "EXAMPLE", "--held-out", "EXAMPLE"],
             ["evaluate", "EXAMPLE", "EXAMPLE", "--against", "EXAMPLE", "--samples", "100"],
-            ["novelty", "EXAMPLE", "--gold", "EXAMPLE"],
-            ["quality", "EXAMPLE", "--gold", "EXAMPLE", "--no-perplexity"],
+            ["inspect", "novelty", "EXAMPLE", "--gold", "EXAMPLE"],
+            ["inspect", "quality", "EXAMPLE", "--gold", "EXAMPLE", "--no-perplexity"],
             ["train", "EXAMPLE", "t", "--method", "memory", "--dev", "EXAMPLE"],
         ],
         ids=lambda args: args[0],
@@ -97,7 +97,7 @@ class TestStreams:
         assert call(*[arg.replace("EXAMPLE", name) for arg in args]).code == 0
 
     def test_figures_in_json(self):
-        (counted,) = json.loads(call("stats", "test.conll", "--json").out)
+        (counted,) = json.loads(call("inspect", "stats", "test.conll", "--json").out)
         gold = io.read("test.conll")
         assert counted["sentences"] == len(gold)
         assert counted["words"] == sum(map(len, gold))
@@ -119,13 +119,20 @@ class TestStreams:
 
     def test_standard_input(self):
         content = Path("train.conll").read_bytes()
-        assert "24 sentences" in call("stats", "-", stdin=content).out
+        assert "24 sentences" in call("inspect", "stats", "-", stdin=content).out
         assert call("convert", "-", "out.jsonl", stdin=content).code == 0
         assert [s.labels for s in io.read("out.jsonl")] == [s.labels for s in io.read("train.conll")]
         assert call("augment", "-", "more.jsonl", *AUGMENT, stdin=content).code == 0
-        assert "<stdin>:2" in call("stats", "-", stdin=b"Ada\tB-PER\nBo\tI-LOC\n").err
+        assert "<stdin>:2" in call("inspect", "stats", "-", stdin=b"Ada\tB-PER\nBo\tI-LOC\n").err
 
-    @pytest.mark.parametrize("command", [("stats", "-", "-"), ("agree", "-", "-"), ("align", "-", "-", "x.align")])
+    @pytest.mark.parametrize(
+        "command",
+        [
+            ("inspect", "stats", "-", "-"),
+            ("inspect", "agreement", "-", "-"),
+            ("crosslingual", "align", "-", "-", "x.align"),
+        ],
+    )
     def test_standard_input_named_twice(self, command: tuple[str, ...]):
         result = call(*command, stdin=Path("train.conll").read_bytes())
         assert (result.code, result.out) == (2, "")
@@ -153,7 +160,7 @@ class TestPipes:
         many = [Sentence((f"w{n}",), (Entity(0, 1, f"TYPE{n}"),)) for n in range(20_000)]
         io.write(many, "many.jsonl")
         process = subprocess.Popen(
-            [sys.executable, "-m", "nersery", "stats", "many.jsonl"],
+            [sys.executable, "-m", "nersery", "inspect", "stats", "many.jsonl"],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             env=environment(),
@@ -183,7 +190,7 @@ class TestPipes:
     def test_a_terminal_without_the_script(self, folder: Path):
         io.write([Sentence(("नमस्ते",), (Entity(0, 1, "जगह"),))], "हिन्दी.jsonl")
         done = subprocess.run(
-            [sys.executable, "-m", "nersery", "stats", "हिन्दी.jsonl"],
+            [sys.executable, "-m", "nersery", "inspect", "stats", "हिन्दी.jsonl"],
             capture_output=True,
             env={**environment(), "PYTHONIOENCODING": "ascii"},
             check=False,

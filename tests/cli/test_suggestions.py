@@ -1,4 +1,4 @@
-"""What `nersery suggest` and `nersery novelty` show, in files and in terminals."""
+"""What `nersery inspect suggestions` and `nersery inspect novelty` show, in files and in terminals."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: object, tiny
 
 def suggest(*args: str) -> Any:
     """The result of the command as JSON."""
-    result = call("suggest", *args, "--json")
+    result = call("inspect", "suggestions", *args, "--json")
     assert result.code == 0, result.err
     return json.loads(result.out)
 
 
 def table(*args: str) -> str:
     """The result of the command for people."""
-    result = call("suggest", *args)
+    result = call("inspect", "suggestions", *args)
     assert result.code == 0, result.err
     return result.out
 
@@ -126,7 +126,7 @@ class TestSuggest:
         assert table(*args) == out
 
     def test_without_an_oracle_nothing_is_marked(self):
-        result = call("suggest", "test.conll", *MODEL)
+        result = call("inspect", "suggestions", "test.conll", *MODEL)
         assert {"✓", "✗"}.isdisjoint(result.out + result.err)
 
     def test_ids(self):
@@ -142,8 +142,8 @@ class TestSuggest:
         assert suggest(*args) == itself
         assert suggest(*args, "--seed", "1") != itself
         note = "note: a method that learns does so from test.conll itself"
-        assert note in call("suggest", *args).err
-        assert note not in call("suggest", *args, "--learn-from", "few.conll").err
+        assert note in call("inspect", "suggestions", *args).err
+        assert note not in call("inspect", "suggestions", *args, "--learn-from", "few.conll").err
 
     def test_notes_of_models_are_told_unless_quiet(self):
         from nersery.core import warnings
@@ -151,12 +151,12 @@ class TestSuggest:
         io.write([Sentence(("Ωδή", "Ἥρα"), (Entity(1, 2, "PER"),))], Path("greek.jsonl"))
         for options, told in (["--quiet"], False), ([], True):
             warnings.warn.cache_clear()
-            result = call("suggest", "greek.jsonl", *MODEL, *options)
+            result = call("inspect", "suggestions", "greek.jsonl", *MODEL, *options)
             assert result.code == 0
             assert ("made for other languages than this text" in result.err) == told
 
     def test_quiet_means_results_alone(self):
-        result = call("suggest", "test.conll", *MELM, "--oracle", "oracle", "--quiet")
+        result = call("inspect", "suggestions", "test.conll", *MELM, "--oracle", "oracle", "--quiet")
         assert (result.code, result.err) == (0, "")
 
     def test_a_mention_of_signs_alone(self):
@@ -253,22 +253,25 @@ class TestWhatIsWrong:
             io.write([Sentence(("Rex", "rang"), (Entity(0, 1, "PROD"),))], "products.conll")
             settings = [f"--set={line.replace(' = ', '=')}" for line in tiny(tiny_model, steps=1).split("\n")]
             assert call("train", "products.conll", "tiny", *settings).code == 0
-        result = call("suggest", *args)
+        result = call("inspect", "suggestions", *args)
         assert result.code == code
         assert message in " ".join(result.err.replace("│", "").split())
         assert result.out == ""
 
     def test_a_model_that_is_not_there_shows_before_anything_is_trained(self):
-        result = call("suggest", "test.conll", *MELM, "--method", "masked_entity model=./none")
+        result = call("inspect", "suggestions", "test.conll", *MELM, "--method", "masked_entity model=./none")
         assert result.code == 4
         assert not re.search(r"^melm.*: \d+/\d+", result.err, re.MULTILINE)
-        assert re.search(r"^melm.*: \d+/\d+", call("suggest", "test.conll", *MELM).err, re.MULTILINE)
+        assert re.search(r"^melm.*: \d+/\d+", call("inspect", "suggestions", "test.conll", *MELM).err, re.MULTILINE)
 
     def test_a_type_that_the_oracle_does_not_know(self, tiny_model: str):
         settings = [f"--set={line.replace(' = ', '=')}" for line in tiny(tiny_model, steps=1).split("\n")]
         assert call("train", "train.conll", "tiny", *settings).code == 0
         io.write([Sentence(("Rex", "in", "Oslo"), (Entity(0, 1, "PROD"), Entity(2, 3, "LOC")))], "new.conll")
-        for command in (["suggest", "new.conll", *MODEL], ["novelty", "new.conll", "--gold", "train.conll"]):
+        for command in (
+            ["inspect", "suggestions", "new.conll", *MODEL],
+            ["inspect", "novelty", "new.conll", "--gold", "train.conll"],
+        ):
             result = call(*command, "--oracle", "tiny")
             assert result.code == 0
             assert "note: the oracle tiny does not know PROD, so it never agrees there" in result.err
@@ -283,14 +286,14 @@ class TestNovelty:
         return "new.jsonl"
 
     def test_json(self):
-        result = json.loads(call("novelty", self.generated(), "--gold", "gold.conll", "--json").out)
+        result = json.loads(call("inspect", "novelty", self.generated(), "--gold", "gold.conll", "--json").out)
         mentions = {(s.mention(e), e.type) for s in sentences(4) for e in s.entities}
         more = {(("Zoe",), "PER"), (("Oslo",), "LOC")} - mentions
         assert result["total"] == {"distinct": len(mentions | more), "new": len(more), "valid": None}
         assert (result["file"], result["gold"], result["oracle"]) == ("new.jsonl", "gold.conll", None)
 
     def test_the_oracle_takes_out_what_it_does_not_find(self):
-        args = ("novelty", self.generated(), "--gold", "gold.conll", "--oracle", "oracle")
+        args = ("inspect", "novelty", self.generated(), "--gold", "gold.conll", "--oracle", "oracle")
         result = json.loads(call(*args, "--json").out)
         assert result["per_type"]["PER"]["new"] == 1
         assert result["per_type"]["PER"]["valid"] == 0
@@ -302,19 +305,23 @@ class TestNovelty:
         assert lines[-1].split() == ["all", *(str(total[key]) for key in ("distinct", "new", "valid")), share, "%"]
 
     def test_words_beside_the_table(self):
-        result = call("novelty", self.generated(), "--gold", "gold.conll")
+        result = call("inspect", "novelty", self.generated(), "--gold", "gold.conll")
         assert "new: gold has no mention of these words and type\n" in result.err
-        assert call("novelty", "new.jsonl", "--gold", "gold.conll", "-q").err == ""
+        assert call("inspect", "novelty", "new.jsonl", "--gold", "gold.conll", "-q").err == ""
 
     def test_a_file_without_entities(self):
         io.write([Sentence(("nobody", "came"))], "nothing.conll")
         result = call(
-            "novelty", "nothing.conll", "--gold", "gold.conll" if Path("gold.conll").exists() else "dev.conll"
+            "inspect",
+            "novelty",
+            "nothing.conll",
+            "--gold",
+            "gold.conll" if Path("gold.conll").exists() else "dev.conll",
         )
         assert result.out.splitlines()[-1].split() == ["all", "0", "0"]
 
     def test_a_broken_file(self):
         Path("broken.conll").write_text("Ada\tB-PER\nBo\tI-LOC\n")
-        result = call("novelty", "broken.conll", "--gold", "dev.conll")
+        result = call("inspect", "novelty", "broken.conll", "--gold", "dev.conll")
         assert (result.code, result.out) == (3, "")
         assert "broken.conll:2" in result.err

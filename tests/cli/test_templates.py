@@ -1,4 +1,4 @@
-"""What `nersery templates` shows, in files, in terminals and as a picture."""
+"""What `nersery inspect templates` shows, in files, in terminals and as a picture."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def tagger_folder(tmp_path_factory: pytest.TempPathFactory, tiny_model: str) -> 
 def with_tagger(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tagger_folder: Path) -> Sequence[str]:
     monkeypatch.chdir(tmp_path)
     io.write(GOLD, Path("gold.jsonl"))
-    return ("templates", "gold.jsonl", "--tagger", str(tagger_folder))
+    return ("inspect", "templates", "gold.jsonl", "--tagger", str(tagger_folder))
 
 
 def shown(*args: str) -> Any:
@@ -174,5 +174,5 @@ def test_what_cannot_be(with_tagger: Sequence[str], args: Sequence[str], code: i
 
 def test_hostile_text_is_shown_as_it_is(with_tagger: Sequence[str]) -> None:
     io.write([EVIL], Path("evil.jsonl"))
-    out = call("templates", "evil.jsonl", "--keywords", "random", "--rate", "1", "-q").out
+    out = call("inspect", "templates", "evil.jsonl", "--keywords", "random", "--rate", "1", "-q").out
     assert out == "evil\n[[bold]Ada[/bold] [red]PER] *\\x1b[2J* *greeted* ___ *{xylo}* *\\u202eabc*\n"

@@ -154,8 +154,8 @@ class ProjectedLabels(Annotator):
                 Problem(
                     f"{len(found):,} sentences here, and {len(others):,} that they should be translations of", name
                 ),
-                fix="give one for each, in the same order and without empty lines; `nersery align` says where the "
-                "files run apart",
+                fix="give one for each, in the same order and without empty lines; "
+                "`nersery crosslingual align` says where the files run apart",
             )
         ids = [sentence.id for sentence in others]
         if {*ids} == {*found.by_id}:
@@ -163,8 +163,8 @@ class ProjectedLabels(Annotator):
         if isinstance(file, TextSource) and (place := blank_lines_apart(found, others)):
             raise DataError(
                 Problem(place, name),
-                fix="give a sentence for each, in the same order and without empty lines; `nersery align` pairs the "
-                "files line by line",
+                fix="give a sentence for each, in the same order and without empty lines; "
+                "`nersery crosslingual align` pairs the files line by line",
             )
         return found
 

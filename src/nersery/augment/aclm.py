@@ -179,7 +179,7 @@ class ACLM(Augmenter, ModelSettings):
         if not gold:
             raise DataError(
                 "no training sentence has an entity, and aclm has nothing to learn from",
-                fix="name a file with entities; nersery stats shows what is read from one",
+                fix="name a file with entities; nersery inspect stats shows what is read from one",
             )
         tell_of_unused(self.descriptions, "descriptions", gold)
         self._stop_words = {} if self.keywords == "none" else stop_words(gold, self.stop_words)

@@ -108,7 +108,7 @@ class DAGA(Augmenter):
         if not self._types:
             raise DataError(
                 "no training sentence has an entity, and daga has nothing to learn from",
-                fix="name a file with entities; nersery stats shows what is read from one",
+                fix="name a file with entities; nersery inspect stats shows what is read from one",
             )
         self._languages = frozenset(sentence.language for sentence in gold)
         texts, dev_texts = ([self._text(sentence) for sentence in part] for part in (gold, dev))

@@ -128,7 +128,7 @@ class FlipDA(Augmenter, ModelSettings):
         if not self._types:
             raise DataError(
                 "no training sentence has an entity, and flipda has nothing to learn from",
-                fix="name a file with entities; nersery stats shows what is read from one",
+                fix="name a file with entities; nersery inspect stats shows what is read from one",
             )
         tell_of_unused(self.descriptions, "descriptions", gold)
         self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)

@@ -110,7 +110,7 @@ class MELM(Augmenter, ModelSettings):
         if not gold:
             raise DataError(
                 "no training sentence has an entity, and melm has nothing to learn from",
-                fix="name a file with entities; nersery stats shows what is read from one",
+                fix="name a file with entities; nersery inspect stats shows what is read from one",
             )
         tell_of_unused(self.descriptions, "descriptions", gold)
         self._languages = _languages_of_mentions(gold)

@@ -116,7 +116,7 @@ class MulDA(Augmenter, ModelSettings):
         if not any(sentence.entities for sentence in gold):
             raise DataError(
                 "no training sentence has an entity, and mulda has nothing to learn from",
-                fix="name a file with entities; nersery stats shows what is read from one",
+                fix="name a file with entities; nersery inspect stats shows what is read from one",
             )
         tell_of_unused(self.descriptions, "descriptions", gold)
         examples, plan, keeping = fine_tuning(self, gold, training)

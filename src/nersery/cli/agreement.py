@@ -9,7 +9,7 @@ import typer
 
 from nersery import io
 from nersery.cli import tables
-from nersery.cli.app import app
+from nersery.cli.app import inspect_group
 from nersery.cli.options import (
     AsJson,
     input_path,
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from nersery.evaluate.annotator_agreement import Agreement
 
 
-@app.command(
-    epilog="Examples:\n\n  nersery agree anna.conll bela.conll\n\n"
-    "  nersery agree anna.conll bela.conll --json | jq .all_words.kappa"
+@inspect_group.command(
+    "agreement",
+    epilog="Examples:\n\n  nersery inspect agreement anna.conll bela.conll\n\n"
+    "  nersery inspect agreement anna.conll bela.conll --json | jq .all_words.kappa",
 )
 @reads_corpora
 def agree(
@@ -93,10 +94,10 @@ def _print(found: Agreement) -> None:
     )
 
 
-@app.command(
-    "evaluate-links",
-    epilog="Examples:\n\n  nersery evaluate-links gold.align en-de.align\n\n"
-    "  nersery evaluate-links gold.align en-de.align --gold-first 1 --json | jq .alignment_error_rate",
+@inspect_group.command(
+    "alignments",
+    epilog="Examples:\n\n  nersery inspect alignments gold.align en-de.align\n\n"
+    "  nersery inspect alignments gold.align en-de.align --gold-first 1 --json | jq .alignment_error_rate",
 )
 def evaluate_links(
     gold: Annotated[str, typer.Argument(help="Made by people, 0-0 for a sure link and 0p0 for a possible one.")],

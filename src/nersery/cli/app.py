@@ -31,13 +31,12 @@ INTERRUPTED = (
 
 
 GROUPS: Mapping[str, Sequence[str]] = {
-    "Whole runs": ("run", "list", "copy"),
-    "Corpora": ("stats", "convert", "sample", "publish"),
-    "Grow data": ("augment", "annotate", "align", "project", "select"),
-    "Look at it": ("suggest", "templates", "review", "agree", "novelty", "quality"),
-    "Train and score": ("train", "predict", "evaluate", "evaluate-links"),
+    "Experiments": ("run", "list", "copy"),
+    "Data": ("convert", "augment", "annotate", "select", "review", "crosslingual", "dataset"),
+    "Taggers": ("train", "predict", "evaluate"),
+    "Inspection": ("inspect",),
 }
-"""The commands as the help and the documents show them."""
+"""The commands at the top level, as the help and the documents show them."""
 
 
 class Commands(TyperGroup):
@@ -46,6 +45,26 @@ class Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         """In the order of `GROUPS`."""
         return [name for names in GROUPS.values() for name in names]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Without arguments the help is printed, as a usage error."""
+        if not args and not ctx.resilient_parsing:
+            print(ctx.get_help(), file=sys.stderr)
+            raise typer.Exit(2)
+        return super().parse_args(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """One screen of plain text: importing what draws boxes would take a third of the time."""
+        self.rich_markup_mode = None
+        super().format_help(ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Each group under its title, a line for each command."""
+        width = max(len(name) for name in self.commands)
+        for title, names in GROUPS.items():
+            with formatter.section(title):
+                lines = [self.commands[name].get_short_help_str(formatter.width) for name in names]
+                formatter.write_dl([(f"{name:{width}}", line) for name, line in zip(names, lines, strict=True)])
 
     def invoke(self, ctx: Any) -> Any:
         """Run a command; what the user can mend is told without a traceback."""
@@ -90,12 +109,22 @@ def _fail(message: str, code: int) -> None:
 
 app = typer.Typer(
     cls=Commands,
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     help="Grow training data for named entity recognition, and show whether it helped. "
     "Start with: nersery run demo --out runs/demo",
 )
+
+
+def _group(name: str, help: str) -> typer.Typer:
+    group = typer.Typer(no_args_is_help=True, help=help)
+    app.add_typer(group, name=name)
+    return group
+
+
+crosslingual_group = _group("crosslingual", "Align translations, and project labels onto them.")
+dataset_group = _group("dataset", "Draw a small training set, or publish a dataset.")
+inspect_group = _group("inspect", "Look at corpora and at what methods make of them.")
 
 
 def _version(value: bool) -> None:

@@ -15,7 +15,7 @@ import typer
 
 from nersery import io
 from nersery.cli import tables
-from nersery.cli.app import app
+from nersery.cli.app import app, dataset_group, inspect_group
 from nersery.cli.options import (
     AsJson,
     Force,
@@ -51,9 +51,10 @@ from nersery.experiments.paths import EXAMPLE_PREFIX
 from nersery.pipeline.job import rejects_of
 
 
-@app.command(
-    epilog="Examples:\n\n  nersery stats train.conll dev.conll test.conll\n\n"
-    "  nersery stats train.conll --repair lost-prefix --json | jq '.[0].types'"
+@inspect_group.command(
+    "stats",
+    epilog="Examples:\n\n  nersery inspect stats train.conll dev.conll test.conll\n\n"
+    "  nersery inspect stats train.conll --repair lost-prefix --json | jq '.[0].types'",
 )
 @reads_corpora
 def stats(
@@ -62,7 +63,7 @@ def stats(
     *,
     reading: io.ReadOptions,
 ) -> None:
-    """Count sentences, words and entities by type, and what was dropped and why; names every fault of a file."""
+    """Count sentences, words, entities by type, and dropped sentences by reason. Names every error of a file."""
     rows = []
     problems: list[Problem] = []
     fixes: list[str] = []
@@ -178,7 +179,7 @@ def convert(
     *,
     reading: io.ReadOptions,
 ) -> None:
-    """Read one format and write another; sentences, labels and code points stay as they are."""
+    """Read one format and write another. Sentences, labels and code points stay as they are."""
     from nersery.core.progress import Progress
 
     separators = {"tab": "\t", "space": " "}
@@ -221,9 +222,10 @@ def _new_names(pairs: list[str]) -> dict[str, str]:
     return names
 
 
-@app.command(
-    epilog="Examples:\n\n  nersery sample train.conll small.jsonl --size 100 --protocol stratified --seed 1\n\n"
-    "  nersery sample train.conll s.conll --size 50 --protocol every_type --ids s.ids.txt"
+@dataset_group.command(
+    "sample",
+    epilog="Examples:\n\n  nersery dataset sample train.conll small.jsonl --size 100 --protocol stratified --seed 1\n\n"
+    "  nersery dataset sample train.conll s.conll --size 50 --protocol every_type --ids s.ids.txt",
 )
 @reads_corpora
 def sample(
@@ -298,7 +300,7 @@ def list_(
     ] = None,
     json: AsJson = False,
 ) -> None:
-    """Show what there is: methods with their settings, recipes, presets, protocols, repairs, types."""
+    """Show what there is. Methods with their settings, recipes, presets, protocols, repairs, types, examples."""
     listings = _listings()
     if what is None or what in listings:
         chosen = {what: listings[what]()} if what else {key: make() for key, make in listings.items()}

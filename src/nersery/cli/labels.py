@@ -32,16 +32,17 @@ from nersery.core.errors import SettingsError
 
 
 @app.command(
-    epilog='Examples:\n\n  nersery annotate qa_prompting raw.txt labelled.jsonl --set \'types=["PER", "LOC"]\'\n\n'
-    "  nersery annotate tagger_labels raw.txt labelled.jsonl --set tagger=my-tagger"
+    epilog="Examples:\n\n"
+    '  nersery annotate raw.txt labelled.jsonl --method qa_prompting --set \'types=["PER", "LOC"]\'\n\n'
+    "  nersery annotate raw.txt labelled.jsonl --method tagger_labels --set tagger=my-tagger"
 )
 @reads_corpora
 @shares_work
 def annotate(
     *,
-    method: Annotated[str, typer.Argument(help="A method of `nersery list annotate`.", metavar="METHOD")],
     source: Source,
     target: Target,
+    method: Annotated[str, typer.Option(help="A method of `nersery list annotate`.")],
     settings: Settings = None,
     gold: Annotated[
         str | None, typer.Option(help="Labelled sentences, for methods that learn from them or need their types.")
@@ -57,7 +58,7 @@ def annotate(
     reading: io.ReadOptions,
     sharding: Sharding,
 ) -> None:
-    """Label sentences that have no labels; labels that the input has are replaced. The same command resumes."""
+    """Label raw sentences. Labels that the input has are replaced. The same command resumes."""
     from nersery.cli.stages import Annotate
     from nersery.experiments.overrides import settings_of
 
@@ -67,7 +68,7 @@ def annotate(
     if annotator.surveys and sharding.shards is not None:
         raise SettingsError(
             f"{method} reads all sentences before it labels the first, so it goes without --shards; for many sentences "
-            "with translations there are `nersery align` and `nersery project`"
+            "with translations there are `nersery crosslingual align` and `nersery crosslingual project`"
         )
     corpus = open_corpus(source, reading, quiet=quiet)
     labelled = replace(reading, format=io.AUTO)  # whatever the raw text is

@@ -5,12 +5,13 @@ from __future__ import annotations
 import io
 import os
 import sys
+from collections.abc import Iterator
 from importlib import import_module
+from typing import Any
 
 import typer
-from typer.models import CommandInfo
 
-from nersery.cli.app import GROUPS, INTERRUPTED, INTERRUPTED_EXIT_CODE, app
+from nersery.cli.app import INTERRUPTED, INTERRUPTED_EXIT_CODE, app
 
 COMMANDS = (
     "agreement", "corpora", "labels", "methods", "models", "parallel", "publishing", "quality", "recipes",
@@ -23,14 +24,18 @@ def with_commands() -> typer.Typer:
     """The app with all its commands, which their modules add when they are imported."""
     for module in COMMANDS:
         import_module(f"nersery.cli.{module}")
-    group_of = {name: group for group, names in GROUPS.items() for name in names}
-    for command in app.registered_commands:
-        command.rich_help_panel = group_of[_name(command)]
     return app
 
 
-def _name(command: CommandInfo) -> str:
-    return command.name or str(getattr(command.callback, "__name__", "")).replace("_", "-")
+def all_commands() -> dict[str, Any]:
+    """Every command by its full name, such as ``inspect stats``."""
+
+    def below(group: Any, path: str) -> Iterator[tuple[str, Any]]:
+        for name in group.list_commands(None):
+            command = group.commands[name]
+            yield from below(command, f"{path}{name} ") if hasattr(command, "commands") else [(path + name, command)]
+
+    return dict(below(typer.main.get_command(with_commands()), ""))
 
 
 def main() -> None:

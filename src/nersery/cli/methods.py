@@ -71,7 +71,7 @@ def augment(
     reading: io.ReadOptions,
     sharding: Sharding,
 ) -> None:
-    """Make new labelled sentences; the output holds the new ones only, rejects lie beside it with their reasons."""
+    """Make new labelled sentences. The output holds only these; OUTPUT.rejects.jsonl says why others failed."""
     from nersery.cli.stages import Augment
     from nersery.experiments.overrides import settings_of
 
@@ -120,7 +120,7 @@ def select(
     quiet: Quiet = False,
     reading: io.ReadOptions,
 ) -> None:
-    """Score sentences and keep the good ones; the scores stay in the file, rejects lie beside it."""
+    """Score sentences and keep the good ones. The output holds the scores; OUTPUT.rejects.jsonl has the others."""
     from nersery.core.progress import Progress
     from nersery.core.training_context import Training
     from nersery.experiments.overrides import settings_of

@@ -82,7 +82,7 @@ def train(
     *,
     reading: io.ReadOptions,
 ) -> None:
-    """Train a tagger on one or several files, e.g. gold and generated sentences. The same command resumes."""
+    """Train a tagger. It reads one or more files, such as gold and generated sentences. The same command resumes."""
     from nersery.core.progress import Progress
 
     if len(files) < 2:
@@ -173,7 +173,7 @@ def predict(
     reading: io.ReadOptions,
     sharding: Sharding,
 ) -> None:
-    """Label sentences; labels that the input has are replaced."""
+    """Label sentences with a trained tagger. Labels that the input has are replaced."""
     from nersery.cli.stages import Predict
 
     refuse_same_file(target, source)
@@ -217,7 +217,7 @@ def evaluate(
     *,
     reading: io.ReadOptions,
 ) -> None:
-    """Strict precision, recall and F1 over whole entities, by type too."""
+    """Score predicted entities: strict precision, recall and F1. Also shows them by type."""
     from nersery.evaluate.error_analysis import find_errors
     from nersery.evaluate.scores import score, sentence_counts
     from nersery.evaluate.significance import paired_bootstrap

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from nersery import io
-from nersery.cli.app import app
+from nersery.cli.app import crosslingual_group
 from nersery.cli.options import (
     AsJson,
     Force,
@@ -84,9 +84,11 @@ TargetLanguage = Annotated[str, typer.Option(help="Language of the target; --lan
 First = Annotated[int, typer.Option(min=0, max=1, help="Number of the first word in alignment files: 0 or 1.")]
 
 
-@app.command(
-    epilog="Examples:\n\n  nersery align text.en text.de en-de.align --split punctuation --target-split punctuation\n\n"
-    "  nersery align train.conll text.de en-de.align --method statistical"
+@crosslingual_group.command(
+    "align",
+    epilog="Examples:\n\n"
+    "  nersery crosslingual align text.en text.de en-de.align --split punctuation --target-split punctuation\n\n"
+    "  nersery crosslingual align train.conll text.de en-de.align --method statistical",
 )
 @reads_corpora
 @shares_work
@@ -142,9 +144,11 @@ def align(
     print_tally(output, tally, as_json=json)
 
 
-@app.command(
-    epilog="Examples:\n\n  nersery project train.conll text.de projected.jsonl --alignments en-de.align\n\n"
-    "  nersery project train.conll text.de p.jsonl --alignments en-de.align --set keep_incomplete=true"
+@crosslingual_group.command(
+    "project",
+    epilog="Examples:\n\n"
+    "  nersery crosslingual project train.conll text.de projected.jsonl --alignments en-de.align\n\n"
+    "  nersery crosslingual project train.conll text.de p.jsonl --alignments en-de.align --set keep_incomplete=true",
 )
 @reads_corpora
 @shares_work

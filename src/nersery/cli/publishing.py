@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional, cast
 import typer
 
 from nersery import io
-from nersery.cli.app import app
+from nersery.cli.app import dataset_group
 from nersery.cli.options import (
     AsJson,
     Force,
@@ -41,9 +41,10 @@ Leaks = Annotated[
 ]
 
 
-@app.command(
-    epilog="Examples:\n\n  nersery publish train.conll my-dataset --no-parquet\n\n"
-    "  nersery publish train=train.conll dev=dev.conll test=test.conll my-dataset --about about.toml --leaks drop"
+@dataset_group.command(
+    "publish",
+    epilog="Examples:\n\n  nersery dataset publish train.conll my-dataset --no-parquet\n\n"
+    "  nersery dataset publish train=train.conll test=test.conll my-dataset --about about.toml --leaks drop",
 )
 @reads_corpora
 def publish(
@@ -133,7 +134,9 @@ def _notes(divided: Divided, given: Mapping[str, str], division: Division) -> It
 def _inputs_and_folder(files: Sequence[str]) -> list[Any]:
     """Each input with its split, which is empty where none is given, and last the folder."""
     if len(files) < 2:
-        raise SettingsError("name at least one corpus and, last, the folder to write: nersery publish all.conll data")
+        raise SettingsError(
+            "name at least one corpus and, last, the folder to write: nersery dataset publish all.conll data"
+        )
     *names, folder = files
     parts = [(name.partition("=")[0], name.partition("=")[2]) for name in names]
     inputs = [

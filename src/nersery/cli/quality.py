@@ -11,7 +11,7 @@ import typer
 
 from nersery import io
 from nersery.cli import tables
-from nersery.cli.app import app
+from nersery.cli.app import inspect_group
 from nersery.cli.options import (
     AsJson,
     Quiet,
@@ -31,9 +31,10 @@ Row = dict[str, Any]
 """What a file is called, and its figures."""
 
 
-@app.command(
-    epilog="Examples:\n\n  nersery quality more.jsonl kept.jsonl --gold train.conll --model gpt2\n\n"
-    "  nersery quality more.jsonl --gold train.conll --no-perplexity --json"
+@inspect_group.command(
+    "quality",
+    epilog="Examples:\n\n  nersery inspect quality more.jsonl kept.jsonl --gold train.conll --model gpt2\n\n"
+    "  nersery inspect quality more.jsonl --gold train.conll --no-perplexity --json",
 )
 @reads_corpora
 def quality(

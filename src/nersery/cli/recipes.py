@@ -39,7 +39,7 @@ def run(
     json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Carry out a recipe: sample, augment, select, train, evaluate, report. The same command resumes."""
+    """Run an experiment: sample, augment, train, evaluate, report. The same command resumes."""
     from nersery.experiments.recipe import load, shipped_recipes
 
     loaded = load(recipe, overrides or [])

@@ -73,10 +73,10 @@ def review(
     quiet: Quiet = False,
     reading: io.ReadOptions,
 ) -> None:
-    """Read sentences on a page, correct their labels, accept or reject them. The same command goes on.
+    """Correct, accept or reject sentences on a web page. The same command resumes.
 
-    Each decision is kept as it is made, in OUTPUT.review. When the review is ended on the page or by Ctrl-C, the
-    accepted sentences are written; the rejected, and those not reviewed yet, stand in OUTPUT.rejects.jsonl.
+    Each decision is saved in OUTPUT.review at once. When you end the review, on the page or by Ctrl-C, the accepted
+    sentences are written. OUTPUT.rejects.jsonl has the others: rejected, or not reviewed yet.
     """
     from nersery.review.decisions import FILE, Decisions
     from nersery.review.server import Review
@@ -94,7 +94,9 @@ def review(
     corpus = Corpus(opened)
     report_repairs(opened, quiet=quiet)
     if not corpus:
-        raise DataError(f"{source} has no sentence", fix="name a corpus that has; nersery stats shows what is read")
+        raise DataError(
+            f"{source} has no sentence", fix="name a corpus that has; nersery inspect stats shows what is read"
+        )
     order = [sentence.id for sentence in _ordered(corpus, by)]
     labelled = replace(reading, format=io.AUTO)
     others = _beside(corpus, io.open_corpus(input_path(beside), labelled), beside) if beside else {}

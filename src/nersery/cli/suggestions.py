@@ -12,7 +12,7 @@ import typer
 
 from nersery import io
 from nersery.cli import tables
-from nersery.cli.app import app
+from nersery.cli.app import inspect_group
 from nersery.cli.options import (
     AsJson,
     Quiet,
@@ -56,10 +56,11 @@ class Asked:
 # --- suggest --------------------------------------------------------------------------------------------------------
 
 
-@app.command(
-    epilog="Examples:\n\n  nersery suggest test.conll --method masked_entity --method melm "
+@inspect_group.command(
+    "suggestions",
+    epilog="Examples:\n\n  nersery inspect suggestions test.conll --method masked_entity --method melm "
     "--method 'melm linearize=false' --learn-from train.conll --oracle my-tagger\n\n"
-    "  nersery suggest test.conll --model bundled --id test:3 --top-k 10 --json"
+    "  nersery inspect suggestions test.conll --model bundled --id test:3 --top-k 10 --json",
 )
 @reads_corpora
 def suggest(
@@ -240,9 +241,10 @@ def _verdict(comparison: Comparison, blank: Blank, mention: Sequence[str]) -> Te
 # --- novelty --------------------------------------------------------------------------------------------------------
 
 
-@app.command(
-    epilog="Examples:\n\n  nersery novelty more.jsonl --gold train.conll --oracle my-tagger\n\n"
-    "  nersery novelty more.jsonl --gold train.conll --json"
+@inspect_group.command(
+    "novelty",
+    epilog="Examples:\n\n  nersery inspect novelty more.jsonl --gold train.conll --oracle my-tagger\n\n"
+    "  nersery inspect novelty more.jsonl --gold train.conll --json",
 )
 @reads_corpora
 def novelty(

@@ -12,7 +12,7 @@ import typer
 
 from nersery import io
 from nersery.cli import tables
-from nersery.cli.app import app
+from nersery.cli.app import inspect_group
 from nersery.cli.options import (
     AsJson,
     Force,
@@ -40,9 +40,10 @@ MASK = "___"
 """Stands for the words of a gap."""
 
 
-@app.command(
-    epilog="Examples:\n\n  nersery templates train.conll --tagger my-tagger --language en\n\n"
-    "  nersery templates train.conll --tagger my-tagger --sentence train:7 --picture attention.svg"
+@inspect_group.command(
+    "templates",
+    epilog="Examples:\n\n  nersery inspect templates train.conll --tagger my-tagger --language en\n\n"
+    "  nersery inspect templates train.conll --tagger my-tagger --sentence train:7 --picture attention.svg",
 )
 @reads_corpora
 def templates(
@@ -104,7 +105,8 @@ def _chosen(corpus: Corpus, sentence: str | None, limit: int | None, source: str
         return corpus.sentences[:limit]
     if sentence not in corpus.by_id:
         raise SettingsError(
-            f'{source} has no sentence "{sentence}". nersery templates {source} --limit 3 --keywords none shows ids'
+            f'{source} has no sentence "{sentence}". To see ids: '
+            f"nersery inspect templates {source} --limit 3 --keywords none"
         )
     return [corpus.by_id[sentence]]
 

@@ -126,6 +126,6 @@ def quality_of(sentence: Sentence, name: str = QUALITY) -> float:
     if name not in sentence.scores:
         raise DataError(
             Problem(f"it has no score {name}", sentence=sentence.id),
-            fix="give sentences that nersery project has written, in JSONL, which keeps scores",
+            fix="give sentences that nersery crosslingual project has written, in JSONL, which keeps scores",
         )
     return sentence.scores[name]

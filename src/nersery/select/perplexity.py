@@ -21,8 +21,8 @@ class Perplexity(Selector, ModelSettings):
     """Score: minus the perplexity of a sentence under a language model, so that -20 is better than -200.
 
     Under a causal model it is the perplexity, under a masked one the pseudo-perplexity. Their figures depend on the
-    model and its subwords: look at that of gold (``nersery quality``) before choosing a threshold. A model finds what
-    it wrote itself more fluent than what people wrote.
+    model and its subwords: look at that of gold (``nersery inspect quality``) before choosing a threshold. A model
+    finds what it wrote itself more fluent than what people wrote.
 
     Args:
         threshold: The lowest score to keep, below 0. The default is made for the bundled model: under it most English

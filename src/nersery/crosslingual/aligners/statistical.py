@@ -88,8 +88,8 @@ class Statistical(Aligner):
         learn_from: At most so many pairs are learnt from, spread evenly over all; 0 takes all. They alone are held in
             memory while it learns, with what is counted of them: of 100,000 about a gigabyte, however many there are.
         max_words: Pairs with a longer side are rejected, and not learnt from.
-        priors: Folder of what was learnt before, by `save` or ``nersery align --keep``; it counts as seen. Without
-            `fit` it is all there is.
+        priors: Folder of what was learnt before, by `save` or ``nersery crosslingual align --keep``; it counts as seen.
+            Without `fit` it is all there is.
 
     Reference:
         Stephan Vogel, Hermann Ney and Christoph Tillmann (1996). HMM-Based Word Alignment in Statistical Translation.
