@@ -154,7 +154,7 @@ class TestFullDisk:
         target = "x" if args[0] == "train" else "x.jsonl"
         assert told.startswith(f"error: no space left to write {target}")
         assert advice == "Free some and repeat the command: a long job goes on where it stopped\n"
-        assert not Path(args[2]).exists()
+        assert not Path(target).exists()
         assert server.run(*args, cwd=folder)[0] == 0
         made = {name: content for name, content in files(folder).items() if name.startswith("x")}
         assert made == {
