@@ -49,7 +49,7 @@ def measure(pairs: int) -> None:
         (Path(name) / "none.jsonl").touch()
         total = 0.0
         for command in (
-            "project source.jsonl target.txt projected.jsonl --alignments links",
+            "crosslingual project source.jsonl target.txt projected.jsonl --alignments links",
             "select projected.jsonl kept.jsonl --method alignment_quality --gold none.jsonl",
         ):
             seconds, peak, told = run(command, name)

@@ -94,7 +94,7 @@ def test_styles_in_a_terminal(with_tagger: Sequence[str], monkeypatch: pytest.Mo
 
 
 def test_other_keywords_need_no_tagger(with_tagger: Sequence[str]) -> None:
-    command = with_tagger[:2]
+    command = with_tagger[:3]
     assert [one.get("keywords") for one in shown(*command, "--keywords", "none")["sentences"]] == [[], [], None, [], []]
     random = ("--keywords", "random", "--rate", "0.2", "-q")
     seeds = {call(*command, *random, "--seed", str(seed)).out for seed in range(12)}
@@ -112,7 +112,7 @@ def test_without_a_tagger_one_is_trained(
         return TransformerTagger(model=tiny_model, steps=1)
 
     monkeypatch.setattr("nersery.taggers.components.gold_tagger.create", create)
-    result = call(*with_tagger[:2])
+    result = call(*with_tagger[:3])
     assert (result.code, trained) == (0, [("tagger", "transformer")])
     assert "no --tagger is named" in result.err
 
