@@ -33,12 +33,12 @@ NOTICE = "<!-- Written by docs/generate.py. Change the docstrings instead, then 
 KINDS: Mapping[str, tuple[str, str]] = {
     "augment": (
         "Augmentation",
-        "Make new labelled sentences out of labelled ones. In a recipe: `[[augment]]` with `method = …`; alone: "
+        "Make new labelled sentences out of labelled ones. In a recipe: `[[systems]]` with `method = …`; alone: "
         "[`nersery augment`](commands.md#nersery-augment).",
     ),
     "annotate": (
         "Annotation",
-        "Label raw text. In a recipe: `[[augment]]` with `method = …`, and the text as `raw` in `[data]`; alone: "
+        "Label raw text. In a recipe: `[[systems]]` with `method = …`, and the text as `raw` in `[data]`; alone: "
         "[`nersery annotate`](commands.md#nersery-annotate).",
     ),
     "align": (
@@ -168,20 +168,20 @@ SECTIONS: Sequence[tuple[str, type[Any], Sequence[str], str]] = (
     ("`[sample]`", recipe.SampleSettings, (), "How much of the data is used, as if there were no more."),
     ("`[evaluate]`", recipe.EvaluateSettings, (), ""),
     (
-        "`[[augment]]`",
-        systems.Arm,
+        "`[[systems]]`",
+        systems.System,
         systems.OWN_KEYS,
-        "Once for each arm, that is, each way to train that is compared with gold sentences alone. `method` is one of "
+        "One table per system: a way to train that is compared with gold only. `method` is one of "
         "[augmentation](methods.md#augmentation) or [annotation](methods.md#annotation); `name` is the method's when "
         "not given. All other keys of the table are settings of the method. `select` is a list of "
         '[selectors](methods.md#selection): `"duplicates"`, or `{ method = "agreement", threshold = 0.8 }` with '
-        "settings; at the top of the recipe it holds for all arms that have none of their own.",
+        "settings; at the top of the recipe it holds for all systems that have none of their own.",
     ),
 )
 """Title, class, its keys that a recipe may say (all when empty), and an introduction."""
 IN_A_RECIPE: Mapping[str, str] = {"method": "text", "select": "list of text or tables"}
 """Types of keys that become more than what the file says."""
-UNSAID: Mapping[tuple[type[Any], str], str] = {(systems.Arm, "name"): "the method's"}
+UNSAID: Mapping[tuple[type[Any], str], str] = {(systems.System, "name"): "the method's"}
 """What a recipe need not say, though the class must be told."""
 
 
@@ -196,8 +196,8 @@ def recipes_page() -> str:
     tagger = (
         "`method` is one of the [taggers](methods.md#taggers), `transformer` when not given; `preset` takes "
         "[a paper's settings](methods.md#tagger-presets) for what is not said; all other keys are settings of the "
-        "tagger. Every arm has the same tagger. `[tagger.grid]` holds lists of values for settings: each arm tries all "
-        "combinations on the first seed, dev chooses; see [how to](how-to.md#tune-settings-on-dev)."
+        "tagger. Every system has the same tagger. `[tagger.grid]` lists values for settings: each system tries all "
+        "combinations on the first seed, and dev chooses; see [how to](how-to.md#tune-settings-on-dev)."
     )
     parts = [f"## {title}\n\n{text}\n\n{_keys(cls, keys)}" for title, cls, keys, text in SECTIONS]
     return page("Recipes", introduction, [*parts, f"## `[tagger]`\n\n{tagger}"]).replace("\n\n\n", "\n")

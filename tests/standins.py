@@ -79,12 +79,12 @@ size = 16
 bootstrap_samples = 100
 [tagger]
 {tagger}
-[[augment]]
+[[systems]]
 name = "both"
 method = "mention_replacement"
 copies = 2
 select = ["duplicates", "agreement"]
-[[augment]]
+[[systems]]
 name = "one"
 method = "mention_replacement"
 copies = 2
@@ -93,7 +93,7 @@ select = ["duplicates"]
 
 
 def write_recipe(folder: Path, tagger: str = 'method = "memory"', name: str = "recipe.toml") -> Path:
-    """Data files, and a recipe that uses them with two arms that generate the same."""
+    """Data files, and a recipe that uses them with two systems that generate the same."""
     write_data(folder)
     path = folder / name
     path.write_text(RECIPE.format(tagger=tagger), "utf-8")

@@ -135,11 +135,13 @@ class TestAugment:
 class TestRun:
     @pytest.fixture
     def recipe(self, command: list[str], memory: object) -> None:
-        """A recipe with two arms that generate the same."""
-        text = write_recipe(Path()).read_text("utf-8").split("[[augment]]")[0]
+        """A recipe with two systems that generate the same."""
+        text = write_recipe(Path()).read_text("utf-8").split("[[systems]]")[0]
         settings = 'method = "cbt"\nmodel = "model"\nepochs = 2\nbatch_size = 8\nprecision = "fp32"\n'
-        arms = [f'[[augment]]\nname = "{name}"\n{settings}{select}' for name, select in (("one", ""), ("two", SELECT))]
-        Path("recipe.toml").write_text(text + "\n".join(arms), "utf-8")
+        systems = [
+            f'[[systems]]\nname = "{name}"\n{settings}{select}' for name, select in (("one", ""), ("two", SELECT))
+        ]
+        Path("recipe.toml").write_text(text + "\n".join(systems), "utf-8")
 
     def execute(self, out: str) -> None:
         Run(load("recipe.toml"), Path(out), quiet=True).execute()
@@ -149,7 +151,7 @@ class TestRun:
     def test_killed_it_goes_on(self, counted: Counted, kill: dict[str, int]) -> None:
         whole = counted()
         self.execute("whole")
-        assert (whole["step"], whole["fill"]) == (4, 1), "two arms share what is generated"
+        assert (whole["step"], whole["fill"]) == (4, 1), "two systems share what is generated"
         counted(**kill)
         with pytest.raises(KilledError):
             self.execute("run")
@@ -160,7 +162,7 @@ class TestRun:
         assert files(Path("run/seed-0")) == files(Path("whole/seed-0"))
 
     @pytest.mark.usefixtures("recipe")
-    def test_what_another_arm_generates_anew_leaves_no_training_behind(self, counted: Counted) -> None:
+    def test_what_another_system_generates_anew_leaves_no_training_behind(self, counted: Counted) -> None:
         counted()
         self.execute("run")
         expected = files(Path("run/seed-0"))

@@ -91,7 +91,7 @@ def test_a_list_given_as_a_single_value_says_what_was_expected():
     assert problem == "qa_prompting.types is 'PER': expected a list, e.g. [\"text\"]"
 
 
-@pytest.mark.parametrize("settings", [{"finish": {"clip": math.inf}}, {"tagger": {"dropout": math.nan}}])
+@pytest.mark.parametrize("settings", [{"second_stage": {"clip": math.inf}}, {"tagger": {"dropout": math.nan}}])
 def test_numbers_within_tables_are_finite(settings: dict[str, Any]):
     (problem,) = registry.check("select", "self_training", settings)
     assert problem.endswith(": expected finite numbers")

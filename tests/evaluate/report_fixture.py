@@ -1,4 +1,4 @@
-"""A report as a real run writes it: four arms, three seeds, six types, sentences in several scripts."""
+"""A report as a real run writes it: four systems, three seeds, six types, sentences in several scripts."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def training(center: float, rng: random.Random, seeds: list[int], steps: int) ->
     return runs
 
 
-def arm(name: str, f1: list[float], sentences: list[int], steps: int = 300) -> dict[str, Any]:
+def system(name: str, f1: list[float], sentences: list[int], steps: int = 300) -> dict[str, Any]:
     rng = random.Random(name)
     center = mean(f1)
     return {
@@ -134,7 +134,7 @@ def rejects(method: str) -> list[dict[str, Any]]:
 
 def generated(name: str, f1: list[float], comparison: dict[str, Any], kept: tuple[int, int, int]) -> dict[str, Any]:
     written, distinct, agreeing = kept
-    return arm(name, f1, [100 + agreeing // 3, 100 + agreeing // 3 + 4, 96 + agreeing // 3]) | {
+    return system(name, f1, [100 + agreeing // 3, 100 + agreeing // 3 + 4, 96 + agreeing // 3]) | {
         "method": name, "select": ["duplicates", "agreement"], "settings": {"rate": 0.5, "copies": 3},
         "generation": {"read": 900, "written": written, "rejected": 900 - written,
                        "reasons": {"unchanged": 900 - written - 7, "no entities": 7}},
@@ -167,7 +167,7 @@ RECIPE = {
     "tagger": {"method": "transformer", "model": "bundled", "head": "linear", "batch_size": 16,
                "optimizer": {"name": "adamw", "learning_rate": 2e-4, "warm_up": 0.1},
                "steps": 300, "bf16": "auto"},
-    "arms": [
+    "systems": [
         {"name": "label_wise_token_replacement", "rate": 0.3, "copies": 3,
          "select": ["duplicates", "agreement"]},
         {"name": "mention_replacement", "rate": 0.5, "copies": 3, "select": ["duplicates", "agreement"]},
@@ -194,8 +194,8 @@ def build() -> dict[str, Any]:
         "data": {"train": split("train", 150, 0.4), "dev": split("dev", 100, 0.3),
                  "test": split("test", 300, 1.0)},
         "sample": {"size": 100, "protocol": "stratified"},
-        "arms": [
-            arm("gold", [0.4552, 0.4631, 0.4674], [100, 100, 100]),
+        "systems": [
+            system("gold", [0.4552, 0.4631, 0.4674], [100, 100, 100]),
             generated("label_wise_token_replacement", [0.4251, 0.4190, 0.4344],
                       against(-0.0357, -0.0521, -0.0194, 0.00004), (861, 845, 610)),
             generated("mention_replacement", [0.4795, 0.4828, 0.4868], against(0.0211, 0.004, 0.038, 0.0184),

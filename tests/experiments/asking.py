@@ -14,7 +14,7 @@ name = "mine"
 [data]
 train = "train.conll"
 test = "test.conll"
-[[augment]]
+[[systems]]
 method = "mention_replacement"
 """
 NAMED = """
@@ -22,12 +22,12 @@ name = "mine"
 [data]
 train = "train.conll"
 test = "test.conll"
-[[augment]]
+[[systems]]
 name = "first, v1.5"
 method = "mention_replacement"
-[[augment]]
+[[systems]]
 method = "mention_replacement"
-[[augment]]
+[[systems]]
 name = "other 🚀"
 method = "shuffle_within_segments"
 """
@@ -36,16 +36,16 @@ name = "chain"
 [data]
 train = "train.conll"
 test = "test.conll"
-[[augment]]
+[[systems]]
 name = "a"
 method = "mention_replacement"
-[[augment]]
+[[systems]]
 name = "b"
-on = "a"
+base = "a"
 method = "shuffle_within_segments"
-[[augment]]
+[[systems]]
 name = "c"
-on = "b"
+base = "b"
 method = "label_wise_token_replacement"
 """
 

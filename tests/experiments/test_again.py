@@ -17,7 +17,7 @@ from nersery.experiments.runner import Run
 from tests.experiments.trying import (
     KilledError,
     Trainings,
-    append_arm,
+    append_system,
     execute,
     killing,
 )
@@ -42,29 +42,29 @@ class TestAgain:
         report = execute("seeds=[1, 0]")
         assert {seed for seed, _ in memory} == {1}
         assert files(Path("run/seed-0")) == before
-        assert len(report["arms"][0]["f1"]["values"]) == 2
+        assert len(report["systems"][0]["f1"]["values"]) == 2
         execute("seeds=[0, 1]", out="both")
         assert files(Path("both/seed-1")) == files(Path("run/seed-1"))
 
-    def test_a_new_arm_and_the_rest_stays(self, memory: Trainings):
+    def test_a_new_system_and_the_rest_stays(self, memory: Trainings):
         execute()
         before = files(Path("run/seed-0"))
         memory.clear()
-        append_arm('method = "shuffle_within_segments"')
+        append_system('method = "shuffle_within_segments"')
         report = execute("description=more")
         assert len(memory) == 1
         assert before.items() <= files(Path("run/seed-0")).items()
-        assert [described["name"] for described in report["arms"]][3:] == ["shuffle_within_segments"]
+        assert [described["name"] for described in report["systems"]][3:] == ["shuffle_within_segments"]
 
-    def test_arms_in_another_order(self, memory: Trainings):
+    def test_systems_in_another_order(self, memory: Trainings):
         report = execute()
         before = files(Path("run/seed-0"))
         memory.clear()
-        head, both, one = Path("recipe.toml").read_text("utf-8").split("[[augment]]")
-        Path("recipe.toml").write_text("[[augment]]".join([head, one, both]), "utf-8")
+        head, both, one = Path("recipe.toml").read_text("utf-8").split("[[systems]]")
+        Path("recipe.toml").write_text("[[systems]]".join([head, one, both]), "utf-8")
         swapped = execute()
-        assert [arm["name"] for arm in swapped["arms"]] == ["gold", "one", "both"]
-        assert all(arm in report["arms"] for arm in swapped["arms"])
+        assert [system["name"] for system in swapped["systems"]] == ["gold", "one", "both"]
+        assert all(system in report["systems"] for system in swapped["systems"])
         assert files(Path("run/seed-0")) == before
         assert not memory
 
@@ -85,7 +85,7 @@ class TestAgain:
         execute()
         memory.clear()
         report = execute("description=other", "evaluate.bootstrap_samples=200", "keep_taggers=false")
-        assert report["arms"][1]["against_gold"]["samples"] == 200
+        assert report["systems"][1]["against_gold"]["samples"] == 200
         assert not memory
         assert not list(Path("run").rglob("tagger"))
 
@@ -100,11 +100,11 @@ class TestAgain:
         ("overrides", "difference"),
         [
             (["tagger.longest=2"], "  recipe.tagger.settings.longest: there 9, asked for 2"),
-            (["augment.one.copies=3"], "  recipe.arms.one.copies: there 2, asked for 3"),
-            (["augment.both.rate=0.9"], "  recipe.arms.both.method.settings.rate: there 0.3, asked for 0.9"),
+            (["systems.one.copies=3"], "  recipe.systems.one.copies: there 2, asked for 3"),
+            (["systems.both.rate=0.9"], "  recipe.systems.both.method.settings.rate: there 0.3, asked for 0.9"),
             (["sample.size=15"], "  recipe.sample.size: there 16, asked for 15"),
             (["seeds=[1]"], "  recipe.seeds: there [0], asked for [1]"),
-            (["augment.one.name=two"], "asked for nothing"),
+            (["systems.one.name=two"], "asked for nothing"),
             (["name=other"], "  recipe.name: there 'small', asked for 'other'"),
         ],
     )
@@ -125,7 +125,7 @@ class TestAgain:
 
     def test_a_changed_file_that_a_setting_names_is_refused(self):
         Path("words.tsv").write_text("lives\tdwells\n")
-        append_arm('name = "words.tsv"\nmethod = "synonym_replacement"\ntable = "words.tsv"')
+        append_system('name = "words.tsv"\nmethod = "synonym_replacement"\ntable = "words.tsv"')
         execute()
         execute()
         Path("words.tsv").write_text("lives\tsits\n")
@@ -138,7 +138,7 @@ class TestAgain:
         self, folder: Path, monkeypatch: pytest.MonkeyPatch, memory: Trainings
     ):
         Path("words.tsv").write_text("lives\tdwells\n")
-        append_arm('method = "synonym_replacement"\ntable = "words.tsv"')
+        append_system('method = "synonym_replacement"\ntable = "words.tsv"')
         execute()
         trained = list(memory)
         monkeypatch.chdir(folder.parent)
@@ -164,8 +164,8 @@ class TestAgain:
 
     def test_an_empty_folder_and_a_folder_in_folders(self):
         Path("empty").mkdir()
-        arms = execute(out="empty")["arms"]
-        assert execute(out="a/b/c")["arms"] == arms
+        systems = execute(out="empty")["systems"]
+        assert execute(out="a/b/c")["systems"] == systems
         assert files(Path("a/b/c/seed-0")) == files(Path("empty/seed-0"))
 
     def test_two_at_once(self):
@@ -181,14 +181,14 @@ class TestWithoutTaggers:
         memory.clear()
         report = execute("keep_taggers=false")
         assert len(memory) == 3
-        assert report["arms"] == kept["arms"]
+        assert report["systems"] == kept["systems"]
         left = {name: content for name, content in files(Path("kept/seed-0")).items() if "/tagger/" not in name}
         assert files(Path("run/seed-0")) == left
 
-    def test_a_new_arm_that_needs_the_baseline_s(self, memory: Trainings):
+    def test_a_new_system_that_needs_the_baseline_s(self, memory: Trainings):
         execute("keep_taggers=false")
         memory.clear()
-        append_arm('name = "new"\nmethod = "shuffle_within_segments"\nselect = ["agreement"]')
+        append_system('name = "new"\nmethod = "shuffle_within_segments"\nselect = ["agreement"]')
         execute("keep_taggers=false")
         assert memory[0] == (0, 16)
         assert len(memory) == 2
@@ -197,7 +197,7 @@ class TestWithoutTaggers:
 
 def test_a_kill_at_any_move_of_a_file_leaves_no_trace(folder: Path, monkeypatch: pytest.MonkeyPatch):
     text = Path("recipe.toml").read_text()
-    Path("recipe.toml").write_text(text[: text.rindex("[[augment]]")])
+    Path("recipe.toml").write_text(text[: text.rindex("[[systems]]")])
     monkeypatch.setattr(
         "nersery.experiments.runner.write_report", lambda report, folder: None
     )  # it takes half of the time

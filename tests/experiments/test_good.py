@@ -8,7 +8,7 @@ from nersery.core import registry
 from nersery.experiments.data_files import SPLITS
 from nersery.experiments.paths import presets, shipped
 from nersery.experiments.recipe import load, shipped_recipes
-from nersery.experiments.systems import GOLD, Arm, MethodSettings
+from nersery.experiments.systems import GOLD, MethodSettings, System
 from tests.experiments.asking import (
     CHAIN,
     GOOD,
@@ -26,32 +26,32 @@ class TestGoodRecipes:
         assert (recipe.name, recipe.seeds, recipe.keep_taggers, recipe.sample.size) == ("mine", [0], True, None)
         assert recipe.tagger.method == "transformer"
         assert recipe.tagger.settings == registry.defaults("tagger", "transformer")
-        assert recipe.arms[0] == Arm(GOLD)
-        assert recipe.arms[1].name == "mention_replacement"
-        assert recipe.arms[1].method == MethodSettings("mention_replacement", {"rate": 0.3})
+        assert recipe.systems[0] == System(GOLD)
+        assert recipe.systems[1].name == "mention_replacement"
+        assert recipe.systems[1].method == MethodSettings("mention_replacement", {"rate": 0.3})
 
-    def test_no_arm_is_a_baseline_alone(self, write: Write):
-        assert load(write(GOOD.split("[[")[0])).arms == [Arm(GOLD)]
+    def test_no_system_is_a_baseline_alone(self, write: Write):
+        assert load(write(GOOD.split("[[")[0])).systems == [System(GOLD)]
 
     def test_a_byte_order_mark_and_windows_line_ends(self, tmp_path: Path):
         path = tmp_path / "recipe.toml"
         path.write_bytes(b"\xef\xbb\xbf" + GOOD.replace("\n", "\r\n").encode())
         assert load(str(path)).name == "mine"
 
-    def test_selectors_of_the_recipe_are_those_of_arms_that_have_none(self, write: Write):
-        text = 'select = ["duplicates"]\n' + NAMED.replace("[[augment]]", "[[augment]]\nselect = []", 1)
-        first, second, third = load(write(text)).arms[1:]
+    def test_selectors_of_the_recipe_are_those_of_systems_that_have_none(self, write: Write):
+        text = 'select = ["duplicates"]\n' + NAMED.replace("[[systems]]", "[[systems]]\nselect = []", 1)
+        first, second, third = load(write(text)).systems[1:]
         assert first.select == []
         assert [selector.method for selector in second.select] == ["duplicates"]
         assert second.select == third.select
 
     def test_a_selector_with_settings(self, write: Write):
         recipe = load(write(GOOD + 'select = [{ method = "duplicates", similarity = 0.9 }]\n'))
-        assert recipe.arms[1].select[0].settings["similarity"] == 0.9
+        assert recipe.systems[1].select[0].settings["similarity"] == 0.9
 
     def test_all_of_it_is_json(self, write: Write):
         recipe = load(write(GOOD), ["seeds=[1]"])
-        assert recipe.as_dict()["arms"][1]["method"] == {
+        assert recipe.as_dict()["systems"][1]["method"] == {
             "method": "mention_replacement",
             "settings": {"rate": 0.3},
             "kind": "augment",
@@ -60,7 +60,7 @@ class TestGoodRecipes:
 
     @pytest.mark.parametrize("name", ["देवनागरी", "نص‌ها", "a 👩‍🔬 b", "v1.5", "x" * 200, "con : * ?"])
     def test_names_in_any_script(self, write: Write, name: str):
-        assert load(write(GOOD + f'name = "{name}"')).arms[1].name == name
+        assert load(write(GOOD + f'name = "{name}"')).systems[1].name == name
 
     @pytest.mark.parametrize("name", shipped_recipes())
     def test_shipped_recipes(self, name: str):
@@ -71,12 +71,12 @@ class TestGoodRecipes:
         for file in files:
             assert recipe.path(file.name).is_file() != (name in NEED_FILES)
 
-    def test_an_arm_that_goes_on_from_another(self, write: Write):
-        recipe = load(write(CHAIN), ["augment.c.on=a", "augment.c.copies=3"])
-        assert [arm.on for arm in recipe.arms] == ["", "", "a", "a"]
-        assert recipe.arms[3].copies == 3
-        assert recipe.as_dict()["arms"][2]["on"] == "a"
-        assert "on" not in recipe.arms[2].method.settings
+    def test_an_system_that_goes_on_from_another(self, write: Write):
+        recipe = load(write(CHAIN), ["systems.c.base=a", "systems.c.copies=3"])
+        assert [system.base for system in recipe.systems] == ["", "", "a", "a"]
+        assert recipe.systems[3].copies == 3
+        assert recipe.as_dict()["systems"][2]["base"] == "a"
+        assert "base" not in recipe.systems[2].method.settings
 
     def test_a_file_for_each_language(self, write: Write, tmp_path: Path):
         table = '{ zh-Hant = "../zh.jsonl", en = "example:train.conll", hi = "हिंदी/train.conll" }'

@@ -14,9 +14,9 @@ from nersery.experiments.recipe import load
 from tests.experiments.trying import (
     KilledError,
     Trainings,
-    arm,
     execute,
     killing,
+    system,
 )
 from tests.standins import Memory, files
 
@@ -45,10 +45,10 @@ def test_what_is_best_on_dev_serves_all_seeds(memory: Trainings) -> None:
     low, same, high, high_too = (trial["f1"] for trial in record["trials"])
     assert low == same < high == high_too
     assert record["chosen"] == {"steps": 3}
-    for described in report["arms"]:
+    for described in report["systems"]:
         assert [course["steps"] for course in described["training"]] == [3, 3]
         assert described["grid"] == tried(described["name"])
-    assert [seed for seed, _ in memory].count(1) == len(report["arms"])
+    assert [seed for seed, _ in memory].count(1) == len(report["systems"])
     assert not [*Path("run").rglob("*.training")]
 
 
@@ -62,7 +62,7 @@ def test_the_report_shows_what_was_tried() -> None:
 
 
 def test_without_a_grid_nothing_is_tried() -> None:
-    assert arm(execute(), "gold")["grid"] is None
+    assert system(execute(), "gold")["grid"] is None
     assert not Path("run/grid").exists()
     assert "grid" not in json.loads(Path("run/run.json").read_text("utf-8"))["recipe"]
 
@@ -89,7 +89,7 @@ def test_the_seed_that_came_first_chose_and_the_report_says_so() -> None:
     record = tried("gold")
     assert record["seed"] == 0
     report = execute("seeds=[1, 0]", GRID)
-    assert tried("gold") == record == report["arms"][0]["grid"]
+    assert tried("gold") == record == report["systems"][0]["grid"]
     assert "gold: its settings were chosen with seed 0, with which the run began" in report["notes"]
     assert not any("chosen with seed" in note for note in execute("seeds=[0, 1]", GRID)["notes"])
 

@@ -13,8 +13,8 @@ from nersery.core.errors import DataError
 from tests.experiments.trying import (
     PRODUCTS,
     Trainings,
-    arm,
     execute,
+    system,
 )
 from tests.standins import sentences
 
@@ -77,7 +77,7 @@ class TestInputs:
         for split in ("dev", "test"):
             expected = f"{split} has types that train lacks, so they count as missed: PROD (3 mentions)"
             assert expected in report["notes"]
-        assert arm(report, "gold")["per_type"]["PROD"]["recall"]["mean"] == 0
+        assert system(report, "gold")["per_type"]["PROD"]["recall"]["mean"] == 0
 
     def test_sentences_of_test_that_stand_in_train(self):
         io.write([*sentences(2), *sentences(6, 200)], "test.conll")

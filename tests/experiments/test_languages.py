@@ -18,10 +18,10 @@ from tests.experiments.trying import (
     PRODUCTS,
     TRAIN_BY_LANGUAGE,
     Trainings,
-    arm,
     execute,
     hindi,
     of_language,
+    system,
 )
 from tests.standins import files, sentences
 
@@ -40,7 +40,7 @@ class TestLanguages:
                 words = {sentence.id: sentence.words for sentence in io.read(f"{language}/{split}.conll")}
                 assert all(words[s.id.removeprefix(f"{language}/")] == s.words for s in own)
         assert memory[0] == (0, 32)
-        assert report["arms"][0]["train_sentences"] == [32]
+        assert report["systems"][0]["train_sentences"] == [32]
         assert {sentence.language for sentence in io.read("run/seed-0/one/1-duplicates.jsonl")} == {"en", "hi"}
 
     def test_the_sample_of_one_does_not_depend_on_the_others(self):
@@ -65,7 +65,7 @@ class TestLanguages:
     def test_scores_of_each_against_the_predictions_in_the_folder(self):
         report = execute("seeds=[0, 3]")
         gold = {f"{language}/{s.id}": s for language in ("en", "hi") for s in io.read(f"{language}/test.conll")}
-        for described in report["arms"]:
+        for described in report["systems"]:
             assert set(described["per_language"]) == {"en", "hi"}
             for language, figures in described["per_language"].items():
                 true = {(id, *label) for id, s in gold.items() if id.startswith(language) for label in s.labels}
@@ -76,7 +76,7 @@ class TestLanguages:
                     assert f1 == pytest.approx(2 * len(true & found) / (len(true) + len(found)))
                     stored = json.loads(Path(f"run/seed-{seed}/{described['name']}/result.json").read_text())
                     assert stored["scores"]["per_language"][language]["f1"] == f1
-        scores = [arm(report, "gold")["per_language"][language]["f1"]["mean"] for language in ("en", "hi")]
+        scores = [system(report, "gold")["per_language"][language]["f1"]["mean"] for language in ("en", "hi")]
         assert scores[0] != scores[1]
         assert "## F1 by language" in Path("run/report.md").read_text("utf-8")
         assert "By language" in Path("run/report.html").read_text("utf-8")
@@ -99,20 +99,20 @@ class TestLanguages:
             named = [dataclasses.replace(s, language="en" if n < count else "hi") for n, s in enumerate(made)]
             io.write(Corpus(named), f"{split}.jsonl")
         report = execute("data.train=train.jsonl", "data.test=test.jsonl", "data.dev=")
-        assert report["arms"][0]["train_sentences"] == [16]
-        assert set(report["arms"][0]["per_language"]) == {"en", "hi"}
+        assert report["systems"][0]["train_sentences"] == [16]
+        assert set(report["systems"][0]["per_language"]) == {"en", "hi"}
         assert report["data"]["train"]["path"].endswith("train.jsonl")
         assert "of each language was used" not in Path("run/report.md").read_text("utf-8")
 
     def test_of_a_single_one_there_is_no_score_apart(self):
         report = execute('data.test={ en = "en/test.conll" }')
-        assert all(described["per_language"] == {} for described in report["arms"])
+        assert all(described["per_language"] == {} for described in report["systems"])
         assert "per_language" not in json.loads(Path("run/seed-0/gold/result.json").read_text())["scores"]
         assert "language" not in Path("run/report.md").read_text("utf-8").split("## Data")[0]
 
     def test_one_for_testing_alone(self):
         report = execute('data.train={ en = "en/train.conll" }', 'data.dev={ en = "en/dev.conll" }')
-        assert set(arm(report, "gold")["per_language"]) == {"en", "hi"}
+        assert set(system(report, "gold")["per_language"]) == {"en", "hi"}
 
     def test_a_moved_file_is_the_same_and_a_changed_one_is_refused(self, memory: Trainings):
         execute()
@@ -209,9 +209,9 @@ class TestLanguages:
         ]
         overrides = [
             *splits,
-            *(f"augment.{name}.model={tiny_masked_lm}" for name in ("melm", "melm on code_mixing ess")),
-            *(f"augment.{name}.epochs=1" for name in ("melm", "melm on code_mixing ess")),
-            f"augment.code_mixing ess.model={tiny_model}",
+            *(f"systems.{name}.model={tiny_masked_lm}" for name in ("melm", "melm on code_mixing ess")),
+            *(f"systems.{name}.epochs=1" for name in ("melm", "melm on code_mixing ess")),
+            f"systems.code_mixing ess.model={tiny_model}",
             'tagger={ method = "memory" }',
             "seeds=[0]",
             "sample.size=16",
@@ -221,11 +221,11 @@ class TestLanguages:
         ]
         report = Run(load("code_mixing", overrides), Path("run"), quiet=True).execute()
         names = ["gold", "code_mixing random", "code_mixing ess", "melm", "melm on code_mixing ess"]
-        assert [described["name"] for described in report["arms"]] == names
+        assert [described["name"] for described in report["systems"]] == names
         assert report["notes"] == []
-        gold, _, mixed, melm_gold, both = (described["train_sentences"][0] for described in report["arms"])
+        gold, _, mixed, melm_gold, both = (described["train_sentences"][0] for described in report["systems"])
         assert gold == 32
-        assert arm(report, names[4])["generation"]["read"] == 3 * mixed
+        assert system(report, names[4])["generation"]["read"] == 3 * mixed
         assert both > mixed > gold < melm_gold
         english = of_language("run/seed-0/code_mixing ess/1-duplicates.jsonl", "en")
         mentions = {" ".join(s.mention(entity)) for s in english for entity in s.entities}

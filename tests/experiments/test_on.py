@@ -1,4 +1,4 @@
-"""Arms that go on from others."""
+"""Systems that go on from others."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from nersery.select.duplicates import Duplicates
 from tests.experiments.trying import (
     KilledError,
     Trainings,
-    append_arm,
-    arm,
+    append_system,
     execute,
     ids,
     killing,
+    system,
     trained_on,
 )
 from tests.standins import files
@@ -30,12 +30,12 @@ from tests.standins import files
 
 @pytest.mark.usefixtures("folder")
 class TestOn:
-    """Arms that go on from another arm."""
+    """Systems that go on from another system."""
 
     @pytest.fixture(autouse=True)
-    def _arms(self, folder: Path) -> None:
-        """The arm "more" goes on from "one"."""
-        append_arm('name = "more"\non = "one"\nmethod = "shuffle_within_segments"\ncopies = 2')
+    def _systems(self, folder: Path) -> None:
+        """The system "more" goes on from "one"."""
+        append_system('name = "more"\nbase = "one"\nmethod = "shuffle_within_segments"\ncopies = 2')
 
     def test_what_the_other_kept_is_to_it_as_gold(self, memory: Trainings, monkeypatch: pytest.MonkeyPatch):
         learned: list[list[str]] = []
@@ -48,7 +48,7 @@ class TestOn:
             original(selector, gold, **known)
 
         monkeypatch.setattr(Duplicates, "fit", fit)
-        report = execute('augment.more.select=["duplicates", "agreement"]', "augment.more.gold_copies=2")
+        report = execute('systems.more.select=["duplicates", "agreement"]', "systems.more.gold_copies=2")
         gold, kept = ids("run/seed-0/sample/train.jsonl"), ids("run/seed-0/one/1-duplicates.jsonl")
         assert kept
         assert learned == [[*gold, *kept]]
@@ -56,29 +56,29 @@ class TestOn:
         path = Path("run/seed-0/more/generated.jsonl")
         made = [*io.read(path), *(reject.sentence for reject in io.read_rejects(rejects_of(path)) if reject.sentence)]
         assert {s.origin.parents[0] for s in made if s.origin} == {*gold, *kept}
-        assert arm(report, "more")["generation"]["read"] == 2 * (16 + len(kept)) == len(made)
+        assert system(report, "more")["generation"]["read"] == 2 * (16 + len(kept)) == len(made)
         own = ids("run/seed-0/more/2-agreement.jsonl")
         assert own
         assert ids("run/seed-0/more/train.jsonl") == [*gold, *kept, *own]
         assert len({*gold, *kept, *own}) == len(gold) + len(kept) + len(own)
-        assert arm(report, "more")["train_sentences"] == [2 * 16 + len(kept) + len(own)]
+        assert system(report, "more")["train_sentences"] == [2 * 16 + len(kept) + len(own)]
         assert memory == [(0, 16), *[(0, n) for n in trained_on(report)[1:]]]
 
     def test_what_the_report_says_of_it(self):
-        append_arm('name = "most"\non = "more"\nmethod = "label_wise_token_replacement"')
+        append_system('name = "most"\nbase = "more"\nmethod = "label_wise_token_replacement"')
         report = execute()
-        assert "on" not in arm(report, "one")["settings"]
-        assert [arm(report, name)["settings"]["on"] for name in ("more", "most")] == ["one", "more"]
-        parents = [example["parent"]["id"] for example in arm(report, "most")["examples"]]
+        assert "base" not in system(report, "one")["settings"]
+        assert [system(report, name)["settings"]["base"] for name in ("more", "most")] == ["one", "more"]
+        parents = [example["parent"]["id"] for example in system(report, "most")["examples"]]
         assert any("shuffle" in id for id in parents)
         assert any("mention_replacement-1~shuffle" in id for id in ids("run/seed-0/most/train.jsonl"))
         assert report["notes"] == []
 
-    def test_arms_that_go_on_from_the_same_share_what_is_generated(self):
+    def test_systems_that_go_on_from_the_same_share_what_is_generated(self):
         twin = '\nmethod = "shuffle_within_segments"\ncopies = 2\nselect = ["duplicates"]'
-        append_arm(f'name = "same"\non = "one"{twin}')
-        append_arm(f'name = "other"\non = "both"{twin}')
-        append_arm(f'name = "gold only"{twin}')
+        append_system(f'name = "same"\nbase = "one"{twin}')
+        append_system(f'name = "other"\nbase = "both"{twin}')
+        append_system(f'name = "gold only"{twin}')
         report = execute()
         made = {
             name
@@ -86,29 +86,29 @@ class TestOn:
             if Path(f"run/seed-0/{name}/generated.jsonl").exists()
         }
         assert made == {"more", "other", "gold only"}
-        assert arm(report, "same")["generation"] == arm(report, "more")["generation"]
-        assert arm(report, "gold only")["generation"]["read"] == 32
-        assert arm(report, "other")["generation"]["read"] == 2 * trained_on(report)[1]
+        assert system(report, "same")["generation"] == system(report, "more")["generation"]
+        assert system(report, "gold only")["generation"]["read"] == 32
+        assert system(report, "other")["generation"]["read"] == 2 * trained_on(report)[1]
 
     def test_one_that_keeps_nothing_of_its_own(self, capsys: pytest.CaptureFixture[str]):
-        append_arm('name = "idle"\non = "more"\nmethod = "label_wise_token_replacement"\nrate = 0.0')
-        report = Run(load("recipe.toml", ["augment.idle.gold_copies=2"]), Path("run")).execute()
+        append_system('name = "idle"\nbase = "more"\nmethod = "label_wise_token_replacement"\nrate = 0.0')
+        report = Run(load("recipe.toml", ["systems.idle.gold_copies=2"]), Path("run")).execute()
         assert "note: idle, seed 0: nothing was kept, so this is more" in capsys.readouterr().err
         assert report["notes"] == ["idle: nothing was kept, so this is more (seed 0)"]
         assert trained_on(report)[-1] == trained_on(report)[-2] + 16
 
     def test_one_whose_other_keeps_nothing(self):
-        report = execute("augment.one.rate=0.0", "augment.both.rate=0.0")
+        report = execute("systems.one.rate=0.0", "systems.both.rate=0.0")
         assert report["notes"] == [
             f"{name}: nothing was kept, so this is gold only (seed 0)" for name in ("both", "one")
         ]
         assert trained_on(report)[3] > 16
 
     def test_a_new_one_later_and_the_rest_stays(self, memory: Trainings):
-        append_arm('name = "most"\non = "more"\nmethod = "label_wise_token_replacement"')
+        append_system('name = "most"\nbase = "more"\nmethod = "label_wise_token_replacement"')
         execute(out="whole")
         text = Path("recipe.toml").read_text("utf-8")
-        Path("recipe.toml").write_text(text[: text.rindex("[[augment]]")], "utf-8")
+        Path("recipe.toml").write_text(text[: text.rindex("[[systems]]")], "utf-8")
         execute()
         memory.clear()
         Path("recipe.toml").write_text(text, "utf-8")
@@ -118,12 +118,12 @@ class TestOn:
 
     def test_going_on_from_another_is_another_run(self):
         execute()
-        with pytest.raises(SettingsError, match=r"  recipe\.arms\.more\.on: there 'one', asked for 'both'"):
-            execute("augment.more.on=both")
+        with pytest.raises(SettingsError, match=r"  recipe\.systems\.more\.base: there 'one', asked for 'both'"):
+            execute("systems.more.base=both")
 
     def test_a_kill_at_any_move_of_a_file_leaves_no_trace(self, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr("nersery.experiments.runner.write_report", lambda report, folder: None)
-        overrides = ['augment.more.select=["duplicates"]']
+        overrides = ['systems.more.select=["duplicates"]']
         execute(*overrides)
         expected = files(Path("run"))
         shutil.rmtree("run/seed-0/more")

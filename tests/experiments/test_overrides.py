@@ -33,34 +33,34 @@ class TestOverrides:
 
     def test_keys_in_quotes_may_have_dots_and_blanks(self, write: Write):
         recipe = write(GOOD.replace("mention_replacement", "label_conditioned"))
-        loaded = load(recipe, ['augment.label_conditioned.definitions."U.S. City"=a city'])
-        assert loaded.arms[1].method is not None
-        assert loaded.arms[1].method.settings["definitions"] == {"U.S. City": "a city"}
+        loaded = load(recipe, ['systems.label_conditioned.definitions."U.S. City"=a city'])
+        assert loaded.systems[1].method is not None
+        assert loaded.systems[1].method.settings["definitions"] == {"U.S. City": "a city"}
 
     def test_the_last_one_wins(self, write: Write):
         assert load(write(GOOD), ["name=a", "name=b"]).name == "b"
 
-    def test_arms_by_name(self, write: Write):
+    def test_systems_by_name(self, write: Write):
         overrides = [
-            "augment.first, v1.5.copies=2",
-            "augment.mention_replacement.copies=3",
-            "augment.other 🚀.copies=4",
-            "augment.first, v1.5.rate=0.25",
+            "systems.first, v1.5.copies=2",
+            "systems.mention_replacement.copies=3",
+            "systems.other 🚀.copies=4",
+            "systems.first, v1.5.rate=0.25",
         ]
-        arms = load(write(NAMED), overrides).arms[1:]
-        assert [arm.copies for arm in arms] == [2, 3, 4]
-        assert arms[0].method == MethodSettings("mention_replacement", {"rate": 0.25})
+        systems = load(write(NAMED), overrides).systems[1:]
+        assert [system.copies for system in systems] == [2, 3, 4]
+        assert systems[0].method == MethodSettings("mention_replacement", {"rate": 0.25})
 
-    def test_an_arm_with_another_name_by_its_method(self, write: Write):
-        assert load(write(NAMED), ["augment.shuffle_within_segments.copies=7"]).arms[3].copies == 7
+    def test_an_system_with_another_name_by_its_method(self, write: Write):
+        assert load(write(NAMED), ["systems.shuffle_within_segments.copies=7"]).systems[3].copies == 7
 
-    def test_a_method_of_two_arms_leaves_a_doubt(self, write: Write):
-        text = NAMED.replace("[[augment]]\nmethod", '[[augment]]\nname = "second"\nmethod')
-        message = problem(write(text), "augment.mention_replacement.copies=7")
+    def test_a_method_of_two_systems_leaves_a_doubt(self, write: Write):
+        text = NAMED.replace("[[systems]]\nmethod", '[[systems]]\nname = "second"\nmethod')
+        message = problem(write(text), "systems.mention_replacement.copies=7")
         assert '2 entries are called "mention_replacement"; expected one of first, v1.5, second, other 🚀' in message
 
-    def test_renaming_an_arm(self, write: Write):
-        assert load(write(GOOD), ["augment.mention_replacement.name=x", "augment.x.copies=2"]).arms[1].copies == 2
+    def test_renaming_an_system(self, write: Write):
+        assert load(write(GOOD), ["systems.mention_replacement.name=x", "systems.x.copies=2"]).systems[1].copies == 2
 
     @pytest.mark.parametrize(
         ("override", "message"),
@@ -69,9 +69,9 @@ class TestOverrides:
             ("=3", "expected key=value"),
             (" = 3", "expected key=value"),
             ("tagger..steps=3", "expected key=value"),
-            ("augment.nobody.copies=3", 'no entry "nobody"; known: first, v1.5, mention_replacement, other'),
-            ("augment.copies=3", "say which entry, e.g. augment.NAME.copies"),
-            ("augment.other 🚀=3", "say which entry"),
+            ("systems.nobody.copies=3", 'no entry "nobody"; known: first, v1.5, mention_replacement, other'),
+            ("systems.copies=3", "say which entry, e.g. systems.NAME.copies"),
+            ("systems.other 🚀=3", "say which entry"),
             ("name.x=3", "name is a single value, not a section"),
             ("data.train.x=3", "train is a single value, not a section"),
             ("seeds.0.x=3", "seeds"),

@@ -16,8 +16,8 @@ HERE = Path("elsewhere")
 
 
 def entry(method: str, **settings: Any) -> dict[str, Any]:
-    placed = with_places({"augment": [{"method": method, **settings}]}, HERE)
-    return placed["augment"][0]  # type: ignore[no-any-return]
+    placed = with_places({"systems": [{"method": method, **settings}]}, HERE)
+    return placed["systems"][0]  # type: ignore[no-any-return]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_selectors_the_tagger_and_methods_within_a_method():
     table = {
         "select": ["duplicates", {"method": "perplexity", "model": "lm"}],
         "tagger": {"method": "bilstm_crf", "vectors": "words.vec"},
-        "augment": [
+        "systems": [
             {
                 "method": "projected_labels",
                 "source": "text.en",
@@ -55,11 +55,11 @@ def test_selectors_the_tagger_and_methods_within_a_method():
         ],
     }
     placed = with_places(table, HERE)
-    arm = placed["augment"][0]
+    system = placed["systems"][0]
     assert placed["select"] == table["select"]  # there is no folder lm, so it is a name
     assert placed["tagger"]["vectors"] == str(HERE / "words.vec")
-    assert (arm["source"], arm["aligner"]["priors"]) == (str(HERE / "text.en"), str(HERE / "known"))
-    assert arm["select"][0]["tagger"]["vectors"] == str(HERE / "words.vec")
+    assert (system["source"], system["aligner"]["priors"]) == (str(HERE / "text.en"), str(HERE / "known"))
+    assert system["select"][0]["tagger"]["vectors"] == str(HERE / "words.vec")
 
 
 def test_a_preset_says_which_tagger_it_is():
@@ -75,12 +75,12 @@ def test_a_method_within_that_is_not_named_is_the_default():
 def test_a_model_is_a_folder_where_there_is_one_beside_the_recipe(tmp_path: Path):
     (tmp_path / "lm").mkdir()
     (tmp_path / "bundled").mkdir()
-    table = {"augment": [{"method": "melm", "model": name} for name in ("lm", "bundled", "bert-base-cased")]}
-    models = [arm["model"] for arm in with_places(table, tmp_path)["augment"]]
+    table = {"systems": [{"method": "melm", "model": name} for name in ("lm", "bundled", "bert-base-cased")]}
+    models = [system["model"] for system in with_places(table, tmp_path)["systems"]]
     assert models == [str(tmp_path / "lm"), "bundled", "bert-base-cased"]
 
 
-@pytest.mark.parametrize("table", [{"augment": 3}, {"augment": [3]}, {"augment": [{"method": 3}]}, {"select": [3]}])
+@pytest.mark.parametrize("table", [{"systems": 3}, {"systems": [3]}, {"systems": [{"method": 3}]}, {"select": [3]}])
 def test_what_is_no_recipe_stays_for_the_parser_to_refuse(table: dict[str, Any]):
     assert with_places(table, HERE) == table
 
@@ -88,12 +88,16 @@ def test_what_is_no_recipe_stays_for_the_parser_to_refuse(table: dict[str, Any])
 def test_files_named_on_the_command_line_start_from_where_the_user_is(tmp_path: Path):
     recipe = tmp_path / "recipe.toml"
     recipe.write_text(
-        'name = "r"\n[data]\ntrain = "t"\ndev = "d"\ntest = "e"\n[[augment]]\nmethod = "melm"\nadapt = "raw.txt"\n',
+        'name = "r"\n[data]\ntrain = "t"\ndev = "d"\ntest = "e"\n[[systems]]\nmethod = "melm"\nadapt = "raw.txt"\n',
         "utf-8",
     )
     (beside,), (named,) = (
-        [arm.method.settings["adapt"] for arm in load(str(recipe), overrides).arms if arm.method is not None]
-        for overrides in ([], ["augment.melm.adapt=raw.txt"])
+        [
+            system.method.settings["adapt"]
+            for system in load(str(recipe), overrides).systems
+            if system.method is not None
+        ]
+        for overrides in ([], ["systems.melm.adapt=raw.txt"])
     )
     assert (beside, named) == (str(tmp_path / "raw.txt"), "raw.txt")
 

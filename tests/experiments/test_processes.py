@@ -40,7 +40,7 @@ class TestProcesses:
         tagger = files(finished / "run" / "seed-0" / "one" / "tagger")
         assert {"model.safetensors", "crf.safetensors", "config.json", "tokenizer.json", "nersery.json"} <= set(tagger)
         report = json.loads((finished / "run" / "report.json").read_text("utf-8"))
-        assert report["arms"][0]["training"][0]["steps"] == 4
+        assert report["systems"][0]["training"][0]["steps"] == 4
 
     def test_killed_at_several_moments_it_ends_with_the_same_bytes(self, finished: Path, started: Path, server: Server):
         chance = random.Random(5)
@@ -70,7 +70,7 @@ class TestProcesses:
         self, tmp_path: Path, tiny_model: str, server: Server, monkeypatch: pytest.MonkeyPatch
     ):
         recipe = write_recipe(tmp_path, tiny(tiny_model, steps=100))
-        recipe.write_text(recipe.read_text().split("[[augment]]")[0])
+        recipe.write_text(recipe.read_text().split("[[systems]]")[0])
         command = ["run", "recipe.toml", "-q", "--out"]
         assert server.run(*command, "whole", cwd=tmp_path)[0] == 0
         process = server.start(*command, "run", cwd=tmp_path)
@@ -84,7 +84,7 @@ class TestProcesses:
         monkeypatch.chdir(tmp_path)
         report = execute()
         assert 0 < len(taken) == 100 - done < 100
-        assert report["arms"] == json.loads(Path("whole/report.json").read_text())["arms"]
+        assert report["systems"] == json.loads(Path("whole/report.json").read_text())["systems"]
         assert files(Path("run/seed-0")) == files(Path("whole/seed-0"))
 
     def test_interrupted_it_says_so_and_goes_on(self, finished: Path, started: Path, server: Server):

@@ -18,10 +18,10 @@ from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
 from tests.experiments.trying import (
     Trainings,
-    append_arm,
-    arm,
+    append_system,
     execute,
     lines,
+    system,
 )
 from tests.standins import Memory, files, sentences
 
@@ -31,7 +31,7 @@ class TestReport:
     def test_scores_against_the_predictions_in_the_folder(self):
         report = execute("seeds=[0, 3]")
         gold = {(s.id, *label) for s in io.read("test.conll") for label in s.labels}
-        for described in report["arms"]:
+        for described in report["systems"]:
             for seed, f1, precision in zip(
                 (0, 3), described["f1"]["values"], described["precision"]["values"], strict=True
             ):
@@ -43,7 +43,7 @@ class TestReport:
             assert described["f1"]["mean"] == pytest.approx(mean)
             assert 0 < mean < 1
             if described["name"] != "gold":
-                gain = mean - report["arms"][0]["f1"]["mean"]
+                gain = mean - report["systems"][0]["f1"]["mean"]
                 assert described["against_gold"]["difference"] == pytest.approx(gain)
 
     def test_the_hashes_of_the_files_as_they_were_read(self, monkeypatch: pytest.MonkeyPatch):
@@ -61,7 +61,7 @@ class TestReport:
     def test_counts_against_the_files(self):
         report = execute("seeds=[0, 3]")
         for name in ("both", "one"):
-            described = arm(report, name)
+            described = system(report, name)
             stages = [described["generation"], *described["selection"]]
             assert stages[0]["read"] == 2 * 2 * 16
             for stage in stages:
@@ -80,10 +80,10 @@ class TestReport:
                 assert count == len(io.read(f"run/seed-{seed}/{name}/train.jsonl"))
 
     def test_new_entities_against_the_files(self):
-        append_arm('name = "parts"\nmethod = "label_wise_token_replacement"\nrate = 0.5')
+        append_system('name = "parts"\nmethod = "label_wise_token_replacement"\nrate = 0.5')
         report = execute("seeds=[0, 3]")
-        assert arm(report, "gold")["new_entities"] == arm(report, "one")["new_entities"] == [0, 0]
-        for seed, number in zip((0, 3), arm(report, "parts")["new_entities"], strict=True):
+        assert system(report, "gold")["new_entities"] == system(report, "one")["new_entities"] == [0, 0]
+        for seed, number in zip((0, 3), system(report, "parts")["new_entities"], strict=True):
             gold, train = (
                 {(s.mention(entity), entity.type) for s in io.read(f"run/seed-{seed}/{path}") for entity in s.entities}
                 for path in ("sample/train.jsonl", "parts/train.jsonl")
@@ -91,11 +91,11 @@ class TestReport:
             assert number == len(train - gold) > 0
 
     def test_diversity_is_that_of_the_kept_sentences_against_their_parents(self):
-        append_arm('name = "parts"\nmethod = "label_wise_token_replacement"\nrate = 0.5')
-        append_arm('name = "more"\nmethod = "mention_replacement"\non = "parts"')
+        append_system('name = "parts"\nmethod = "label_wise_token_replacement"\nrate = 0.5')
+        append_system('name = "more"\nmethod = "mention_replacement"\nbase = "parts"')
         report = execute("seeds=[0, 3]")
         nothing = {"entity": None, "non_entity": None, "length": None}
-        assert arm(report, "gold")["diversity"] == nothing
+        assert system(report, "gold")["diversity"] == nothing
         for name in ("parts", "more"):
             expected = []
             for seed in (0, 3):
@@ -105,72 +105,72 @@ class TestReport:
                 found = diversity(made, train)
                 assert (found.sentences, found.orphans) == (len(made), 0)
                 expected.append(found.as_dict())
-            for measure, described in arm(report, name)["diversity"].items():
+            for measure, described in system(report, name)["diversity"].items():
                 assert described["values"] == [found[measure] for found in expected]
-            assert arm(report, name)["diversity"]["entity"]["mean"] > 0
-        assert arm(report, "parts")["diversity"]["length"]["mean"] == 0
+            assert system(report, name)["diversity"]["entity"]["mean"] > 0
+        assert system(report, "parts")["diversity"]["length"]["mean"] == 0
 
     def test_errors_are_those_of_the_predictions(self):
         report = execute("seeds=[0, 3]")
         test = io.read("test.conll")
-        for described in report["arms"]:
+        for described in report["systems"]:
             name, counts = described["name"], described["errors"]["per_type"]
             found = [find_errors(test, io.read(f"run/seed-{seed}/{name}/predicted.jsonl")) for seed in (0, 3)]
             for type_, row in counts.items():
                 assert row == {kind: sum(e.per_type.get(type_, {}).get(kind, 0) for e in found) for kind in row}
                 assert sum(row.values()) - row["spurious"] == 2 * report["data"]["test"]["types"].get(type_, 0)
             assert described["errors"]["examples"] == found[0].as_dict(3)["examples"]
-        assert any(described["errors"]["examples"] for described in report["arms"])
+        assert any(described["errors"]["examples"] for described in report["systems"])
 
     def test_what_else_it_says(self):
         report = execute()
         assert report == json.loads(Path("run/report.json").read_text("utf-8"))
-        assert [described["name"] for described in report["arms"]] == ["gold", "both", "one"]
-        assert report["arms"][0]["train_sentences"] == [16]
-        assert report["arms"][0]["against_gold"] is None
+        assert [described["name"] for described in report["systems"]] == ["gold", "both", "one"]
+        assert report["systems"][0]["train_sentences"] == [16]
+        assert report["systems"][0]["against_gold"] is None
         assert report["data"]["train"]["sentences"] == 24
         assert report["data"]["test"]["types"] == {"LOC": 9, "PER": 6}
         assert report["notes"] == []
         assert {"run.json", "report.json", "report.md", "report.html", "seed-0"} == set(os.listdir("run"))
-        for example in arm(report, "one")["examples"]:
+        for example in system(report, "one")["examples"]:
             assert example["child"]["id"].startswith(example["parent"]["id"])
 
     def test_the_command_in_it_is_one_to_copy(self):
-        report = execute("name=it's", "augment.one.copies=3", out="the run")
-        command = "nersery run recipe.toml --out 'the run' --set 'name=it'\"'\"'s' --set augment.one.copies=3"
+        report = execute("name=it's", "systems.one.copies=3", out="the run")
+        command = "nersery run recipe.toml --out 'the run' --set 'name=it'\"'\"'s' --set systems.one.copies=3"
         assert report["command"] == command
 
-    def test_arms_that_differ_in_their_selectors_share_what_is_generated(self):
+    def test_systems_that_differ_in_their_selectors_share_what_is_generated(self):
         report = execute()
-        assert arm(report, "both")["generation"] == arm(report, "one")["generation"]
+        assert system(report, "both")["generation"] == system(report, "one")["generation"]
         assert Path("run/seed-0/both/generated.jsonl").exists()
         assert not Path("run/seed-0/one/generated.jsonl").exists()
 
-    def test_arms_that_differ_in_more_do_not(self):
-        report = execute("augment.one.copies=3")
-        assert arm(report, "one")["generation"]["read"] == 48
+    def test_systems_that_differ_in_more_do_not(self):
+        report = execute("systems.one.copies=3")
+        assert system(report, "one")["generation"]["read"] == 48
         assert lines("run/seed-0/one/generated.jsonl") > lines("run/seed-0/both/generated.jsonl")
 
     def test_gold_copies_are_trained_on_but_not_written(self, memory: Trainings):
-        report = execute("augment.one.gold_copies=3")
+        report = execute("systems.one.gold_copies=3")
         kept = lines("run/seed-0/one/1-duplicates.jsonl")
-        assert arm(report, "one")["train_sentences"] == [3 * 16 + kept]
+        assert system(report, "one")["train_sentences"] == [3 * 16 + kept]
         assert (0, 3 * 16 + kept) in memory
         assert lines("run/seed-0/one/train.jsonl") == 16 + kept
 
-    def test_the_baseline_is_there_without_any_arm(self):
-        text = Path("recipe.toml").read_text().split("[[augment]]")[0]
+    def test_the_baseline_is_there_without_any_system(self):
+        text = Path("recipe.toml").read_text().split("[[systems]]")[0]
         Path("recipe.toml").write_text(text)
-        assert [described["name"] for described in execute()["arms"]] == ["gold"]
+        assert [described["name"] for described in execute()["systems"]] == ["gold"]
 
     def test_a_method_whose_sentences_are_all_rejected(self, capsys: pytest.CaptureFixture[str]):
-        report = Run(load("recipe.toml", ["augment.one.rate=0.0"]), Path("run")).execute()
+        report = Run(load("recipe.toml", ["systems.one.rate=0.0"]), Path("run")).execute()
         assert "note: one, seed 0: nothing was kept" in capsys.readouterr().err
         assert report["notes"] == ["one: nothing was kept, so this is gold only (seed 0)"]
-        assert arm(report, "one")["generation"]["written"] == 0
+        assert system(report, "one")["generation"]["written"] == 0
         assert files(Path("run/seed-0/one/tagger")) == files(Path("run/seed-0/gold/tagger"))
         assert Path("run/seed-0/one/train.jsonl").read_bytes() == Path("run/seed-0/gold/train.jsonl").read_bytes()
-        assert arm(report, "one")["f1"] == arm(report, "gold")["f1"]
+        assert system(report, "one")["f1"] == system(report, "gold")["f1"]
 
     def test_the_sample_is_written_down(self):
         execute("sample.dev_size=4")
@@ -194,7 +194,7 @@ class TestReport:
     def test_types_in_any_script_and_names_of_any_kind(self):
         typed = [s.with_entities(Entity(e.start, e.end, "जगह का नाम") for e in s.entities) for s in sentences(24)]
         io.write(typed, "données\n🚀.jsonl")
-        append_arm('name = "👩‍🔬 it\'s <b>"\nmethod = "shuffle_within_segments"')
+        append_system('name = "👩‍🔬 it\'s <b>"\nmethod = "shuffle_within_segments"')
         report = execute(*(f"data.{split}=données\n🚀.jsonl" for split in ("train", "dev", "test")))
-        assert set(arm(report, "👩‍🔬 it's <b>")["per_type"]) == {"जगह का नाम"}
+        assert set(system(report, "👩‍🔬 it's <b>")["per_type"]) == {"जगह का नाम"}
         assert "<b>" not in Path("run/report.html").read_text("utf-8").replace("&lt;b&gt;", "")

@@ -1,4 +1,4 @@
-"""Arms that label raw text, join others, or weigh gold sentences, from the recipe to the report."""
+"""Systems that label raw text, join others, or weigh gold sentences, from the recipe to the report."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from nersery.select.duplicates import Duplicates
 from tests.standins import register, sentences, write_recipe
 
 JOINED = """
-[[augment]]
+[[systems]]
 name = "teacher"
 method = "tagger_labels"
 select = []
-[[augment]]
+[[systems]]
 name = "all"
-join = ["one", "teacher"]
+merge = ["one", "teacher"]
 select = [{ method = "self_training", strategy = "easy_first", per_step = 4, steps = 2 }]
-[[augment]]
+[[systems]]
 name = "zero-shot"
 method = "tagger_labels"
 gold_copies = 0
-[[augment]]
+[[systems]]
 name = "finished"
-join = ["teacher"]
-finish = { steps = 7 }
-[[augment]]
+merge = ["teacher"]
+second_stage = { steps = 7 }
+[[systems]]
 name = "balanced"
-join = ["teacher"]
-gold_share = 0.75
+merge = ["teacher"]
+upsampling = 0.75
 """
 
 
@@ -74,7 +74,7 @@ def capitals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def execute(*overrides: str) -> dict[str, dict[str, Any]]:
     report = Run(load("recipe.toml", overrides), Path("run"), quiet=True).execute()
-    return {arm["name"]: arm for arm in report["arms"]}
+    return {system["name"]: system for system in report["systems"]}
 
 
 def kept(name: str, file: str = "train.jsonl") -> list[Sentence]:
@@ -84,14 +84,14 @@ def kept(name: str, file: str = "train.jsonl") -> list[Sentence]:
 @pytest.mark.usefixtures("folder")
 class TestRuns:
     def test_raw_text_is_labelled_and_trained_on_beside_gold(self) -> None:
-        arms = execute()
+        systems = execute()
         labelled = [s for s in kept("teacher") if s.id.startswith("wild:")]
         assert [s.text for s in labelled] == [s.text for s in sentences(30, start=300)]
         assert any(s.entities for s in labelled)
         assert all(s.origin and s.origin.method == "tagger_labels" for s in labelled)
-        assert arms["teacher"]["train_sentences"] == [16 + 30]
-        assert arms["teacher"]["method"] == "tagger_labels"
-        assert arms["teacher"]["generation"]["read"] == 30
+        assert systems["teacher"]["train_sentences"] == [16 + 30]
+        assert systems["teacher"]["method"] == "tagger_labels"
+        assert systems["teacher"]["generation"]["read"] == 30
 
     def test_labels_of_the_raw_file_are_not_looked_at(self) -> None:
         execute()
@@ -101,54 +101,54 @@ class TestRuns:
         other = io.read("other/seed-0/teacher/train.jsonl")
         assert [s.labels for s in other] == [s.labels for s in plain]
 
-    def test_joined_arms_are_selected_from_together(self) -> None:
-        arms = execute()
+    def test_joined_systems_are_selected_from_together(self) -> None:
+        systems = execute()
         pool = {s.id for s in kept("all", "generated.jsonl")}
         assert pool == {s.id for name in ("one", "teacher") for s in kept(name)} - {s.id for s in kept("gold")}
-        assert arms["all"]["method"] == "join"
-        assert arms["all"]["settings"]["join"] == ["one", "teacher"]
-        assert arms["all"]["generation"]["read"] == arms["all"]["selection"][0]["read"] == len(pool)
+        assert systems["all"]["method"] == "merge"
+        assert systems["all"]["settings"]["merge"] == ["one", "teacher"]
+        assert systems["all"]["generation"]["read"] == systems["all"]["selection"][0]["read"] == len(pool)
         history = json.loads(Path("run/seed-0/all/1-self_training.history.json").read_text())
         assert history["steps"][0]["sentences"] == 16
 
     @pytest.mark.usefixtures("capitals")
     def test_raw_text_that_is_labelled_again_bears_the_later_labels(self) -> None:
         recipe = Path("recipe.toml")
-        again = '[[augment]]\nname = "student"\non = "teacher"\nmethod = "capitals"\n'
+        again = '[[systems]]\nname = "student"\nbase = "teacher"\nmethod = "capitals"\n'
         recipe.write_text(recipe.read_text("utf-8") + again, "utf-8")
-        arms = execute()
-        assert arms["student"]["train_sentences"] == [16 + 30]
+        systems = execute()
+        assert systems["student"]["train_sentences"] == [16 + 30]
         assert {s.origin.method for s in kept("student") if s.origin} == {"capitals"}
 
     def test_one_annotator_may_label_raw_text_again_and_again(self) -> None:
         """As self-training by hand does; ids of raw text do not tell of the method, so none clash."""
         recipe = Path("recipe.toml")
-        again = '[[augment]]\nname = "student"\non = "teacher"\nmethod = "tagger_labels"\n'
+        again = '[[systems]]\nname = "student"\nbase = "teacher"\nmethod = "tagger_labels"\n'
         recipe.write_text(recipe.read_text("utf-8") + again, "utf-8")
-        arms = execute()
-        assert arms["student"]["train_sentences"] == [16 + 30]
+        systems = execute()
+        assert systems["student"]["train_sentences"] == [16 + 30]
         assert [s.id for s in kept("student")] == [s.id for s in kept("teacher")]
 
     @pytest.mark.usefixtures("capitals")
-    def test_arms_vote_on_raw_text(self) -> None:
-        """What two of three say stands; new sentences that one arm alone has stay as they are."""
+    def test_systems_vote_on_raw_text(self) -> None:
+        """What two of three say stands; new sentences that one system alone has stay as they are."""
         recipe = Path("recipe.toml")
         again = (
-            '[[augment]]\nname = "capitals"\nmethod = "capitals"\n'
-            '[[augment]]\nname = "capitals too"\nmethod = "capitals"\n'
-            '[[augment]]\nname = "vote"\njoin = ["capitals", "capitals too", "teacher", "one"]\nvote = true\n'
+            '[[systems]]\nname = "capitals"\nmethod = "capitals"\n'
+            '[[systems]]\nname = "capitals too"\nmethod = "capitals"\n'
+            '[[systems]]\nname = "vote"\nmerge = ["capitals", "capitals too", "teacher", "one"]\nvote = true\n'
         )
         recipe.write_text(recipe.read_text("utf-8") + again, "utf-8")
-        arms = execute()
-        assert arms["vote"]["settings"]["vote"] is True
+        systems = execute()
+        assert systems["vote"]["settings"]["vote"] is True
         pool = {s.id: s for s in kept("vote", "generated.jsonl")}
         raw, new = kept("capitals", "generated.jsonl"), [s for s in kept("one") if s.origin]
         assert {s.id: s.labels for s in raw} == {s.id: pool[s.id].labels for s in raw}
         assert all(s.origin and s.origin.method == "vote" for s in (pool[s.id] for s in raw))
         assert [pool[s.id] for s in new] == new != []
 
-    def test_an_arm_votes_with_what_it_has_labelled_itself(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """What is only carried over from the arm below is one voice, not three."""
+    def test_an_system_votes_with_what_it_has_labelled_itself(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What is only carried over from the system below is one voice, not three."""
         recipe = Path("recipe.toml")
         none = 'types = { PER = "PER" }'
         there = TaggerLabels.annotate
@@ -157,20 +157,20 @@ class TestRuns:
             "annotate",
             lambda self, sentences: [Reject("no")] * len(sentences) if self.types else there(self, sentences),
         )
-        mine = '[[augment]]\nname = "{}"\non = "{}"\nmethod = "tagger_labels"\n{}\n'
-        first = mine.replace('on = "{}"\n', "")
+        mine = '[[systems]]\nname = "{}"\nbase = "{}"\nmethod = "tagger_labels"\n{}\n'
+        first = mine.replace('base = "{}"\n', "")
         text = first.format("first", "select = []") + mine.format("second", "first", none)
         text += mine.format("third", "second", none)
-        text += '[[augment]]\nname = "vote"\njoin = ["first", "second", "third"]\nvote = true\nselect = []\n'
+        text += '[[systems]]\nname = "vote"\nmerge = ["first", "second", "third"]\nvote = true\nselect = []\n'
         recipe.write_text(recipe.read_text("utf-8") + text, "utf-8")
-        arms = execute()
-        assert arms["second"]["kept_sentences"] == [0]
+        systems = execute()
+        assert systems["second"]["kept_sentences"] == [0]
         assert {s.origin.method for s in kept("vote") if s.origin} == {"tagger_labels"}
         assert kept("vote") == kept("first")
 
     def test_what_is_labelled_anew_is_no_copy_of_gold(self) -> None:
         recipe = Path("recipe.toml")
-        again = '[[augment]]\nname = "again"\non = "teacher"\nmethod = "tagger_labels"\nselect = ["duplicates"]\n'
+        again = '[[systems]]\nname = "again"\nbase = "teacher"\nmethod = "tagger_labels"\nselect = ["duplicates"]\n'
         recipe.write_text(recipe.read_text("utf-8") + again, "utf-8")
         assert execute()["again"]["kept_sentences"] == [30]
 
@@ -192,25 +192,25 @@ class TestRuns:
         with pytest.raises(DataError, match="was made by mention_replacement already"):
             Run(load("recipe.toml", ["data.raw=wild.jsonl"]), Path("other"), quiet=True).execute()
 
-    def test_an_arm_that_has_nothing_to_learn_from_stops_no_run(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_an_system_that_has_nothing_to_learn_from_stops_no_run(self, capsys: pytest.CaptureFixture[str]) -> None:
         """Neither where nothing was kept nor where no sentence has an entity."""
         recipe = Path("recipe.toml")
         io.write([Sentence(("no", "name")), Sentence(("none",))], "wild.txt", format="text")
         text = "".join(
-            f'[[augment]]\nname = "{name}"\nmethod = "tagger_labels"\ngold_copies = 0\nselect = {select}\n'
+            f'[[systems]]\nname = "{name}"\nmethod = "tagger_labels"\ngold_copies = 0\nselect = {select}\n'
             for name, select in (("plain", "[]"), ("kept none", '[{ method = "certainty", passes = 1 }]'))
         )
         recipe.write_text(recipe.read_text("utf-8") + text, "utf-8")
         Path("run").mkdir()
         report = Run(load("recipe.toml"), Path("run"), quiet=False).execute()
-        arms = {arm["name"]: arm for arm in report["arms"]}
-        assert arms["plain"]["f1"]["values"] == arms["kept none"]["f1"]["values"] == [0.0]
-        assert arms["plain"]["train_sentences"] == [2]
+        systems = {system["name"]: system for system in report["systems"]}
+        assert systems["plain"]["f1"]["values"] == systems["kept none"]["f1"]["values"] == [0.0]
+        assert systems["plain"]["train_sentences"] == [2]
         assert any("plain: no training sentence has an entity" in note for note in report["notes"])
         assert "note: plain, seed 0: no training sentence has an entity" in capsys.readouterr().err
         assert "plain" in Path("run/report.html").read_text("utf-8")
         recipe.write_text(
-            recipe.read_text("utf-8") + '[[augment]]\nname = "student"\non = "plain"\nmethod = "tagger_labels"\n',
+            recipe.read_text("utf-8") + '[[systems]]\nname = "student"\nbase = "plain"\nmethod = "tagger_labels"\n',
             "utf-8",
         )
         with pytest.raises(DataError, match='"student" asks for the tagger of "plain", which has none with seed 0'):
@@ -218,11 +218,11 @@ class TestRuns:
 
     def test_where_gold_is_not_trained_on_parents_are_still_found(self) -> None:
         recipe = Path("recipe.toml")
-        text = '[[augment]]\nname = "alone"\nmethod = "mention_replacement"\ngold_copies = 0\n'
+        text = '[[systems]]\nname = "alone"\nmethod = "mention_replacement"\ngold_copies = 0\n'
         recipe.write_text(recipe.read_text("utf-8") + text, "utf-8")
-        arms = execute()
-        assert all(found is not None for found in arms["alone"]["diversity"].values())
-        assert all(example["parent"] for example in arms["alone"]["examples"])
+        systems = execute()
+        assert all(found is not None for found in systems["alone"]["diversity"].values())
+        assert all(example["parent"] for example in systems["alone"]["examples"])
 
     def test_labels_that_depend_on_no_seed_are_made_once(self, monkeypatch: pytest.MonkeyPatch) -> None:
         calls: list[int] = []
@@ -233,7 +233,7 @@ class TestRuns:
 
         monkeypatch.setattr(TaggerLabels, "annotate", annotate)
         execute("seeds=[0, 1]")
-        assert len(calls) == 2, "once for each seed, for arms with the same method share it"
+        assert len(calls) == 2, "once for each seed, for systems with the same method share it"
         monkeypatch.setattr(TaggerLabels, "learns", False)
         calls.clear()
         Run(load("recipe.toml", ["seeds=[0, 1]"]), Path("other"), quiet=True).execute()
@@ -244,13 +244,13 @@ class TestRuns:
         )
 
     def test_without_gold(self) -> None:
-        arms = execute()
-        assert arms["zero-shot"]["train_sentences"] == [30]
+        systems = execute()
+        assert systems["zero-shot"]["train_sentences"] == [30]
         assert {s.id.split(":")[0] for s in kept("zero-shot")} == {"wild"}
 
     def test_gold_is_repeated_to_its_share(self) -> None:
-        arms = execute()
-        assert arms["balanced"]["train_sentences"] == [16 * 6 + 30]
+        systems = execute()
+        assert systems["balanced"]["train_sentences"] == [16 * 6 + 30]
         assert len(kept("balanced")) == 16 + 30, "the corpus has each sentence once"
 
     def test_the_same_again_after_a_kill_in_the_middle(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,30 +273,32 @@ class TestRuns:
 
     def test_without_anything_new_there_is_no_second_training(self) -> None:
         io.write(sentences(3, start=200), "wild.txt")  # test sentences, which are duplicates
-        execute('augment.finished.select=["duplicates"]')
+        execute('systems.finished.select=["duplicates"]')
         training = json.loads(Path("run/seed-0/finished/result.json").read_text("utf-8"))["training"]
         assert (training["sentences"], "second_stage" in training) == (16, False), "gold only, as the note says"
 
     def test_types_that_the_first_training_lacks_are_told_before_it(self, memory: list[tuple[int, int]]) -> None:
         with pytest.raises(SettingsError, match=r"does not have their types LOC: .*gold_copies = 1"):
-            execute("augment.finished.gold_copies=0", 'augment.teacher.types={ LOC = "" }')
+            execute("systems.finished.gold_copies=0", 'systems.teacher.types={ LOC = "" }')
         assert memory.count((0, 30)) == 1, "that of zero-shot; this one was not begun"
 
-    def test_what_a_selector_did_is_kept_where_another_arm_has_generated(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_what_a_selector_did_is_kept_where_another_system_has_generated(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setattr(Duplicates, "history", {"looked": 1})
-        execute('augment.zero-shot.select=["duplicates"]')
+        execute('systems.zero-shot.select=["duplicates"]')
         assert not Path("run/seed-0/zero-shot/generated.jsonl").exists(), "those of teacher serve"
         assert Path("run/seed-0/zero-shot/1-duplicates.history.json").exists()
 
     def test_a_second_training_on_gold_alone_goes_on_from_the_first(self, memory: list[tuple[int, int]]) -> None:
-        arms = execute()
+        systems = execute()
         gold, labelled = len(list(io.read("run/seed-0/sample/train.jsonl"))), len(kept("finished"))
         assert ((0, labelled), (0, gold)) in pairwise(memory)
         training = json.loads(Path("run/seed-0/finished/result.json").read_text("utf-8"))["training"]
         assert (training["sentences"], training["steps"]) == (labelled, 1)
         assert (training["second_stage"]["sentences"], training["second_stage"]["steps"]) == (gold, 7)
-        assert arms["finished"]["settings"]["finish"] == {"steps": 7}
-        assert arms["finished"]["training"][0]["best_step"] == 2, "the best of the second, behind all of the first"
+        assert systems["finished"]["settings"]["second_stage"] == {"steps": 7}
+        assert systems["finished"]["training"][0]["best_step"] == 2, "the best of the second, behind all of the first"
 
     def test_a_leak_from_test_is_noted(self) -> None:
         io.write(sentences(3, start=200), "wild.txt")
@@ -310,27 +312,30 @@ class TestWrongRecipes:
     @pytest.mark.parametrize(
         ("overrides", "message"),
         [
-            (['data.raw=""'], 'augment "teacher" labels raw text: name a file of it as raw in [data]'),
-            (["augment.teacher.copies=2"], "copies is for methods that make sentences of gold ones"),
-            (["augment.all.join=[]"], "join is empty, expected names of arms above it"),
-            (["augment.all.join=one"], "join is 'one', expected a list of names"),
-            (['augment.all.join=["on"]'], "join is 'on', expected an arm above it; did you mean \"one\""),
-            (['augment.all.join=["one", "both"]'], '"one" and "both" have the same method, mention_replacement'),
-            (['augment.all.join=["one", "one"]'], "join is ['one', 'one'], expected each name once"),
-            (["augment.all.on=one"], "join takes what other arms kept, so it goes without on"),
-            (["augment.all.rate=0.3"], "join takes what other arms kept, so it goes without rate"),
-            (["augment.all.vote=1"], "vote is 1, expected true or false"),
+            (['data.raw=""'], 'system "teacher" labels raw text: name a file of it as raw in [data]'),
+            (["systems.teacher.copies=2"], "copies is for methods that make sentences of gold ones"),
+            (["systems.all.merge=[]"], "merge is empty, expected names of systems above it"),
+            (["systems.all.merge=one"], "merge is 'one', expected a list of names"),
+            (['systems.all.merge=["on"]'], "merge is 'on', expected a system above it; did you mean \"one\""),
+            (['systems.all.merge=["one", "both"]'], '"one" and "both" have the same method, mention_replacement'),
+            (['systems.all.merge=["one", "one"]'], "merge is ['one', 'one'], expected each name once"),
+            (["systems.all.base=one"], "merge takes what other systems kept, so it goes without base"),
+            (["systems.all.rate=0.3"], "merge takes what other systems kept, so it goes without rate"),
+            (["systems.all.vote=1"], "vote is 1, expected true or false"),
             (
-                ['augment.all.join=["one", "teacher"]', "augment.all.vote=true"],
-                "two or more arms that have labelled raw",
+                ['systems.all.merge=["one", "teacher"]', "systems.all.vote=true"],
+                "two or more systems that have labelled raw",
             ),
-            (["augment.teacher.vote=true"], "vote is of arms that have labelled raw text: name them by join"),
-            (["augment.balanced.gold_share=1"], "gold_share is 1, expected a number in [0, 1)"),
-            (["augment.balanced.gold_copies=0"], "gold_share is above 0 and gold_copies is 0"),
-            (["augment.finished.finish=3"], "finish: 3 is no table of settings, expected e.g. { steps = 100"),
-            (["augment.finished.finish.longest=3"], 'finish: "longest" cannot differ in a second training'),
-            (["augment.finished.finish.steps=many"], "finish: memory.steps is 'many'"),
-            (["augment.teacher.gold_copies=-1"], "gold_copies is -1, expected a whole number, 0 or more"),
+            (["systems.teacher.vote=true"], "vote is of systems that have labelled raw text: name them by merge"),
+            (["systems.balanced.upsampling=1"], "upsampling is 1, expected a number in [0, 1)"),
+            (["systems.balanced.gold_copies=0"], "upsampling is above 0 and gold_copies is 0"),
+            (
+                ["systems.finished.second_stage=3"],
+                "second_stage: 3 is no table of settings, expected e.g. { steps = 100",
+            ),
+            (["systems.finished.second_stage.longest=3"], 'second_stage: "longest" cannot differ in a second training'),
+            (["systems.finished.second_stage.steps=many"], "second_stage: memory.steps is 'many'"),
+            (["systems.teacher.gold_copies=-1"], "gold_copies is -1, expected a whole number, 0 or more"),
         ],
     )
     def test_problems(self, overrides: list[str], message: str) -> None:

@@ -20,7 +20,7 @@ class TestWrongRecipes:
     def test_a_grid_needs_dev(self, write: Write):
         recipe = GOOD + "[tagger.grid]\nlearning_rate = [0.1, 0.2]\n"
         assert "name a file as dev" in problem(write(recipe))
-        load(write(recipe.replace("[[augment]]", 'dev = "dev.conll"\n[[augment]]')))
+        load(write(recipe.replace("[[systems]]", 'dev = "dev.conll"\n[[systems]]')))
 
     def test_everything_at_once(self, write: Write):
         found = problems(
@@ -39,15 +39,15 @@ preset = "mlem"
 method = "transfomer"
 [evaluate]
 bootstrap_samples = 5
-[[augment]]
+[[systems]]
 method = "mention_replacment"
-[[augment]]
+[[systems]]
 method = "mention_replacement"
 rate = 1.5
 copies = 0
-[[augment]]
+[[systems]]
 copies = 2
-[[augment]]
+[[systems]]
 name = "../x"
 method = "mention_replacement"
 select = ["agrement", 5]
@@ -59,13 +59,13 @@ select = ["agrement", 5]
             '--set "seeds.x=3": say which entry',
             'unknown key "nane"; did you mean "name"?',
             "select is 'duplicates', not a list",
-            'augment 1 "mention_replacment": no augment method is called "mention_replacment"; did you mean "mention_r',
-            'augment 2 "mention_replacement": rate is 1.5, expected a probability from 0 to 1',
-            'augment 2 "mention_replacement": copies is 0, expected a whole number, 1 or more',
-            "augment 3: method is missing; known: ",
-            "augment 4 \"../x\": its name is '../x': expected one without slashes",
-            'augment 4 "../x": select: no select method is called "agrement"; did you mean "agreement"?',
-            'augment 4 "../x": select: 5 is no selector',
+            'system 1 "mention_replacment": no augment method is called "mention_replacment"; did you mean "mention_r',
+            'system 2 "mention_replacement": rate is 1.5, expected a probability from 0 to 1',
+            'system 2 "mention_replacement": copies is 0, expected a whole number, 1 or more',
+            "system 3: method is missing; known: ",
+            "system 4 \"../x\": its name is '../x': expected one without slashes",
+            'system 4 "../x": select: no select method is called "agrement"; did you mean "agreement"?',
+            'system 4 "../x": select: 5 is no selector',
             'data has no setting "trian"; did you mean "train"?',
             'data needs the setting "train"',
             'data needs the setting "test"',
@@ -139,29 +139,29 @@ select = ["agrement", 5]
             ("evaluate = { bootstrap_samples = 99 }", "bootstrap_samples is 99, expected 100"),
             ("evaluate = { bootstrap_samples = 1000000000000 }", "expected 100 to 10000000"),
             ("evaluate = { samples = 100 }", 'evaluate has no setting "samples"'),
-            ("augment = 3", r"augment is 3, not a list: write \[\[augment\]\]"),
-            ("augment = [3]", r"augment 1 is 3; write \[\[augment\]\]"),
-            ("augment = [{ method = 3 }]", "augment 1: method is 3; known: "),
-            ("augment = [{ method = 'mention_replacement', rat = 0.3 }]", 'no setting "rat"; did you mean "rate"'),
+            ("systems = 3", r"systems is 3, not a list: write \[\[systems\]\]"),
+            ("systems = [3]", r"system 1 is 3; write \[\[systems\]\]"),
+            ("systems = [{ method = 3 }]", "system 1: method is 3; known: "),
+            ("systems = [{ method = 'mention_replacement', rat = 0.3 }]", 'no setting "rat"; did you mean "rate"'),
             (
-                "augment = [{ method = 'mention_replacement', gold_copies = 1.5 }]",
+                "systems = [{ method = 'mention_replacement', gold_copies = 1.5 }]",
                 "gold_copies is 1.5, expected a whole",
             ),
             (
-                "augment = [{ method = 'mention_replacement', gold_copies = 9999999999 }]",
+                "systems = [{ method = 'mention_replacement', gold_copies = 9999999999 }]",
                 "gold_copies is 9999999999, expected at most 1000000",
             ),
             (
-                "augment = [{ method = 'mention_replacement', copies = true }]",
+                "systems = [{ method = 'mention_replacement', copies = true }]",
                 "copies is True, expected a whole number",
             ),
             (
-                "augment = [{ method = 'mention_replacement', select = 'duplicates' }]",
+                "systems = [{ method = 'mention_replacement', select = 'duplicates' }]",
                 "select is 'duplicates', not a list",
             ),
             (
-                "augment = [{ method = 'mention_replacement', select = [{ method = 'duplicates', similarity = 2 }] }]",
-                'augment 1 "mention_replacement": select: similarity is 2',
+                "systems = [{ method = 'mention_replacement', select = [{ method = 'duplicates', similarity = 2 }] }]",
+                'system 1 "mention_replacement": select: similarity is 2',
             ),
             ("select = [{ threshold = 1 }]", "select: method is missing; known: agreement, "),
         ],
@@ -183,50 +183,50 @@ select = ["agrement", 5]
     def test_names_of_a_run_s_own_folders(self, write: Write, name: str):
         assert "every run has folders gold and sample" in problem(write(GOOD + f'name = "{name}"'))
 
-    @pytest.mark.parametrize(("one", "other"), [("a", "a"), ("arm", "ARM"), ("é", "e\u0301"), ("straße", "STRASSE")])
+    @pytest.mark.parametrize(("one", "other"), [("a", "a"), ("system", "SYSTEM"), ("é", "e\u0301"), ("straße", "STRASSE")])
     def test_two_names_for_one_folder(self, write: Write, one: str, other: str):
-        arm = '[[augment]]\nmethod = "mention_replacement"\n'
-        text = f'{GOOD}name = "{one}"\n{arm}name = "{other}"\n'
-        assert problem(write(text)).startswith("2 augment entries are called")
+        system = '[[systems]]\nmethod = "mention_replacement"\n'
+        text = f'{GOOD}name = "{one}"\n{system}name = "{other}"\n'
+        assert problem(write(text)).startswith("2 systems are called")
 
     @pytest.mark.parametrize(
         ("override", "message"),
         [
-            ("augment.c.on=d", "augment \"c\": on is 'd', expected an arm above it; known: a, b"),
-            ("augment.c.on=bb", 'did you mean "b"?'),
-            ("augment.c.on=c", "augment \"c\": on is 'c', expected an arm above it"),
-            ("augment.b.on=c", "augment \"b\": on is 'c', expected an arm above it; known: a"),
-            ("augment.a.on=b", "augment \"a\": on is 'b', expected an arm above it; this is the first one"),
-            ("augment.a.on=gold", "augment \"a\": on is 'gold', expected an arm above it; this is the first one"),
-            ("augment.b.on=3", 'augment "b": on is 3, expected an arm above it'),
-            ("augment.b.on=false", 'augment "b": on is False, expected an arm above it'),
-            ('augment.b.on=["a"]', "augment \"b\": on is ['a'], expected an arm above it"),
+            ("systems.c.base=d", "system \"c\": base is 'd', expected a system above it; known: a, b"),
+            ("systems.c.base=bb", 'did you mean "b"?'),
+            ("systems.c.base=c", "system \"c\": base is 'c', expected a system above it"),
+            ("systems.b.base=c", "system \"b\": base is 'c', expected a system above it; known: a"),
+            ("systems.a.base=b", "system \"a\": base is 'b', expected a system above it; this is the first one"),
+            ("systems.a.base=gold", "system \"a\": base is 'gold', expected a system above it; this is the first one"),
+            ("systems.b.base=3", 'system "b": base is 3, expected a system above it'),
+            ("systems.b.base=false", 'system "b": base is False, expected a system above it'),
+            ('systems.b.base=["a"]', "system \"b\": base is ['a'], expected a system above it"),
         ],
     )
-    def test_arms_that_nothing_can_go_on_from(self, write: Write, override: str, message: str):
+    def test_systems_that_nothing_can_go_on_from(self, write: Write, override: str, message: str):
         assert message in problem(write(CHAIN), override)
 
     @pytest.mark.parametrize(
         ("override", "message"),
         [
             (
-                "augment.b.method=mention_replacement",
-                'augment "b": "a" and "b" have the same method, mention_replacement',
+                "systems.b.method=mention_replacement",
+                'system "b": "a" and "b" have the same method, mention_replacement',
             ),
             (
-                "augment.c.method=mention_replacement",
-                'augment "c": "a" and "c" have the same method, mention_replacement',
+                "systems.c.method=mention_replacement",
+                'system "c": "a" and "c" have the same method, mention_replacement',
             ),
         ],
     )
-    def test_a_method_twice_in_a_row_of_arms(self, write: Write, override: str, message: str):
+    def test_a_method_twice_in_a_row_of_systems(self, write: Write, override: str, message: str):
         """Both would call what they make of a gold sentence the same."""
         assert message in problem(write(CHAIN), override)
 
-    def test_an_arm_on_itself_and_an_arm_on_that_one(self, write: Write):
-        assert len(problems(write(CHAIN), "augment.b.on=b")) == 1
+    def test_an_system_on_itself_and_an_system_on_that_one(self, write: Write):
+        assert len(problems(write(CHAIN), "systems.b.base=b")) == 1
 
-    def test_two_arms_of_one_method_without_names(self, write: Write):
+    def test_two_systems_of_one_method_without_names(self, write: Write):
         assert 'called "mention_replacement"; give each' in problem(write(GOOD + GOOD[GOOD.index("[[") :]))
 
     @pytest.mark.parametrize(

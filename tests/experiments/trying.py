@@ -24,8 +24,8 @@ def execute(*overrides: str, out: str = "run") -> dict[str, Any]:
     return Run(load("recipe.toml", overrides), Path(out), quiet=True).execute()
 
 
-def arm(report: dict[str, Any], name: str) -> dict[str, Any]:
-    return next(arm for arm in report["arms"] if arm["name"] == name)
+def system(report: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(system for system in report["systems"] if system["name"] == name)
 
 
 def lines(path: str | Path) -> int:
@@ -38,13 +38,13 @@ def ids(source: str | Iterable[Sentence]) -> list[str]:
 
 
 def trained_on(report: dict[str, Any]) -> list[int]:
-    """How many sentences each arm was trained on, with the first seed."""
-    return [described["train_sentences"][0] for described in report["arms"]]
+    """How many sentences each system was trained on, with the first seed."""
+    return [described["train_sentences"][0] for described in report["systems"]]
 
 
-def append_arm(text: str) -> None:
+def append_system(text: str) -> None:
     with Path("recipe.toml").open("a", encoding="utf-8") as stream:
-        stream.write(f"[[augment]]\n{text}\n")
+        stream.write(f"[[systems]]\n{text}\n")
 
 
 NAMES = {"PER": ["राम", "लता मंगेशकर", "किशोर कुमार"], "LOC": ["दिल्ली", "मुंबई", "नई दिल्ली"]}

@@ -12,7 +12,7 @@ from nersery.report.charts import (
     learning_curves,
     padded,
 )
-from tests.evaluate.report_fixture import arm, build, measure
+from tests.evaluate.report_fixture import build, measure, system
 
 
 def elements(chart, kind):
@@ -24,47 +24,47 @@ def share(element, attribute):
 
 
 def test_a_dot_for_each_seed_and_the_reference_at_the_mean_of_gold():
-    arms = build()["arms"]
-    chart = f1_chart(arms, arms[0], [0, 1, 2])
+    systems = build()["systems"]
+    chart = f1_chart(systems, systems[0], [0, 1, 2])
     dots = elements(chart, "seed")
     assert len(dots) == 12
     assert dots[0].find("title").text == "seed 0: 45.5"
     reference, means = elements(chart, "reference")[0], elements(chart, "mean")
     assert reference.get("x1") == means[0].get("x1")
     ranks = sorted(range(4), key=lambda place: share(means[place], "x1"))
-    assert [arms[place]["name"] for place in ranks] == [
+    assert [systems[place]["name"] for place in ranks] == [
         "label_wise_token_replacement", "gold", "synonym_replacement", "mention_replacement",
     ]  # fmt: skip
 
 
 def test_the_band_spans_one_deviation_to_either_side():
-    one = arm("a", [0.4, 0.5], [1, 1])
+    one = system("a", [0.4, 0.5], [1, 1])
     chart = f1_chart([one], None)
     band, mean = elements(chart, "spread")[0], elements(chart, "mean")[0]
     assert share(band, "x") + share(band, "width") / 2 == pytest.approx(share(mean, "x1"), abs=0.02)
 
 
 def test_one_seed_has_a_dot_and_no_band():
-    chart = f1_chart([arm("a", [0.4], [100])], None)
+    chart = f1_chart([system("a", [0.4], [100])], None)
     assert len(elements(chart, "seed")) == 1
     assert elements(chart, "spread") == []
 
 
 def test_nothing_leaves_the_frame():
-    chart = f1_chart([arm("a", [0.0, 1.0], [1, 1]), arm("b", [0.5, 0.5], [1, 1])], None)
+    chart = f1_chart([system("a", [0.0, 1.0], [1, 1]), system("b", [0.5, 0.5], [1, 1])], None)
     assert all(0 <= float(value) <= 100 for value in re.findall(r'="(-?[\d.]+)%"', chart))
 
 
 def test_the_scale_stays_within_what_f1_can_be():
-    scale = f1_scale([arm("a", [0.0, 0.0], [1, 1]), arm("b", [0.0, 1.0], [1, 1])])
+    scale = f1_scale([system("a", [0.0, 0.0], [1, 1]), system("b", [0.0, 1.0], [1, 1])])
     assert (scale.low, scale.high) == (0.0, 100.0)
 
 
 def test_each_panel_has_a_line_and_a_best_step_for_each_seed_and_gold_behind():
-    arms = build()["arms"]
-    scales = curve_scales(arms)
-    assert len(elements(learning_curves(arms[0], arms[0], scales, 1), "curve")) == 3
-    panel = learning_curves(arms[1], arms[0], scales, 2)
+    systems = build()["systems"]
+    scales = curve_scales(systems)
+    assert len(elements(learning_curves(systems[0], systems[0], scales, 1), "curve")) == 3
+    panel = learning_curves(systems[1], systems[0], scales, 2)
     assert [len(elements(panel, kind)) for kind in ("curve", "ghost", "best")] == [3, 3, 3]
 
 

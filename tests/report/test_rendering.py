@@ -61,18 +61,18 @@ def with_evil(report):
         "entities": [{"start": 0, "end": 2, "type": EVIL[0]}],
         "language": evil,
     }
-    arm = report["arms"][1]
-    arm |= {
+    system = report["systems"][1]
+    system |= {
         "name": evil,
         "method": evil,
         "generation": {"read": 5, "written": 4, "rejected": 1, "reasons": {evil: 1}},
     }
-    arm["examples"] = [{"parent": {**child, "words": [*EVIL[::-1]]}, "child": child, "scores": {evil: 1.0}}]
-    arm["reject_examples"] = [{"reason": evil, "stage": evil, "parent": None, "child": child}]
-    arm["per_type"][evil] = arm["per_type"]["PER"]
+    system["examples"] = [{"parent": {**child, "words": [*EVIL[::-1]]}, "child": child, "scores": {evil: 1.0}}]
+    system["reject_examples"] = [{"reason": evil, "stage": evil, "parent": None, "child": child}]
+    system["per_type"][evil] = system["per_type"]["PER"]
     entity = child["entities"][0]
     shown = {"words": EVIL, "id": evil, "language": evil, "gold": [entity], "predicted": [entity]}
-    arm["errors"] = {
+    system["errors"] = {
         "per_type": {evil: {"correct": 1, evil: 2}},
         "examples": [{**shown, "kind": evil, "gold_entity": entity, "predicted_entity": None}],
     }
@@ -175,11 +175,11 @@ def test_diversity_of_the_methods_that_have_it():
     start = text.index("| method | Diversity-E | Diversity-N | Diversity-L |")
     rows = [cells(line) for line in text[start:].split("\n\n")[0].split("\n")[2:]]
     assert [row[1:] for row in rows] == [["44.0 ± 3.0", "11.0 ± 1.0", "1.25 ± 0.25"]] * 3
-    assert [row[0] for row in rows] == [arm["name"] for arm in build()["arms"][1:]]
+    assert [row[0] for row in rows] == [system["name"] for system in build()["systems"][1:]]
     assert "1.25 ± 0.25" in Page(render_html(build())).text
     report = build()
-    for arm in report["arms"]:
-        arm["diversity"] = {}
+    for system in report["systems"]:
+        system["diversity"] = {}
     for shown in (Page(render_html(report)).text, render_markdown(report)):
         assert "Diversity" not in shown
 
@@ -189,7 +189,7 @@ def test_errors_by_kind_of_every_method():
     start = text.index("## What goes wrong")
     head, _, *rows = (cells(line) for line in text[start:].split("\n")[2:8])
     assert head == ["method", "correct", "boundary", "type", "both", "missed", "spurious"]
-    assert [row[0] for row in rows] == [arm["name"].replace("gold", "gold only") for arm in build()["arms"]]
+    assert [row[0] for row in rows] == [system["name"].replace("gold", "gold only") for system in build()["systems"]]
     assert rows[0][1:] == ["363", "241", "180", "143", "119", "101"]
     assert "- both: “नई दिल्ली” LOC, predicted “दिल्ली” ORG (sentence test-3)" in text
     assert "- missed: “लता” PER, predicted nothing (sentence test-3)" in text
@@ -199,16 +199,16 @@ def test_errors_by_kind_of_every_method():
     marked = [attributes for tag, attributes in page.tags if tag == "mark"]
     assert len(marked) > 4 * 6
     report = build()
-    for arm in report["arms"]:
-        arm["errors"] = {}
+    for system in report["systems"]:
+        system["errors"] = {}
     for shown in (Page(render_html(report)).text, render_markdown(report)):
         assert "goes wrong" not in shown
 
 
 def test_one_seed_is_said_to_have_no_spread():
     report = build() | {"seeds": [0]}
-    for arm in report["arms"]:
-        for measure in (arm["f1"], arm["precision"], arm["recall"]):
+    for system in report["systems"]:
+        for measure in (system["f1"], system["precision"], system["recall"]):
             measure |= {"std": None, "values": measure["values"][:1]}
     for text in (render_html(report), render_markdown(report)):
         assert "one seed: no spread" in text
@@ -217,7 +217,7 @@ def test_one_seed_is_said_to_have_no_spread():
 
 
 def test_a_report_of_nothing_renders():
-    for report in ({}, {"arms": []}, {"arms": [{"name": "gold"}]}, {"arms": [{"name": "a", "method": "a"}]}):
+    for report in ({}, {"systems": []}, {"systems": [{"name": "gold"}]}, {"systems": [{"name": "a", "method": "a"}]}):
         assert "Nothing was scored." in render_html(report)
         assert "Nothing was scored." in render_markdown(report)
 
@@ -235,8 +235,8 @@ def test_a_sample_without_a_size_is_no_sample_and_nersery_has_one_version():
 
 def in_languages(report, *names):
     """The report with scores by language, and a file of each for testing."""
-    for arm in report["arms"]:
-        arm["per_language"] = dict.fromkeys(names, arm["per_type"]["PER"])
+    for system in report["systems"]:
+        system["per_language"] = dict.fromkeys(names, system["per_type"]["PER"])
     test = report["data"]["test"]
     languages = {name: {**test, "path": f"{name}.conll"} for name in names}
     report["data"]["test"] = {key: test[key] for key in ("sentences", "words", "types")} | {"languages": languages}
@@ -283,12 +283,12 @@ def small():
     """A report with one of each part."""
     report = build()
     report |= {
-        "arms": [report["arms"][0], report["arms"][2]],
+        "systems": [report["systems"][0], report["systems"][2]],
         "recipe": {},
         "data": {"test": report["data"]["test"]},
     }
-    for arm in report["arms"]:
-        arm["per_type"] = {"PER": arm["per_type"]["PER"]}
+    for system in report["systems"]:
+        system["per_type"] = {"PER": system["per_type"]["PER"]}
     return in_languages(report, "hi")
 
 
@@ -306,18 +306,18 @@ def test_any_part_may_be_null_or_missing(path):
 
 def test_many_types_and_long_names():
     report = build()
-    arm = report["arms"][1]
-    arm["name"] = "a_method_with_a_name_that_is_longer_than_any_screen_is_wide" * 2
-    arm["per_type"] = {f"type-{number}": arm["per_type"]["PER"] for number in range(80)}
+    system = report["systems"][1]
+    system["name"] = "a_method_with_a_name_that_is_longer_than_any_screen_is_wide" * 2
+    system["per_type"] = {f"type-{number}": system["per_type"]["PER"] for number in range(80)}
     html = render_html(report)
     hues = {line.split(";")[0] for line in html.split("--hue: ")[1:]}
     assert len(hues) >= 80
-    assert arm["name"] in Page(html).text
+    assert system["name"] in Page(html).text
 
 
 def test_control_characters_and_broken_file_names_are_shown():
     report = build()
-    report["arms"][1]["examples"] = [{"parent": None, "child": sentence("1", "a\x00b \x1bc d\x85e\u2028f")}]
+    report["systems"][1]["examples"] = [{"parent": None, "child": sentence("1", "a\x00b \x1bc d\x85e\u2028f")}]
     report["data"]["train"]["path"] = "\udcff.conll"
     text = Page(render_html(report)).text
     assert "a␀b ␛c d\x85e\u2028f" in text
@@ -338,11 +338,11 @@ def test_write_report_writes_the_same_bytes_and_no_other_file(tmp_path: Path):
 
 def test_json_stays_json_with_a_diverged_loss_and_a_broken_file_name(tmp_path: Path):
     report = build()
-    report["arms"][0]["training"][0]["evaluations"][0] |= {"loss": float("nan"), "score": float("inf")}
+    report["systems"][0]["training"][0]["evaluations"][0] |= {"loss": float("nan"), "score": float("inf")}
     report["data"]["train"]["path"] = "\udcff.conll"
     write_report(report, tmp_path)
     read = json.loads((tmp_path / "report.json").read_text("utf-8"))
-    assert read["arms"][0]["training"][0]["evaluations"][0] == {"step": 30, "loss": None, "score": None}
+    assert read["systems"][0]["training"][0]["evaluations"][0] == {"step": 30, "loss": None, "score": None}
     assert read["data"]["train"]["path"] == "\udcff.conll"
 
 

@@ -169,16 +169,16 @@ def test_long_names_and_words_stay_on_the_screen(visit):
     long = "x" * 400
     report |= {"name": long, "notes": [long], "command": long, "description": long}
     report["versions"][long] = long
-    arm = report["arms"][1]
-    arm["name"] = arm["method"] = long
-    arm["per_type"][long] = arm["per_type"]["PER"]
-    arm["generation"]["reasons"] = {long: 3}
-    arm["examples"][0]["child"] = {
+    system = report["systems"][1]
+    system["name"] = system["method"] = long
+    system["per_type"][long] = system["per_type"]["PER"]
+    system["generation"]["reasons"] = {long: 3}
+    system["examples"][0]["child"] = {
         "id": long,
         "words": [long],
         "entities": [{"start": 0, "end": 1, "type": long}],
     }
-    arm["reject_examples"][0]["reason"] = long
+    system["reject_examples"][0]["reason"] = long
     page = visit(report, 360)
     page.locator("details").evaluate_all("all => all.forEach(details => { details.open = true })")
     assert fits(page)

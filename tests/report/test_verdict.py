@@ -5,25 +5,25 @@ from hypothesis import strategies as st
 from nersery.report.verdict import holm, verdict
 
 
-def arm(name, mean, p=None, method="m", difference=None, interval=(-0.01, 0.02)):
+def system(name, mean, p=None, method="m", difference=None, interval=(-0.01, 0.02)):
     tested = None
     if p is not None:
         tested = {"difference": difference, "low": interval[0], "high": interval[1], "p": p}
     return {"name": name, "method": method, "f1": {"mean": mean}, "against_gold": tested}
 
 
-GOLD = arm("gold", 0.462, method=None)
+GOLD = system("gold", 0.462, method=None)
 
 
 def test_a_significant_gain_is_the_headline():
-    found = verdict([GOLD, arm("a", 0.483, 0.02, difference=0.021, interval=(0.004, 0.038))], seeds=3)
+    found = verdict([GOLD, system("a", 0.483, 0.02, difference=0.021, interval=(0.004, 0.038))], seeds=3)
     assert found.tone == "better"
     assert found.sentence == "a: 48.3 F1, 2.1 over gold only (95 % interval 0.4 to 3.8, p = 0.02)."
     assert found.details == ()
 
 
 def test_a_gain_that_is_not_significant_is_called_chance():
-    found = verdict([GOLD, arm("a", 0.471, 0.16, difference=0.009)], seeds=3)
+    found = verdict([GOLD, system("a", 0.471, 0.16, difference=0.009)], seeds=3)
     assert found.tone == "unclear"
     assert (
         found.sentence == "a: 47.1 F1, 0.9 over gold only, which may be chance (95 % interval −1.0 to 2.0, p = 0.16)."
@@ -31,8 +31,8 @@ def test_a_gain_that_is_not_significant_is_called_chance():
 
 
 def test_a_loss_is_said_plainly():
-    arms = [GOLD, arm("b", 0.4, 0.0001, difference=-0.062), arm("a", 0.44, 0.00001, difference=-0.022)]
-    found = verdict(arms, seeds=3)
+    systems = [GOLD, system("b", 0.4, 0.0001, difference=-0.062), system("a", 0.44, 0.00001, difference=-0.022)]
+    found = verdict(systems, seeds=3)
     assert found.tone == "worse"
     assert found.sentence.startswith("No method helped. The best is a: 44.0 F1, 2.2 under gold only (")
     assert "p < 0.001)" in found.sentence
@@ -40,45 +40,48 @@ def test_a_loss_is_said_plainly():
 
 
 def test_no_difference_is_neither_over_nor_under():
-    found = verdict([GOLD, arm("a", 0.462, 0.98, difference=0.0)], seeds=3)
+    found = verdict([GOLD, system("a", 0.462, 0.98, difference=0.0)], seeds=3)
     assert "Augmentation did not help. a: 46.2 F1, level with gold only (" in found.sentence
     assert "chance" not in found.sentence
 
 
 @pytest.mark.parametrize(("seeds", "said"), [(1, True), (2, False)])
 def test_one_seed_is_named_as_a_weakness(seeds, said):
-    found = verdict([GOLD, arm("a", 0.483, 0.02, difference=0.021)], seeds)
+    found = verdict([GOLD, system("a", 0.483, 0.02, difference=0.021)], seeds)
     assert any("One seed" in detail for detail in found.details) is said
 
 
 @pytest.mark.parametrize(("sentences", "said"), [(49, True), (50, False)])
 def test_few_test_sentences_are_named_as_a_weakness(sentences, said):
-    tested = arm("a", 0.483, 0.02, difference=0.021)
+    tested = system("a", 0.483, 0.02, difference=0.021)
     tested["against_gold"]["sentences"] = sentences
     found = verdict([GOLD, tested], seeds=3)
     assert ("Only 49 test sentences: the interval is too narrow and the p-value too small." in found.details) is said
 
 
 def test_several_comparisons_weaken_the_best_one():
-    others = [arm(name, 0.46, 0.9, difference=-0.002) for name in "bc"]
-    found = verdict([GOLD, *others, arm("a", 0.483, 0.02, difference=0.021)], seeds=3)
+    others = [system(name, 0.46, 0.9, difference=-0.002) for name in "bc"]
+    found = verdict([GOLD, *others, system("a", 0.483, 0.02, difference=0.021)], seeds=3)
     assert found.details[0] == "Corrected for 3 comparisons (Holm): p = 0.06, so it may be chance after all."
     assert found.details[1] == "No clear difference to gold only: b (−0.2), c (−0.2)."
 
 
 @pytest.mark.parametrize(
-    ("arms", "sentence"),
+    ("systems", "sentence"),
     [
         ([], "Nothing was scored."),
-        ([arm("gold", 0.0), arm("a", 0.0)], "Every F1 is 0: no tagger found an entity, so nothing can be compared."),
+        (
+            [system("gold", 0.0), system("a", 0.0)],
+            "Every F1 is 0: no tagger found an entity, so nothing can be compared.",
+        ),
         ([GOLD], "gold only: 46.2 F1; no augmentation was tried."),
-        ([GOLD, arm("a", None)], "gold only: 46.2 F1; no augmentation was tried."),
-        ([arm("a", 0.5)], "a: 50.0 F1. Gold only was not run, so nothing says whether augmentation helped."),
-        ([GOLD, arm("a", 0.471)], "a: 47.1 F1, 0.9 over gold only (not tested)."),
+        ([GOLD, system("a", None)], "gold only: 46.2 F1; no augmentation was tried."),
+        ([system("a", 0.5)], "a: 50.0 F1. Gold only was not run, so nothing says whether augmentation helped."),
+        ([GOLD, system("a", 0.471)], "a: 47.1 F1, 0.9 over gold only (not tested)."),
     ],
 )
-def test_what_is_said_when_something_is_missing(arms, sentence):
-    assert verdict(arms, seeds=3).sentence == sentence
+def test_what_is_said_when_something_is_missing(systems, sentence):
+    assert verdict(systems, seeds=3).sentence == sentence
 
 
 @given(st.lists(st.floats(0, 1), max_size=8))
@@ -90,11 +93,11 @@ def test_holm_never_lowers_a_p_value_and_keeps_their_order(p_values):
 
 
 def test_a_correction_that_turns_the_verdict_is_told():
-    arms = [GOLD, arm("a", 0.48, 0.03, difference=0.02), arm("b", 0.46, 0.5), arm("c", 0.46, 0.6)]
-    for one, p in zip(arms[1:], (0.09, 1.0, 1.0), strict=True):
+    systems = [GOLD, system("a", 0.48, 0.03, difference=0.02), system("b", 0.46, 0.5), system("c", 0.46, 0.6)]
+    for one, p in zip(systems[1:], (0.09, 1.0, 1.0), strict=True):
         one["against_gold"]["holm"] = p
-    assert verdict(arms, seeds=1).tone == "unclear"
-    assert verdict(arms, seeds=1).details[0].endswith("p = 0.09, so it may be chance after all.")
+    assert verdict(systems, seeds=1).tone == "unclear"
+    assert verdict(systems, seeds=1).details[0].endswith("p = 0.09, so it may be chance after all.")
 
 
 @pytest.mark.parametrize(
@@ -106,6 +109,6 @@ def test_a_correction_that_turns_the_verdict_is_told():
     ],
 )
 def test_what_seeds_say_stands_beside(seeds: int, p: float, said: str):
-    best = arm("a", 0.48, 0.001, difference=0.02)
+    best = system("a", 0.48, 0.001, difference=0.02)
     best["against_gold"]["p_over_seeds"] = p
     assert any(said in detail for detail in verdict([GOLD, best], seeds).details)

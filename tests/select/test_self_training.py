@@ -213,7 +213,7 @@ class TestTraining:
 
     def test_gold_is_repeated_up_to_its_share(self) -> None:
         tagger = Scripted([1, 2])
-        chosen(tagger, candidates(*[0.5] * 16), strategy="all", gold_share=0.5)
+        chosen(tagger, candidates(*[0.5] * 16), strategy="all", upsampling=0.5)
         assert len(tagger.trainings[0]) == 32
 
     def test_from_scratch_or_from_the_weights_before(self) -> None:
@@ -224,7 +224,7 @@ class TestTraining:
 
     def test_each_step_ends_with_gold_alone(self) -> None:
         tagger = Scripted([1, 2, 3, 4, 5])
-        chosen(tagger, POOL, strategy="easy_first", per_step=1, steps=2, patience=2, finish={"steps": 2})
+        chosen(tagger, POOL, strategy="easy_first", per_step=1, steps=2, patience=2, second_stage={"steps": 2})
         gold = [s.id for s in GOLD]
         assert tagger.trainings == [[*gold, "c0"], gold, [*gold, "c0", "c2"], gold]
         assert tagger.starts == [0, 1, 0, 3], "the second training goes on with what the first has learnt"
@@ -251,16 +251,16 @@ class TestTraining:
         assert {s.id for s in result.corpus} == {"c1", "c3"}
 
     def test_settings_that_cannot_work(self) -> None:
-        with pytest.raises(SettingsError, match=r"per_step is 1 or more; that examined .*gold_share lies in"):
-            SelfTraining(per_step=0, examined=-1, gold_share=1)
-        with pytest.raises(SettingsError, match='finish: "model" cannot differ in a second training'):
-            SelfTraining(finish={"model": "x"})
+        with pytest.raises(SettingsError, match=r"per_step is 1 or more; that examined .*upsampling lies in"):
+            SelfTraining(per_step=0, examined=-1, upsampling=1)
+        with pytest.raises(SettingsError, match='second_stage: "model" cannot differ in a second training'):
+            SelfTraining(second_stage={"model": "x"})
         with pytest.raises(SettingsError, match='has no setting "stps"'):
             SelfTraining(tagger={"stps": 3})
-        with pytest.raises(SettingsError, match='finish: bilstm_crf has no setting "head_learning_rate"'):
-            SelfTraining(tagger={"method": "bilstm_crf"}, finish={"head_learning_rate": 1e-3})
-        with pytest.raises(SettingsError, match=r"finish: transformer.steps is '3'"):
-            SelfTraining(finish={"steps": "3"}).fit(GOLD)
+        with pytest.raises(SettingsError, match='second_stage: bilstm_crf has no setting "head_learning_rate"'):
+            SelfTraining(tagger={"method": "bilstm_crf"}, second_stage={"head_learning_rate": 1e-3})
+        with pytest.raises(SettingsError, match=r"second_stage: transformer.steps is '3'"):
+            SelfTraining(second_stage={"steps": "3"}).fit(GOLD)
 
     def test_asked_about_a_stranger(self) -> None:
         selector = SelfTraining()

@@ -58,7 +58,7 @@ class ProjectedLabels(Annotator):
             those of the text to label are cut as `[data] split` or ``--split`` says.
         labels: ``given`` takes the labels in that file, ``predicted`` those of the tagger.
         tagger: The folder of a tagger, or a Hugging Face token-classification model. Not set: in a run the tagger of
-            what the arm goes on from; elsewhere the default tagger, trained on gold first.
+            what the system goes on from; elsewhere the default tagger, trained on gold first.
         aligner: The ``method`` that aligns (``nersery list align``), and its settings.
         more_source: More text in the source language, to learn to align from.
         more_target: Its translation, a sentence for each.

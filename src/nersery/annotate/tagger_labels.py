@@ -23,7 +23,7 @@ class TaggerLabels(Annotator):
 
     Args:
         tagger: The folder of a tagger, or a Hugging Face token-classification model. Not set: in a run the tagger
-            of what the arm goes on from; elsewhere the default tagger, trained on gold first.
+            of what the system goes on from; elsewhere the default tagger, trained on gold first.
         types: Other names for the tagger's types, and an empty one for those whose entities are left out, e.g.
             ``{ LOC = "place", MISC = "" }``. The types that it does not have stay as they are.
 

@@ -60,7 +60,7 @@ class ACLM(Augmenter, ModelSettings):
         keywords: ``attention``; ``random`` and ``none`` are the paper's ablations.
         keyword_rate: Share of a sentence's words outside entities that become keywords of each entity, in [0, 1] (p).
         layers: Attention is summed over so many of the tagger's last layers; 0 takes all.
-        tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run the tagger of what the arm
+        tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run the tagger of what the system
             goes on from, elsewhere one that is trained first.
         stop_words: File of words that are no keywords, one a line. Empty: the language's list.
         mixner: Join the template with that of a similar sentence in two rounds of five.

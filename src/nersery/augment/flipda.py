@@ -52,7 +52,7 @@ class FlipDA(Augmenter, ModelSettings):
 
     Args:
         model: ``bundled``, or any masked language model by name or folder.
-        tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run the tagger of what the arm
+        tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run the tagger of what the system
             goes on from, elsewhere one that is trained first.
         flip_rate: Probability in [0, 1] with which an entity gets another type; 0 keeps all labels.
         mask_rate: Probability in [0, 1] with which any other word is written anew. In fine-tuning, with which a subword

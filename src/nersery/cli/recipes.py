@@ -49,7 +49,12 @@ def run(
     refuse_odd_bytes(job.folder)
     if check:
         job.check()
-        plan = {"recipe": recipe, "arms": [arm.name for arm in loaded.arms], "seeds": loaded.seeds, "notes": job.notes}
+        plan = {
+            "recipe": recipe,
+            "systems": [system.name for system in loaded.systems],
+            "seeds": loaded.seeds,
+            "notes": job.notes,
+        }
         print_json(plan) if json else _print_plan(plan)
         return
     report = job.execute()
@@ -59,17 +64,17 @@ def run(
 
 
 def _print_plan(plan: dict[str, Any]) -> None:
-    print(f"{plan['recipe']}: nothing wrong found. Arms: {', '.join(plan['arms'])}. Seeds: {plan['seeds']}")
+    print(f"{plan['recipe']}: nothing wrong found. Systems: {', '.join(plan['systems'])}. Seeds: {plan['seeds']}")
 
 
 def _print_summary(report: dict[str, Any], folder: Path) -> None:
     from nersery.report.number_format import told_p
 
-    width = max(len(arm["name"]) for arm in report["arms"])
-    for arm in report["arms"]:
-        f1, test = arm["f1"], arm["against_gold"]
+    width = max(len(system["name"]) for system in report["systems"])
+    for system in report["systems"]:
+        f1, test = system["f1"], system["against_gold"]
         spread = f" ± {100 * f1['std']:.1f}" if f1["std"] is not None else ""
-        line = f"{arm['name']:{width}}  F1 {100 * f1['mean']:.1f}{spread}"
+        line = f"{system['name']:{width}}  F1 {100 * f1['mean']:.1f}{spread}"
         if test is not None:
             line += (
                 f"   {100 * test['difference']:+z.1f} against gold only "

@@ -22,7 +22,7 @@ class Training:
         progress: Where it shows its steps.
         folder: Where it keeps what it needs to go on after a kill; None keeps nothing. Whoever names the
             folder removes it, and names it for no other sentences or settings.
-        tagger: Gives a trained `nersery.taggers.base.Tagger`, where there is one: in a run that of what the arm goes
+        tagger: Gives a trained `nersery.taggers.base.Tagger`, where there is one: in a run that of what the system goes
             on from.
         new_tagger: Gives a tagger of the run's settings that is not trained yet, where there are such.
     """
@@ -38,7 +38,7 @@ class Training:
 NO_TRAINING = Training()
 
 
-def copies_for_share(gold: int, others: int, share: float) -> int:
+def copies_for_upsampling(gold: int, others: int, share: float) -> int:
     """How often gold sentences must be repeated to be at least that share of the training data; once at least.
 
     Args:
@@ -46,7 +46,7 @@ def copies_for_share(gold: int, others: int, share: float) -> int:
         others: How many sentences they stand beside.
         share: In [0, 1).
 
-    >>> copies_for_share(100, 900, 0.25), copies_for_share(100, 0, 0.25), copies_for_share(100, 900, 0)
+    >>> copies_for_upsampling(100, 900, 0.25), copies_for_upsampling(100, 0, 0.25), copies_for_upsampling(100, 900, 0)
     (3, 1, 1)
     """
     return max(1, math.ceil(share / (1 - share) * others / gold - 1e-9))

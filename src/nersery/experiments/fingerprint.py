@@ -23,7 +23,10 @@ BEGINNINGS = ("lock", "run.json.tmp")
 
 def identity_of(recipe: Recipe) -> dict[str, Any]:
     """What the results of a recipe depend on; a folder belongs to one identity."""
-    methods = [recipe.tagger, *(m for arm in recipe.arms for m in (arm.method, *arm.select) if m is not None)]
+    methods = [
+        recipe.tagger,
+        *(m for system in recipe.systems for m in (system.method, *system.select) if m is not None),
+    ]
     paths = {
         path
         for method in methods
@@ -38,7 +41,7 @@ def identity_of(recipe: Recipe) -> dict[str, Any]:
 
 
 def check_folder(folder: Path, identity: dict[str, Any]) -> None:
-    """Refuse a folder that holds something else than a run; more seeds or arms than before are welcome.
+    """Refuse a folder that holds something else than a run; more seeds or systems than before are welcome.
 
     Raises:
         SettingsError: Saying what is there, and in what it differs.
@@ -93,20 +96,20 @@ def hashes(recipe: Recipe, split: str) -> str | dict[str, str]:
 
 
 def comparable(identity: dict[str, Any]) -> dict[str, Any]:
-    """The identity with its arms by name, so that a difference says which arm it is in.
+    """The identity with its systems by name, so that a difference says which system it is in.
 
     The files that settings name are there as their content: they are the same wherever they lie.
     """
     recipe, files = identity["recipe"], identity["files"]
-    arms = {
-        arm["name"]: {
-            **arm,
-            "method": arm["method"] and _by_content(arm["method"], files),
-            "select": [_by_content(selector, files) for selector in arm["select"]],
+    systems = {
+        system["name"]: {
+            **system,
+            "method": system["method"] and _by_content(system["method"], files),
+            "select": [_by_content(selector, files) for selector in system["select"]],
         }
-        for arm in recipe["arms"]
+        for system in recipe["systems"]
     }
-    plain = {**recipe, "tagger": _by_content(recipe["tagger"], files), "arms": arms}
+    plain = {**recipe, "tagger": _by_content(recipe["tagger"], files), "systems": systems}
     return {key: value for key, value in identity.items() if key != "files"} | {"recipe": plain}
 
 
@@ -123,11 +126,11 @@ def _by_content(method: dict[str, Any], files: Mapping[str, str]) -> dict[str, A
 
 
 def without_additions(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
-    """A comparable identity less what it merely adds to an older one: seeds, arms, raw text, words about itself."""
+    """A comparable identity less what it merely adds to an older one: seeds, systems, raw text, words about itself."""
     there, recipe = old["recipe"], dict(new["recipe"])
     if set(there["seeds"]) <= set(recipe["seeds"]):
         recipe["seeds"] = there["seeds"]
-    recipe["arms"] = {name: arm for name, arm in recipe["arms"].items() if name in there["arms"]}
+    recipe["systems"] = {name: system for name, system in recipe["systems"].items() if name in there["systems"]}
     for key in ("description", "keep_taggers", "evaluate"):
         recipe[key] = there[key]
     for split in SPLITS:  # a file is the same by its content, wherever it lies

@@ -10,7 +10,7 @@ from typing import Any
 
 from nersery.core.files import write_json
 from nersery.core.registry import check
-from nersery.experiments.systems import Arm
+from nersery.experiments.systems import System
 from nersery.taggers.components.second_stage import changed, foreign_settings
 
 Settings = dict[str, Any]
@@ -59,9 +59,9 @@ def described(settings: Settings) -> str:
     return ", ".join(f"{key} = {value}" for key, value in settings.items())
 
 
-def grid_record(folder: Path, arm: Arm) -> Path:
-    """Where a run writes down what an arm has tried: beside the seeds, for all of them share what was chosen."""
-    return folder / "grid" / f"{arm.name}.json"
+def grid_record(folder: Path, system: System) -> Path:
+    """Where a run writes down what a system has tried: beside the seeds, for all of them share what was chosen."""
+    return folder / "grid" / f"{system.name}.json"
 
 
 def choose(path: Path, settings: Sequence[Settings], f1: Callable[[int, Settings], float], seed: int) -> Settings:

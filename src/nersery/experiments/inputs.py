@@ -156,7 +156,7 @@ def _protocol_problems(recipe: Recipe, parts: Parts) -> list[Problem]:
 
 def _id_problems(recipe: Recipe, parts: Parts) -> list[Problem]:
     """What a method makes gets an id from its parent's, which then must be free."""
-    methods = {arm.method.method for arm in recipe.arms if arm.method is not None}
+    methods = {system.method.method for system in recipe.systems if system.method is not None}
     train = {id for file, part in parts.items() if file.split == "train" for id in part.by_id}
     for file, part in parts.items():
         for id in part.by_id if file.split in ("train", "raw") else ():

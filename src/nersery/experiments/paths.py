@@ -44,20 +44,20 @@ def with_places(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     `Recipe.path` finds them, and so does what is no method or no setting of it.
     """
     placed = dict(table)
-    if isinstance(entries := table.get("augment"), list):
-        placed["augment"] = [_arm(entry, folder) if isinstance(entry, dict) else entry for entry in entries]
+    if isinstance(entries := table.get("systems"), list):
+        placed["systems"] = [_system(entry, folder) if isinstance(entry, dict) else entry for entry in entries]
     if isinstance(table.get("tagger"), dict):
         placed["tagger"] = _method("tagger", table["tagger"], folder)
     return _selecting(placed, folder)
 
 
-def _arm(entry: dict[str, Any], folder: Path) -> dict[str, Any]:
+def _system(entry: dict[str, Any], folder: Path) -> dict[str, Any]:
     kind = "annotate" if entry.get("method") in registry.names("annotate") else "augment"
     return _selecting(_method(kind, entry, folder), folder)
 
 
 def _selecting(table: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """An arm, or the whole recipe, with the files of its selectors."""
+    """A system, or the whole recipe, with the files of its selectors."""
     if not isinstance(chosen := table.get("select"), list):
         return table
     placed = [_method("select", entry, folder) if isinstance(entry, dict) else entry for entry in chosen]

@@ -24,11 +24,11 @@ def check_prerequisites(recipe: Recipe) -> None:
     """
     tagger: Tagger = registry.create("tagger", recipe.tagger.method, recipe.tagger.settings)
     faults = [*_faults("tagger", tagger.check)]
-    for arm in recipe.arms:
-        if arm.method is not None:
-            faults += _faults(f'augment "{arm.name}"', partial(_check, arm.method, tagger))
-        for selector in arm.select:
-            place = f'augment "{arm.name}", select "{selector.method}"'
+    for system in recipe.systems:
+        if system.method is not None:
+            faults += _faults(f'system "{system.name}"', partial(_check, system.method, tagger))
+        for selector in system.select:
+            place = f'system "{system.name}", select "{selector.method}"'
             faults += _faults(place, partial(_check, selector, tagger))
     if not faults:
         return

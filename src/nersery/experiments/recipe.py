@@ -23,18 +23,18 @@ from nersery.experiments.paths import (
 )
 from nersery.experiments.sampling import PROTOCOLS
 from nersery.experiments.systems import (
-    Arm,
     MethodSettings,
+    System,
     method_settings,
     name_fault,
-    parse_arms,
+    parse_systems,
 )
 from nersery.taggers.components.second_stage import second_stage_issues
 
 LARGEST_SEED = 2**32 - 1
 MOST_SAMPLES = 10_000_000
 
-KEYS = ("name", "description", "seeds", "keep_taggers", "data", "sample", "tagger", "augment", "select", "evaluate")
+KEYS = ("name", "description", "seeds", "keep_taggers", "data", "sample", "tagger", "systems", "select", "evaluate")
 """What a recipe may say at its top."""
 
 
@@ -66,12 +66,12 @@ class EvaluateSettings:
 
 @dataclass
 class Recipe:
-    """A checked recipe. Its arms begin with the baseline, gold only.
+    """A checked recipe. Its systems begin with the baseline, gold only.
 
     Args:
         name: What the report and, without ``--out``, the run's folder are called.
         description: What the recipe is for.
-        seeds: Every arm is trained once for each; each draws its own sample.
+        seeds: Every system is trained once for each; each draws its own sample.
         keep_taggers: Keep the trained taggers in the run's folder; each has the size of its model.
         source: The file it was read from, or the name of a shipped recipe.
         overrides: What ``--set`` has changed.
@@ -81,7 +81,7 @@ class Recipe:
     name: str
     data: DataSettings
     tagger: MethodSettings
-    arms: list[Arm]
+    systems: list[System]
     description: str = ""
     seeds: list[int] = field(default_factory=lambda: [0])
     sample: SampleSettings = field(default_factory=SampleSettings)
@@ -96,9 +96,9 @@ class Recipe:
         left_out = ("source", "overrides", *(() if self.grid else ("grid",)))
         return {key: value for key, value in asdict(self).items() if key not in left_out}
 
-    def arm(self, name: str) -> Arm:
-        """The arm of that name, which there must be."""
-        return next(arm for arm in self.arms if arm.name == name)
+    def system(self, name: str) -> System:
+        """The system of that name, which there must be."""
+        return next(system for system in self.systems if system.name == name)
 
     def path(self, name: str) -> Path:
         """Where a data file of the recipe lies; relative names start from the recipe's own folder."""
@@ -135,7 +135,7 @@ def load(name: str, overrides: Iterable[str] = ()) -> Recipe:
     Args:
         name: A path, or the name of a shipped recipe.
         overrides: ``key=value`` with dots in the key, e.g. ``tagger.steps=100``; an ``augment`` entry is named by its
-            name: ``augment.melm.copies=5``. Values are TOML, or else plain strings. Data files start from the
+            name: ``systems.melm.copies=5``. Values are TOML, or else plain strings. Data files start from the
             working directory, those in the recipe from its folder; so do other files that settings name.
 
     Raises:
@@ -160,7 +160,7 @@ def load(name: str, overrides: Iterable[str] = ()) -> Recipe:
 def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
     """Build a recipe from its TOML table; problems are added to the list, and then there is no recipe."""
     problems += [f'unknown key "{key}"; {did_you_mean(key, KEYS)}' for key in table if key not in KEYS]
-    arms = parse_arms(table, problems)
+    systems = parse_systems(table, problems)
     values = {
         "name": table.get("name", ""),
         "description": table.get("description", ""),
@@ -170,7 +170,7 @@ def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
         "sample": _section(SampleSettings, table.get("sample", {}), "sample", problems),
         "evaluate": _section(EvaluateSettings, table.get("evaluate", {}), "evaluate", problems),
         "tagger": _tagger(table.get("tagger", {}), problems),
-        "arms": arms,
+        "systems": systems,
         "grid": table["tagger"].get("grid", {}) if isinstance(table.get("tagger"), dict) else {},
     }
     problems += _value_problems(values)
@@ -179,16 +179,16 @@ def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
     if values["grid"] and isinstance(data := table.get("data"), dict) and not data.get("dev"):
         problems.append("tagger.grid: dev chooses among its values, and [data] names none: name a file as dev")
     problems += [
-        f"augment {json.dumps(arm.name, ensure_ascii=False)}: finish: {problem}"
-        for arm in arms
-        for problem in second_stage_issues(values["tagger"].method, values["tagger"].settings, arm.finish)
-        if arm.finish != {}
+        f"system {json.dumps(system.name, ensure_ascii=False)}: second_stage: {problem}"
+        for system in systems
+        for problem in second_stage_issues(values["tagger"].method, values["tagger"].settings, system.second_stage)
+        if system.second_stage != {}
     ]
     if values["data"] is not None and not values["data"].raw:
         problems += [
-            f"augment {json.dumps(arm.name, ensure_ascii=False)} labels raw text: name a file of it as raw in [data]"
-            for arm in arms
-            if arm.labels_raw_text
+            f"system {json.dumps(system.name, ensure_ascii=False)} labels raw text: name a file of it as raw in [data]"
+            for system in systems
+            if system.labels_raw_text
         ]
     return None if problems else Recipe(**values)
 

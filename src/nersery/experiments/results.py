@@ -23,7 +23,7 @@ from nersery.evaluate.significance import paired_bootstrap, sign_flip
 from nersery.experiments.fingerprint import changed_versions, first_versions
 from nersery.experiments.grid import grid_record
 from nersery.experiments.recipe import Recipe
-from nersery.experiments.systems import GOLD, Arm
+from nersery.experiments.systems import GOLD, System
 from nersery.pipeline.job import rejects_of
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def build_report(run: Run, inputs: Mapping[str, Any]) -> dict[str, Any]:
         inputs: The hashes that the data files had when they were read, see `nersery.experiments.fingerprint.hashes`.
     """
     recipe, first = run.recipe, first_versions(run.folder)
-    arms = [_arm(run, arm) for arm in recipe.arms]
+    systems = [_system(run, system) for system in recipe.systems]
     return {
         "name": recipe.name,
         "description": recipe.description,
@@ -53,10 +53,10 @@ def build_report(run: Run, inputs: Mapping[str, Any]) -> dict[str, Any]:
         "command": _command(run),
         "recipe": recipe.as_dict(),
         "seeds": recipe.seeds,
-        "notes": [*run.notes, *_empty_notes(recipe, arms), *_version_notes(run, first), *_grid_notes(run)],
+        "notes": [*run.notes, *_empty_notes(recipe, systems), *_version_notes(run, first), *_grid_notes(run)],
         "data": {split: _split(run, split, hashes) for split, hashes in inputs.items()},
         "sample": asdict(recipe.sample),
-        "arms": arms,
+        "systems": systems,
     }
 
 
@@ -67,32 +67,32 @@ def _command(run: Run) -> str:
     return command.encode("utf-8", "replace").decode()
 
 
-def _empty_notes(recipe: Recipe, arms: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Which arms had nothing of their own to train on, so that they say nothing about their method."""
+def _empty_notes(recipe: Recipe, systems: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Which systems had nothing of their own to train on, so that they say nothing about their method."""
     notes = []
-    for settings, arm in list(zip(recipe.arms, arms, strict=True))[1:]:
-        seeds = [str(seed) for seed, own in zip(recipe.seeds, arm["kept_sentences"], strict=True) if not own]
+    for settings, system in list(zip(recipe.systems, systems, strict=True))[1:]:
+        seeds = [str(seed) for seed, own in zip(recipe.seeds, system["kept_sentences"], strict=True) if not own]
         if seeds and settings.gold_copies:
-            same = settings.on or "gold only"
-            notes.append(f"{arm['name']}: nothing was kept, so this is {same} (seed {', '.join(seeds)})")
-        if untrained := [str(course["seed"]) for course in arm["training"] if course.get("untrained")]:
-            notes.append(f"{arm['name']}: {NOTHING_LEARNT} (seed {', '.join(untrained)})")
+            same = settings.base or "gold only"
+            notes.append(f"{system['name']}: nothing was kept, so this is {same} (seed {', '.join(seeds)})")
+        if untrained := [str(course["seed"]) for course in system["training"] if course.get("untrained")]:
+            notes.append(f"{system['name']}: {NOTHING_LEARNT} (seed {', '.join(untrained)})")
     return notes
 
 
 def _version_notes(run: Run, first: Mapping[str, str]) -> list[str]:
     """Which results were made by other versions than the run began with."""
     made: dict[str, list[str]] = {}
-    for arm in run.recipe.arms:
+    for system in run.recipe.systems:
         for seed in run.recipe.seeds:
-            if other := changed_versions(first, _result(run, seed, arm).get("versions", first)):
-                made.setdefault(other, []).append(f"{arm.name} (seed {seed})")
+            if other := changed_versions(first, _result(run, seed, system).get("versions", first)):
+                made.setdefault(other, []).append(f"{system.name} (seed {seed})")
     return [f"made with {other}, with which the run began: {', '.join(of)}" for other, of in made.items()]
 
 
 def _grid_notes(run: Run) -> list[str]:
-    """Which arms have settings that were chosen with another seed than the first, which came to the run later."""
-    records = {arm.name: _grid(run, arm) for arm in run.recipe.arms} if run.recipe.grid else {}
+    """Which systems have settings that were chosen with another seed than the first, which came to the run later."""
+    records = {system.name: _grid(run, system) for system in run.recipe.systems} if run.recipe.grid else {}
     first = run.recipe.seeds[0]
     return [
         f"{name}: its settings were chosen with seed {record['seed']}, with which the run began"
@@ -101,12 +101,12 @@ def _grid_notes(run: Run) -> list[str]:
     ]
 
 
-def _grid(run: Run, arm: Arm) -> Any:
-    return json.loads(grid_record(run.folder, arm).read_text("utf-8"))
+def _grid(run: Run, system: System) -> Any:
+    return json.loads(grid_record(run.folder, system).read_text("utf-8"))
 
 
-def _result(run: Run, seed: int, arm: Arm) -> Any:
-    return json.loads(run.path(seed, arm, "result.json").read_text("utf-8"))
+def _result(run: Run, seed: int, system: System) -> Any:
+    return json.loads(run.path(seed, system, "result.json").read_text("utf-8"))
 
 
 def _split(run: Run, split: str, hashes: str | Mapping[str, str]) -> dict[str, Any]:
@@ -135,32 +135,32 @@ def _counts(sentences: Sequence[Sentence]) -> dict[str, Any]:
     }
 
 
-def _arm(run: Run, arm: Arm) -> dict[str, Any]:
+def _system(run: Run, system: System) -> dict[str, Any]:
     seeds = run.recipe.seeds
-    results = [_result(run, seed, arm) for seed in seeds]
+    results = [_result(run, seed, system) for seed in seeds]
     scores = [result["scores"] for result in results]
     report = {
-        "name": arm.name,
-        "method": _made_by(arm),
-        "select": [selector.method for selector in arm.select],
+        "name": system.name,
+        "method": _made_by(system),
+        "select": [selector.method for selector in system.select],
         "settings": {},
         **{figure: _summary([score["micro"][figure] for score in scores]) for figure in FIGURES},
         "per_type": _per(scores, "per_type"),
         "per_language": _per(scores, "per_language"),
         "train_sentences": [result["train_sentences"] for result in results],
         "kept_sentences": [result["kept_sentences"] for result in results],
-        "new_entities": [_new_entities(run, seed, arm) for seed in seeds],
-        "diversity": _diversity(run, arm),
-        "errors": _errors(run, arm),
-        "grid": _grid(run, arm) if run.recipe.grid else None,
+        "new_entities": [_new_entities(run, seed, system) for seed in seeds],
+        "diversity": _diversity(run, system),
+        "errors": _errors(run, system),
+        "grid": _grid(run, system) if run.recipe.grid else None,
         "training": [_both_trainings(result["training"]) for result in results],
-        "self_training": _self_training(run, arm),
+        "self_training": _self_training(run, system),
         "against_gold": None,
     }
-    if not arm.is_baseline:
-        report["settings"] = _settings(arm)
-        report["against_gold"] = _against_gold(run, arm)
-        report |= _generated(run, arm)
+    if not system.is_baseline:
+        report["settings"] = _settings(system)
+        report["against_gold"] = _against_gold(run, system)
+        report |= _generated(run, system)
     return report
 
 
@@ -177,45 +177,47 @@ def _both_trainings(course: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _made_by(arm: Arm) -> str | None:
-    """What the report calls an arm's method; None for the baseline."""
-    return arm.method.method if arm.method else ("join" if arm.join else None)
+def _made_by(system: System) -> str | None:
+    """What the report calls a system's method; None for the baseline."""
+    return system.method.method if system.method else ("merge" if system.merge else None)
 
 
-def _settings(arm: Arm) -> dict[str, Any]:
-    """What the report shows of an arm's settings: its method's, and those of its own that matter."""
-    own = {key: value for key in ("on", "join", "vote", "gold_share", "finish") if (value := getattr(arm, key))}
-    if arm.method is not None and not arm.labels_raw_text:
-        own["copies"] = arm.copies
-    return {**(arm.method.settings if arm.method else {}), **own, "gold_copies": arm.gold_copies}
+def _settings(system: System) -> dict[str, Any]:
+    """What the report shows of a system's settings: its method's, and those of its own that matter."""
+    own = {
+        key: value for key in ("base", "merge", "vote", "upsampling", "second_stage") if (value := getattr(system, key))
+    }
+    if system.method is not None and not system.labels_raw_text:
+        own["copies"] = system.copies
+    return {**(system.method.settings if system.method else {}), **own, "gold_copies": system.gold_copies}
 
 
-def _new_entities(run: Run, seed: int, arm: Arm) -> int:
-    """How many distinct mentions the arm's training corpus has that gold has not."""
-    return novelty(io.open_corpus(run.path(seed, arm, "train.jsonl")), run.sampled(seed)[0]).total.new
+def _new_entities(run: Run, seed: int, system: System) -> int:
+    """How many distinct mentions the system's training corpus has that gold has not."""
+    return novelty(io.open_corpus(run.path(seed, system, "train.jsonl")), run.sampled(seed)[0]).total.new
 
 
-def _diversity(run: Run, arm: Arm) -> dict[str, Any]:
-    """How far what the arm adds to gold goes from what it was made from; null where nothing was added."""
+def _diversity(run: Run, system: System) -> dict[str, Any]:
+    """How far what the system adds to gold goes from what it was made from; null where nothing was added."""
     measures: dict[str, list[float]] = {"entity": [], "non_entity": [], "length": []}
     for seed in run.recipe.seeds:
-        gold, known = run.sampled(seed)[0].by_id, _with_gold(run, seed, arm)
+        gold, known = run.sampled(seed)[0].by_id, _with_gold(run, seed, system)
         found = diversity((sentence for sentence in known if sentence.id not in gold), known).as_dict()
         for name, values in measures.items():
             values += [found[name]] if found[name] is not None else []
     return {name: _summary(values) if values else None for name, values in measures.items()}
 
 
-def _with_gold(run: Run, seed: int, arm: Arm) -> Corpus:
-    """What an arm was trained on, and gold where it was not: of these its sentences were made."""
-    train = io.read(run.path(seed, arm, "train.jsonl"))
+def _with_gold(run: Run, seed: int, system: System) -> Corpus:
+    """What a system was trained on, and gold where it was not: of these its sentences were made."""
+    train = io.read(run.path(seed, system, "train.jsonl"))
     return Corpus([*(sentence for sentence in run.sampled(seed)[0] if sentence.id not in train.by_id), *train])
 
 
-def _errors(run: Run, arm: Arm) -> dict[str, Any]:
+def _errors(run: Run, system: System) -> dict[str, Any]:
     """Mistakes on test by type and kind, summed over seeds, with examples from the first seed."""
     test = run.corpora["test"]
-    found = [find_errors(test, io.read(run.path(seed, arm, "predicted.jsonl"))) for seed in run.recipe.seeds]
+    found = [find_errors(test, io.read(run.path(seed, system, "predicted.jsonl"))) for seed in run.recipe.seeds]
     per_type: dict[str, Counter[str]] = {}
     for errors in found:
         for type_, counts in errors.per_type.items():
@@ -224,12 +226,12 @@ def _errors(run: Run, arm: Arm) -> dict[str, Any]:
     return {**found[0].as_dict(SHOWN_MISTAKES), "per_type": counted}
 
 
-def _self_training(run: Run, arm: Arm) -> list[dict[str, Any]]:
-    """The steps of the arm's self-training for each seed, in the form of a tagger's training; empty without one."""
+def _self_training(run: Run, system: System) -> list[dict[str, Any]]:
+    """The steps of the system's self-training for each seed, in the form of a tagger's training; empty without one."""
     courses = []
-    for number, selector in enumerate(arm.select, start=1):
+    for number, selector in enumerate(system.select, start=1):
         for seed in run.recipe.seeds if selector.method == "self_training" else ():
-            history = json.loads(run.path(seed, arm, f"{number}-self_training.history.json").read_text("utf-8"))
+            history = json.loads(run.path(seed, system, f"{number}-self_training.history.json").read_text("utf-8"))
             evaluations = [{"step": step, "score": one["dev_f1"]} for step, one in enumerate(history["steps"])]
             courses.append({"seed": seed, "best_step": history["best"], "evaluations": evaluations, **history})
     return courses
@@ -254,14 +256,14 @@ def _per(scores: Sequence[Mapping[str, Any]], part: str) -> dict[str, Any]:
     }
 
 
-def _against_gold(run: Run, arm: Arm) -> dict[str, Any]:
-    """The arm against the baseline on the same test sentences and seeds."""
-    baseline, test, seeds = run.recipe.arms[0], run.corpora["test"], run.recipe.seeds
+def _against_gold(run: Run, system: System) -> dict[str, Any]:
+    """The system against the baseline on the same test sentences and seeds."""
+    baseline, test, seeds = run.recipe.systems[0], run.corpora["test"], run.recipe.seeds
 
-    def counts(of: Arm) -> Any:
+    def counts(of: System) -> Any:
         return np.stack([sentence_counts(test, io.read(run.path(seed, of, "predicted.jsonl"))) for seed in seeds])
 
-    ours, theirs = counts(arm), counts(baseline)
+    ours, theirs = counts(system), counts(baseline)
     samples = run.recipe.evaluate.bootstrap_samples
     comparison = paired_bootstrap(theirs, ours, samples=samples).as_dict()
     comparison["p"] = comparison.pop("p_value")
@@ -279,15 +281,15 @@ def _f1(counts: Any) -> list[float]:
     return [Counts(*map(int, run.sum(axis=0))).f1 for run in counts]
 
 
-def _generated(run: Run, arm: Arm) -> dict[str, Any]:
+def _generated(run: Run, system: System) -> dict[str, Any]:
     """What the method made and the selectors kept, summed over seeds, with examples from the first seed."""
-    made = [run.generated(seed, arm) for seed in run.recipe.seeds]
-    stages = [(_made_by(arm), made)]
-    for number, selector in enumerate(arm.select, start=1):
-        files = [run.path(seed, arm, f"{number}-{selector.method}.jsonl") for seed in run.recipe.seeds]
+    made = [run.generated(seed, system) for seed in run.recipe.seeds]
+    stages = [(_made_by(system), made)]
+    for number, selector in enumerate(system.select, start=1):
+        files = [run.path(seed, system, f"{number}-{selector.method}.jsonl") for seed in run.recipe.seeds]
         stages.append((selector.method, files))
     tallies = [{"method": method, **_tally(files).as_dict()} for method, files in stages]
-    parents = _with_gold(run, run.recipe.seeds[0], run.recipe.arm(arm.on or GOLD))
+    parents = _with_gold(run, run.recipe.seeds[0], run.recipe.system(system.base or GOLD))
     kept = list(io.open_corpus(stages[-1][1][0]))
     rejected = [(method, reject) for method, files in stages for reject in io.read_rejects(rejects_of(files[0]))]
     return {

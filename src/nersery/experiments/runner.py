@@ -1,10 +1,10 @@
-"""A run: a recipe carried out in a folder, for each seed and each arm, with the baseline beside them.
+"""A run: a recipe carried out in a folder, for each seed and each system, with the baseline beside them.
 
 Every stage leaves a file that appears whole or not at all, so the same command goes on where it stopped::
 
     run.json                            the recipe, hashes of the inputs, versions
     seed-0/sample/{train,dev}.jsonl     what was drawn, and ids.txt
-    grid/ARM.json                       settings of the tagger that were tried on dev, where there is a grid
+    grid/SYSTEM.json                       settings of the tagger that were tried on dev, where there is a grid
     seed-0/gold/…                       the baseline: the tagger on gold sentences alone
     seed-0/ARM/generated.jsonl          what the method made; what it rejected lies beside it
     seed-0/ARM/1-agreement.jsonl        what each selector kept, with scores; rejects beside it
@@ -67,7 +67,7 @@ from nersery.experiments.prerequisites import check_prerequisites
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.results import NOTHING_LEARNT, build_report
 from nersery.experiments.sampling import id_list, sample, sample_languages
-from nersery.experiments.systems import GOLD, Arm, MethodSettings
+from nersery.experiments.systems import GOLD, MethodSettings, System
 from nersery.experiments.voting import voted
 from nersery.pipeline.job import BATCH_SIZE, FileJob, rejects_of
 from nersery.report.rendering import write_report
@@ -119,9 +119,9 @@ class Run:
             write_report(report, self.folder)
         return report
 
-    def path(self, seed: int, arm: Arm, *names: str) -> Path:
-        """Where an arm's files of a seed lie."""
-        return self.folder.joinpath(f"seed-{seed}", arm.name, *names)
+    def path(self, seed: int, system: System, *names: str) -> Path:
+        """Where a system's files of a seed lie."""
+        return self.folder.joinpath(f"seed-{seed}", system.name, *names)
 
     # --- before anything runs -----------------------------------------------------------------------------------
 
@@ -150,31 +150,31 @@ class Run:
         for note in self.notes:
             self._say(f"note: {note}")
 
-    # --- one arm of one seed ------------------------------------------------------------------------------------
+    # --- one system of one seed ------------------------------------------------------------------------------------
 
     def _run_seed(self, seed: int) -> None:
-        for arm in self.recipe.arms:
-            if not self.path(seed, arm, "result.json").exists():
-                self._run_arm(seed, arm)
+        for system in self.recipe.systems:
+            if not self.path(seed, system, "result.json").exists():
+                self._run_system(seed, system)
             self._done += 1
         if not self.recipe.keep_taggers:
-            for arm in self.recipe.arms:
-                remove_folder(self.path(seed, arm, "tagger"))
+            for system in self.recipe.systems:
+                remove_folder(self.path(seed, system, "tagger"))
 
-    def _run_arm(self, seed: int, arm: Arm) -> None:
+    def _run_system(self, seed: int, system: System) -> None:
         gold = self.sampled(seed)[0]
-        before, kept_itself = self._parts(seed, arm, gold)
+        before, kept_itself = self._parts(seed, system, gold)
         kept, own = _each_once(before, kept_itself), len(kept_itself)
-        if not own and not arm.is_baseline and arm.gold_copies:
-            self._say(f"note: {arm.name}, seed {seed}: nothing was kept, so this is {arm.on or 'gold only'}")
-        train = arm.weigh(gold, kept)
-        io.write([*(gold if arm.gold_copies else ()), *kept], self.path(seed, arm, "train.jsonl"))
+        if not own and not system.is_baseline and system.gold_copies:
+            self._say(f"note: {system.name}, seed {seed}: nothing was kept, so this is {system.base or 'gold only'}")
+        train = system.weigh(gold, kept)
+        io.write([*(gold if system.gold_copies else ()), *kept], self.path(seed, system, "train.jsonl"))
         if any(sentence.entities for sentence in train):
-            tagger, history = self.tagger(seed, arm, train)
-            predicted = self._predict(seed, arm, tagger.predict)
+            tagger, history = self.tagger(seed, system, train)
+            predicted = self._predict(seed, system, tagger.predict)
         else:
-            self._say(f"note: {arm.name}, seed {seed}: {NOTHING_LEARNT}")
-            history, predicted = {"untrained": True}, self._predict(seed, arm, _without_entities)
+            self._say(f"note: {system.name}, seed {seed}: {NOTHING_LEARNT}")
+            history, predicted = {"untrained": True}, self._predict(seed, system, _without_entities)
         result: dict[str, Any] = {
             "scores": all_scores(self.corpora["test"], predicted),
             "train_sentences": len(train),
@@ -182,8 +182,8 @@ class Run:
             "training": {"seed": seed, **history},
             "versions": versions(),
         }
-        write_json(self.path(seed, arm, "result.json"), result)
-        self._say(f"{self._label(seed, arm, 'test')}: F1 {100 * result['scores']['micro']['f1']:.1f}")
+        write_json(self.path(seed, system, "result.json"), result)
+        self._say(f"{self._label(seed, system, 'test')}: F1 {100 * result['scores']['micro']['f1']:.1f}")
 
     def sampled(self, seed: int) -> tuple[Corpus, Corpus]:
         """The gold and dev sentences of a seed, drawn once and written down."""
@@ -206,44 +206,44 @@ class Run:
             drawn[split] = io.read(path)
         return drawn["train"], drawn["dev"]
 
-    def generated(self, seed: int, arm: Arm) -> Path:
-        """What an arm's method made: one file for all that generate the same, with the first of them that has it."""
-        same = [other for other in self.recipe.arms if other.makes_the_same_as(arm)]
+    def generated(self, seed: int, system: System) -> Path:
+        """What a system's method made: one file for all that generate the same, with the first of them that has it."""
+        same = [other for other in self.recipe.systems if other.makes_the_same_as(system)]
         paths = [self.path(seed, other, "generated.jsonl") for other in same]
         return next((path for path in paths if path.exists()), paths[0])
 
-    def _kept(self, seed: int, arm: Arm, gold: Corpus) -> list[Sentence]:
-        """All new sentences that an arm adds to gold, those of the arm it goes on from before its own.
+    def _kept(self, seed: int, system: System, gold: Corpus) -> list[Sentence]:
+        """All new sentences that a system adds to gold, those of the system it goes on from before its own.
 
         Raw text that both have labelled is there once, with the labels of the later one.
         """
-        return _each_once(*self._parts(seed, arm, gold))
+        return _each_once(*self._parts(seed, system, gold))
 
-    def _parts(self, seed: int, arm: Arm, gold: Corpus) -> tuple[Sequence[Sentence], Sequence[Sentence]]:
-        """What the arm goes on from, and what it has made and kept itself."""
-        if arm.is_baseline:
+    def _parts(self, seed: int, system: System, gold: Corpus) -> tuple[Sequence[Sentence], Sequence[Sentence]]:
+        """What the system goes on from, and what it has made and kept itself."""
+        if system.is_baseline:
             return [], []
-        before = self._kept(seed, self.recipe.arm(arm.on), gold) if arm.on else []
+        before = self._kept(seed, self.recipe.system(system.base), gold) if system.base else []
         start = Corpus([*gold, *before])
-        return before, self._select(seed, arm, start, self._generate(seed, arm, start))
+        return before, self._select(seed, system, start, self._generate(seed, system, start))
 
-    def _generate(self, seed: int, arm: Arm, start: Corpus) -> Corpus:
-        path = self.generated(seed, arm)
+    def _generate(self, seed: int, system: System, start: Corpus) -> Corpus:
+        path = self.generated(seed, system)
         training = path.with_name("generated.training")
-        if is_missing(path) and not self._is_taken_over(path, seed, arm):
-            items, step = self._stage(seed, arm, start, training)
-            at_once = ANNOTATED_AT_ONCE if arm.labels_raw_text else BATCH_SIZE
-            with self._progress(seed, arm, "generate", len(items)) as progress:
-                self._job(path, seed, arm).run(items, step, batch_size=at_once, progress=progress)
+        if is_missing(path) and not self._is_taken_over(path, seed, system):
+            items, step = self._stage(seed, system, start, training)
+            at_once = ANNOTATED_AT_ONCE if system.labels_raw_text else BATCH_SIZE
+            with self._progress(seed, system, "generate", len(items)) as progress:
+                self._job(path, seed, system).run(items, step, batch_size=at_once, progress=progress)
         remove_folder(training)  # here, for a kill may have left it behind
         return io.read(path)
 
-    def _is_taken_over(self, path: Path, seed: int, arm: Arm) -> bool:
+    def _is_taken_over(self, path: Path, seed: int, system: System) -> bool:
         """Whether an earlier seed has made the same, for labels that depend on no seed; its files are then copied."""
-        method = _method(arm.method) if arm.labels_raw_text and arm.method else None
+        method = _method(system.method) if system.labels_raw_text and system.method else None
         if not isinstance(method, Annotator) or method.learns:
             return False
-        others = [self.generated(other, arm) for other in self.recipe.seeds if other != seed]
+        others = [self.generated(other, system) for other in self.recipe.seeds if other != seed]
         made = next((other for other in others if other.exists()), None)
         if made is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -251,50 +251,50 @@ class Run:
             copy_atomic(made, path)  # last, for it tells that all is there
         return made is not None
 
-    def _stage(self, seed: int, arm: Arm, start: Corpus, folder: Path) -> tuple[Sequence[Any], Step[Any]]:
-        """What the arm's method starts from, and what it does with that once it has learnt."""
-        if arm.method is None:
-            return self._joined(seed, arm), list
-        method = _method(arm.method)
-        with self._progress(seed, arm, "learn") as progress:
-            method.fit(start, self._training(seed, arm, progress, folder))
+    def _stage(self, seed: int, system: System, start: Corpus, folder: Path) -> tuple[Sequence[Any], Step[Any]]:
+        """What the system's method starts from, and what it does with that once it has learnt."""
+        if system.method is None:
+            return self._joined(seed, system), list
+        method = _method(system.method)
+        with self._progress(seed, system, "learn") as progress:
+            method.fit(start, self._training(seed, system, progress, folder))
             if isinstance(method, Annotator):
                 method.survey(self.corpora["raw"])
         if isinstance(method, Annotator):
             return self.corpora["raw"], annotate_step(method)
-        return list(tasks(start, arm.copies)), augment_step(method, seed)
+        return list(tasks(start, system.copies)), augment_step(method, seed)
 
-    def _joined(self, seed: int, arm: Arm) -> list[Sentence]:
-        """What the arms that this one joins have kept, each sentence once.
+    def _joined(self, seed: int, system: System) -> list[Sentence]:
+        """What the systems that this one joins have kept, each sentence once.
 
         They vote with what they have labelled themselves, not with what they go on from.
         """
         gold = self.sampled(seed)[0]
-        parts = [self._parts(seed, self.recipe.arm(name), gold) for name in arm.join]
-        if not arm.vote:
+        parts = [self._parts(seed, self.recipe.system(name), gold) for name in system.merge]
+        if not system.vote:
             return _each_once(*(sentences for part in parts for sentences in part))
         return _each_once(*(before for before, _ in parts), voted(sentence for _, own in parts for sentence in own))
 
-    def _training(self, seed: int, arm: Arm, progress: Progress, folder: Path) -> Training:
+    def _training(self, seed: int, system: System, progress: Progress, folder: Path) -> Training:
         """What a method or selector is given that trains a model."""
         dev = self.sampled(seed)[1]
-        return Training(dev, seed, progress, folder, partial(self._tagger_before, seed, arm), self._new_tagger)
+        return Training(dev, seed, progress, folder, partial(self._tagger_before, seed, system), self._new_tagger)
 
-    def _select(self, seed: int, arm: Arm, start: Corpus, candidates: Corpus) -> Corpus:
-        for number, settings in enumerate(arm.select, start=1):
-            path = self.path(seed, arm, f"{number}-{settings.method}.jsonl")
+    def _select(self, seed: int, system: System, start: Corpus, candidates: Corpus) -> Corpus:
+        for number, settings in enumerate(system.select, start=1):
+            path = self.path(seed, system, f"{number}-{settings.method}.jsonl")
             training = path.with_suffix(".training")
             if is_missing(path):
                 selector: Selector = registry.create("select", settings.method, settings.settings)
                 held_out = [*self.corpora["dev"], *self.corpora["test"]]
-                with self._progress(seed, arm, f"{settings.method}: learn") as progress:
+                with self._progress(seed, system, f"{settings.method}: learn") as progress:
                     gold = [sentence for sentence in start if sentence.id not in candidates.by_id]  # others are judged
-                    selector.fit(gold, held_out=held_out, training=self._training(seed, arm, progress, training))
+                    selector.fit(gold, held_out=held_out, training=self._training(seed, system, progress, training))
                     selector.survey(candidates)
                 if selector.history:
                     write_json(path.with_suffix(".history.json"), dict(selector.history))
-                with self._progress(seed, arm, settings.method, len(candidates)) as progress:
-                    self._job(path, seed, arm).run(candidates, select_step(selector), progress=progress)
+                with self._progress(seed, system, settings.method, len(candidates)) as progress:
+                    self._job(path, seed, system).run(candidates, select_step(selector), progress=progress)
             remove_folder(training)
             candidates = io.read(path)
         return candidates
@@ -305,23 +305,23 @@ class Run:
         tagger: Tagger = registry.create("tagger", method, {**settings, **changed(settings, own)})
         return tagger
 
-    def _tagger_before(self, seed: int, arm: Arm) -> Tagger:
-        """The tagger of the arm that this one goes on from, or the baseline's: for methods that ask for one."""
-        before, gold = self.recipe.arm(arm.on or GOLD), self.sampled(seed)[0]
+    def _tagger_before(self, seed: int, system: System) -> Tagger:
+        """The tagger of the system that this one goes on from, or the baseline's: for methods that ask for one."""
+        before, gold = self.recipe.system(system.base or GOLD), self.sampled(seed)[0]
         train = before.weigh(gold, self._kept(seed, before, gold))
         if not any(sentence.entities for sentence in train):
             raise DataError(
-                f'"{arm.name}" asks for the tagger of "{before.name}", which has none with seed {seed}: '
+                f'"{system.name}" asks for the tagger of "{before.name}", which has none with seed {seed}: '
                 f"{NOTHING_LEARNT}",
-                fix="let that arm train on gold too (gold_copies = 1), or loosen its method and selectors",
+                fix="let that system train on gold too (gold_copies = 1), or loosen its method and selectors",
             )
         return self.tagger(seed, before, train)[0]
 
-    def tagger(self, seed: int, arm: Arm, train: Sequence[Sentence]) -> tuple[Tagger, dict[str, Any]]:
-        """An arm's tagger and the course of its training; trained when it is not there."""
-        folder, training = self.path(seed, arm, "tagger"), self.path(seed, arm, "tagger.training")
+    def tagger(self, seed: int, system: System, train: Sequence[Sentence]) -> tuple[Tagger, dict[str, Any]]:
+        """A system's tagger and the course of its training; trained when it is not there."""
+        folder, training = self.path(seed, system, "tagger"), self.path(seed, system, "tagger.training")
         if not folder.exists():
-            tagger = self._fitted(seed, arm, train, self._chosen(seed, arm, train), "train", training)
+            tagger = self._fitted(seed, system, train, self._chosen(seed, system, train), "train", training)
             unfinished = unfinished_path(folder)
             shutil.rmtree(unfinished, ignore_errors=True)
             tagger.save(unfinished)
@@ -332,54 +332,56 @@ class Run:
         return tagger, tagger.history
 
     def _fitted(
-        self, seed: int, arm: Arm, train: Sequence[Sentence], own: Settings, stage: str, folder: Path
+        self, seed: int, system: System, train: Sequence[Sentence], own: Settings, stage: str, folder: Path
     ) -> Tagger:
-        """A tagger of an arm, trained with some settings of its own, and a second time if the arm says so."""
+        """A tagger of a system, trained with some settings of its own, and a second time if the system says so."""
         gold, dev = self.sampled(seed)
         tagger = self._new_tagger(**own)
-        goes_on = arm.finish and any(sentence.id not in gold.by_id for sentence in train)
+        goes_on = system.second_stage and any(sentence.id not in gold.by_id for sentence in train)
         if goes_on:
             require_known_types(gold, {entity.type for sentence in train for entity in sentence.entities})
-        with self._progress(seed, arm, stage) as progress:
+        with self._progress(seed, system, stage) as progress:
             tagger.fit(train, dev, seed=seed, progress=progress, folder=folder)
             if goes_on:
-                fit_second_stage(tagger, gold.sentences, arm.finish, Training(dev, seed, progress, folder / "finish"))
+                fit_second_stage(
+                    tagger, gold.sentences, system.second_stage, Training(dev, seed, progress, folder / "second_stage")
+                )
         return tagger
 
-    def _chosen(self, seed: int, arm: Arm, train: Sequence[Sentence]) -> Settings:
-        """What the grid gives an arm, for all seeds: what was best on dev with the seed that came first."""
+    def _chosen(self, seed: int, system: System, train: Sequence[Sentence]) -> Settings:
+        """What the grid gives a system, for all seeds: what was best on dev with the seed that came first."""
         tried, dev = combinations(self.recipe.grid), self.sampled(seed)[1]
 
         def f1(number: int, own: Settings) -> float:
-            stage, folder = f"grid {number + 1}/{len(tried)}", self.path(seed, arm, f"grid-{number}.training")
-            tagger = self._fitted(seed, arm, train, own, stage, folder)
+            stage, folder = f"grid {number + 1}/{len(tried)}", self.path(seed, system, f"grid-{number}.training")
+            tagger = self._fitted(seed, system, train, own, stage, folder)
             shutil.rmtree(folder, ignore_errors=True)
             found = strict_f1(dev, tagger.predict(dev))
-            self._say(f"{self._label(seed, arm, stage)} · {described(own)}: F1 on dev {100 * found:.1f}")
+            self._say(f"{self._label(seed, system, stage)} · {described(own)}: F1 on dev {100 * found:.1f}")
             return found
 
-        return choose(grid_record(self.folder, arm), tried, f1, seed) if self.recipe.grid else {}
+        return choose(grid_record(self.folder, system), tried, f1, seed) if self.recipe.grid else {}
 
-    def _predict(self, seed: int, arm: Arm, predict: Step[Sentence]) -> Corpus:
-        path = self.path(seed, arm, "predicted.jsonl")
+    def _predict(self, seed: int, system: System, predict: Step[Sentence]) -> Corpus:
+        path = self.path(seed, system, "predicted.jsonl")
         if is_missing(path):
             test = self.corpora["test"]
-            with self._progress(seed, arm, "predict", len(test)) as progress:
-                self._job(path, seed, arm).run(test, predict, progress=progress)
+            with self._progress(seed, system, "predict", len(test)) as progress:
+                self._job(path, seed, system).run(test, predict, progress=progress)
         return io.read(path)
 
     # --- small things ------------------------------------------------------------------------------------------
 
-    def _job(self, path: Path, seed: int, arm: Arm) -> FileJob:
+    def _job(self, path: Path, seed: int, system: System) -> FileJob:
         writer = io.writer("jsonl")
-        return FileJob(path, writer.encode, io.reject_line, {"seed": seed, "arm": asdict(arm)}, writer.header)
+        return FileJob(path, writer.encode, io.reject_line, {"seed": seed, "system": asdict(system)}, writer.header)
 
-    def _label(self, seed: int, arm: Arm, stage: str) -> str:
-        total = len(self.recipe.seeds) * len(self.recipe.arms)
-        return f"[{self._done + 1}/{total}] seed {seed} · {arm.name} · {stage}"
+    def _label(self, seed: int, system: System, stage: str) -> str:
+        total = len(self.recipe.seeds) * len(self.recipe.systems)
+        return f"[{self._done + 1}/{total}] seed {seed} · {system.name} · {stage}"
 
-    def _progress(self, seed: int, arm: Arm, stage: str, total: int | None = None) -> Progress:
-        return Progress(self._label(seed, arm, stage), total, quiet=self.quiet)
+    def _progress(self, seed: int, system: System, stage: str, total: int | None = None) -> Progress:
+        return Progress(self._label(seed, system, stage), total, quiet=self.quiet)
 
     def _say(self, text: str) -> None:
         if not self.quiet:

@@ -1,4 +1,4 @@
-"""The arms of a recipe: the ways to train that are compared, each a method and what is done with what it makes."""
+"""The systems that a recipe compares: a method, its selectors, and how the tagger is trained on the result."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 from nersery.core import registry
 from nersery.core.errors import did_you_mean
 from nersery.core.sentence import Sentence
-from nersery.core.training_context import copies_for_share
+from nersery.core.training_context import copies_for_upsampling
 
 GOLD = "gold"
 """The name of the baseline that every run trains: the tagger on gold sentences alone."""
 
 RESERVED = (GOLD, "sample")
-"""Folders that every run has, so that no arm can be called so."""
+"""Folders that every run has, so that no system can be called so."""
 
 LONGEST_NAME = 200
 """In bytes of UTF-8; file systems allow 255."""
@@ -27,10 +27,10 @@ LABELS_RAW_TEXT = "annotate"
 """The kind of methods that start from raw text rather than from gold sentences."""
 
 MOST_COPIES = 1_000_000
-"""Of a sentence; more are a slip of the pen that no memory or life is long enough for."""
+"""Of a sentence. A larger number is a typing error."""
 
-OWN_KEYS = ("name", "method", "on", "join", "vote", "copies", "select", "gold_copies", "gold_share", "finish")
-"""What an entry says of the arm; the other keys are settings of the method."""
+OWN_KEYS = ("name", "method", "base", "merge", "vote", "copies", "select", "gold_copies", "upsampling", "second_stage")
+"""What an entry says of the system; the other keys are settings of the method."""
 
 
 @dataclass
@@ -47,41 +47,41 @@ class MethodSettings:
 
 
 @dataclass
-class Arm:
+class System:
     """One way to train: gold sentences and what a method made of them, or of raw text.
 
     Args:
         name: What the report calls it.
-        method: An augmentation method or an annotator; none for the baseline, and where other arms are joined.
-        on: An arm above this one, what it kept is to this arm as gold: the method learns from it, starts from it,
-            and the tagger is trained on it too. Empty: gold sentences alone.
-        join: Arms above this one; what they kept is what this arm selects from, in place of a method's work. Raw text
-            that several have labelled bears the labels of the last.
+        method: An augmentation method or an annotator; none for the baseline, and where other systems are joined.
+        base: A system above this one. Its kept sentences count as gold: the method learns from them and starts from
+            them, and the tagger trains on them. Empty: gold alone.
+        merge: Systems above this one. The selectors choose from the sentences that these have kept; there is no method.
+            If several labelled the same raw sentence, the labels of the last one count.
         vote: Of raw text that several have labelled, the entities that more than half of them have found count, not
             the last's; see `nersery.experiments.voting`.
         copies: New sentences to try for each sentence that the method starts from.
         select: Which of them to keep, one selector after another.
         gold_copies: How often each gold sentence stands in the training data; 0 trains on the others alone.
-        gold_share: Repeat gold sentences until they are at least this share of the training data, in [0, 1).
-        finish: Settings of the tagger for a second training on gold alone, see
+        upsampling: Repeat gold sentences until they are at least this share of the training data, in [0, 1).
+        second_stage: Settings of the tagger for a second training on gold alone, see
             `nersery.taggers.components.second_stage`. Empty: none.
     """
 
     name: str
     method: MethodSettings | None = None
-    on: str = ""
-    join: list[str] = field(default_factory=list)
+    base: str = ""
+    merge: list[str] = field(default_factory=list)
     vote: bool = False
     copies: int = 1
     select: list[MethodSettings] = field(default_factory=list)
     gold_copies: int = 1
-    gold_share: float = 0.0
-    finish: dict[str, Any] = field(default_factory=dict)
+    upsampling: float = 0.0
+    second_stage: dict[str, Any] = field(default_factory=dict)
 
     @property
     def is_baseline(self) -> bool:
-        """Whether the arm trains on gold sentences alone."""
-        return self.method is None and not self.join
+        """Whether the system trains on gold sentences alone."""
+        return self.method is None and not self.merge
 
     @property
     def labels_raw_text(self) -> bool:
@@ -89,82 +89,87 @@ class Arm:
         return self.method is not None and self.method.kind == LABELS_RAW_TEXT
 
     def weigh(self, gold: Sequence[Sentence], kept: Sequence[Sentence]) -> list[Sentence]:
-        """What its tagger is trained on: gold as often as the arm says, and what it kept."""
-        share = copies_for_share(len(gold), len(kept), self.gold_share)
+        """What its tagger is trained on: gold as often as the system says, and what it kept."""
+        share = copies_for_upsampling(len(gold), len(kept), self.upsampling)
         return [*gold] * (max(self.gold_copies, share) if self.gold_copies else 0) + [*kept]
 
-    def makes_the_same_as(self, other: Arm) -> bool:
+    def makes_the_same_as(self, other: System) -> bool:
         """Whether both generate the same sentences, so that one of them need not."""
-        ours, theirs = ((arm.method, arm.on, arm.join, arm.vote, arm.copies) for arm in (self, other))
+        ours, theirs = (
+            (system.method, system.base, system.merge, system.vote, system.copies) for system in (self, other)
+        )
         return ours == theirs
 
 
-def parse_arms(table: Mapping[str, Any], problems: list[str]) -> list[Arm]:
-    """The arms of a recipe's table, the baseline first; what is wrong with them is added to the problems."""
+def parse_systems(table: Mapping[str, Any], problems: list[str]) -> list[System]:
+    """The systems of a recipe's table, the baseline first; what is wrong with them is added to the problems."""
     select = _selectors(table, "", problems)
-    entries = _list(table, "augment", "write [[augment]], once for each entry", problems)
-    arms = [Arm(GOLD), *(_arm(number, entry, select, problems) for number, entry in enumerate(entries, start=1))]
-    problems += [*_clashes(arms), *_order_problems(arms)]
-    return arms
+    entries = _list(table, "systems", "write [[systems]], once for each entry", problems)
+    systems = [
+        System(GOLD),
+        *(_system(number, entry, select, problems) for number, entry in enumerate(entries, start=1)),
+    ]
+    problems += [*_clashes(systems), *_order_problems(systems)]
+    return systems
 
 
-def _clashes(arms: Iterable[Arm]) -> list[str]:
-    """Arms that would share a folder, on some systems at least: upper and lower case may be the same there."""
+def _clashes(systems: Iterable[System]) -> list[str]:
+    """Systems that would share a folder, on some systems at least: upper and lower case may be the same there."""
     names: dict[str, list[str]] = {}
-    for arm in arms:
-        names.setdefault(unicodedata.normalize("NFC", arm.name).casefold(), []).append(arm.name)
+    for system in systems:
+        names.setdefault(unicodedata.normalize("NFC", system.name).casefold(), []).append(system.name)
     return [
-        f"{len(same)} augment entries are called {' or '.join(dict.fromkeys(map(_quoted, same)))}; "
+        f"{len(same)} systems are called {' or '.join(dict.fromkeys(map(_quoted, same)))}; "
         "give each its own name, which case does not make"
         for key, same in names.items()
         if len(same) > 1 and key not in ("", *RESERVED)
     ]
 
 
-def _order_problems(arms: Sequence[Arm]) -> list[str]:
-    """What an arm goes on from or joins must stand above it, and no two methods may be the same in it."""
+def _order_problems(systems: Sequence[System]) -> list[str]:
+    """What a system goes on from or joins must stand above it, and no two methods may be the same in it."""
     problems = []
-    above: dict[str, list[Arm]] = {}  # each arm by its name, behind all whose sentences it has too
+    above: dict[str, list[System]] = {}  # each system by its name, behind all whose sentences it has too
     labellers: set[str] = set()
-    for arm in arms[1:]:
-        place = f"augment {_quoted(arm.name)}"
-        named = [("on", arm.on)] if arm.on != "" else [("join", name) for name in arm.join]
-        before: list[Arm] = []
+    for system in systems[1:]:
+        place = f"system {_quoted(system.name)}"
+        named = [("base", system.base)] if system.base != "" else [("merge", name) for name in system.merge]
+        before: list[System] = []
         for key, name in named:
             there = above.get(name, []) if isinstance(name, str) else []
             if not there:
                 hint = did_you_mean(str(name), above) if above else "this is the first one"
-                problems.append(f"{place}: {key} is {name!r}, expected an arm above it; {hint}")
+                problems.append(f"{place}: {key} is {name!r}, expected a system above it; {hint}")
             before += [other for other in there if not any(other is one for one in before)]
-        if arm.labels_raw_text or not labellers.isdisjoint(arm.join):
-            labellers.add(arm.name)
-        if arm.vote is True and arm.join and (voters := len(labellers.intersection(arm.join))) < 2:
-            problems.append(f"{place}: vote is of two or more arms that have labelled raw text; join has {voters}")
+        if system.labels_raw_text or not labellers.isdisjoint(system.merge):
+            labellers.add(system.name)
+        if system.vote is True and system.merge and (voters := len(labellers.intersection(system.merge))) < 2:
+            problems.append(f"{place}: vote is of two or more systems that have labelled raw text; merge has {voters}")
         is_new = not any(_same_methods(above.get(name, [])) for _, name in named if isinstance(name, str))
-        if is_new and (same := _same_methods([*before, arm])):
+        if is_new and (same := _same_methods([*before, system])):
             one, other = (_quoted(found.name) for found in same)
             problems.append(
                 f"{place}: {one} and {other} have the same method, {_method_of(same[0])}: expected "
-                "different ones where arms come together, for both would give what they make of a sentence the same id"
+                "different methods in systems that are merged, because their sentences would have the same ids"
             )
-        above[arm.name] = [*before, arm]
+        above[system.name] = [*before, system]
     return problems
 
 
-def _same_methods(arms: Sequence[Arm]) -> tuple[Arm, Arm] | None:
-    """Two of the arms that have the same method."""
-    seen: dict[str, Arm] = {}
-    for arm in arms:
-        if method := _method_of(arm):
+def _same_methods(systems: Sequence[System]) -> tuple[System, System] | None:
+    """Two of the systems that have the same method."""
+    seen: dict[str, System] = {}
+    for system in systems:
+        if method := _method_of(system):
             if method in seen:
-                return seen[method], arm
-            seen[method] = arm
+                return seen[method], system
+            seen[method] = system
     return None
 
 
-def _method_of(arm: Arm) -> str:
+def _method_of(system: System) -> str:
     """The method that new sentences take their ids from; raw text keeps its own."""
-    return arm.method.method if arm.method and not arm.labels_raw_text else ""
+    return system.method.method if system.method and not system.labels_raw_text else ""
 
 
 def _quoted(name: str) -> str:
@@ -208,7 +213,7 @@ def method_settings(
 
 
 def _selectors(table: Mapping[str, Any], place: str, problems: list[str]) -> list[MethodSettings]:
-    """The selectors of the recipe, or of an arm."""
+    """The selectors of the recipe, or of a system."""
     prefix = f"{place}: select" if place else "select"
     chosen = []
     for entry in _list(table, "select", 'expected e.g. select = ["duplicates"]', problems):
@@ -221,13 +226,13 @@ def _selectors(table: Mapping[str, Any], place: str, problems: list[str]) -> lis
     return chosen
 
 
-def _arm(number: int, entry: Any, select: list[MethodSettings], problems: list[str]) -> Arm:
+def _system(number: int, entry: Any, select: list[MethodSettings], problems: list[str]) -> System:
     if not isinstance(entry, dict):
-        problems.append(f"augment {number} is {entry!r:.60}; write [[augment]] and below it method = …")
-        return Arm("")
+        problems.append(f"system {number} is {entry!r:.60}; write [[systems]] and below it method = …")
+        return System("")
     method = entry.get("method", "")
     name = entry.get("name", method if isinstance(method, str) else "")
-    place = f"augment {number}" + (f' "{name}"' if name else "")
+    place = f"system {number}" + (f' "{name}"' if name else "")
     made = _source(entry, place, problems)
     if "name" in entry or name:
         if fault := name_fault(name):
@@ -236,54 +241,56 @@ def _arm(number: int, entry: Any, select: list[MethodSettings], problems: list[s
             problems.append(f"{place}: every run has folders {' and '.join(RESERVED)}; give it another name")
     if "select" in entry:
         select = _selectors(entry, place, problems)
-    arm = Arm(str(name), made, entry.get("on", ""), entry.get("join", []), select=select, **_values(entry))
-    problems += [f"{place}: {problem}" for problem in _arm_problems(arm)]
-    return arm
+    system = System(str(name), made, entry.get("base", ""), entry.get("merge", []), select=select, **_values(entry))
+    problems += [f"{place}: {problem}" for problem in _system_problems(system)]
+    return system
 
 
 def _source(entry: Mapping[str, Any], place: str, problems: list[str]) -> MethodSettings | None:
-    """Where an arm's sentences come from, if not from other arms."""
+    """Where a system's sentences come from, if not from other systems."""
     settings = {key: value for key, value in entry.items() if key == "method" or key not in OWN_KEYS}
-    if "join" not in entry:
+    if "merge" not in entry:
         annotates = entry.get("method") in registry.names(LABELS_RAW_TEXT)
         return method_settings(LABELS_RAW_TEXT if annotates else "augment", settings, place, "", problems)
-    if entry["join"] == []:
+    if entry["merge"] == []:
         problems.append(
-            f'{place}: join is empty, expected names of arms above it, e.g. join = ["melm", "qa_prompting"]'
+            f'{place}: merge is empty, expected names of systems above it, e.g. merge = ["melm", "qa_prompting"]'
         )
-    if settings or "on" in entry:
-        wrong = ", ".join([*settings, *(["on"] if "on" in entry else [])])
-        problems.append(f"{place}: join takes what other arms kept, so it goes without {wrong}")
+    if settings or "base" in entry:
+        wrong = ", ".join([*settings, *(["base"] if "base" in entry else [])])
+        problems.append(f"{place}: merge takes what other systems kept, so it goes without {wrong}")
     return None
 
 
 def _values(entry: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: entry[key] for key in ("vote", "copies", "gold_copies", "gold_share", "finish") if key in entry}
+    return {key: entry[key] for key in ("vote", "copies", "gold_copies", "upsampling", "second_stage") if key in entry}
 
 
-def _arm_problems(arm: Arm) -> list[str]:
-    """What is wrong with the values of an arm."""
+def _system_problems(system: System) -> list[str]:
+    """What is wrong with the values of a system."""
     problems = []
     for key, least in (("copies", 1), ("gold_copies", 0)):
-        value = getattr(arm, key)
+        value = getattr(system, key)
         if type(value) is not int or value < least:
             problems.append(f"{key} is {value!r}, expected a whole number, {least} or more")
         elif value > MOST_COPIES:
             problems.append(f"{key} is {value}, expected at most {MOST_COPIES}")
-    share = arm.gold_share
+    share = system.upsampling
     if type(share) not in (int, float) or not 0 <= share < 1:
-        problems.append(f"gold_share is {share!r}, expected a number in [0, 1)")
-    elif share and not arm.gold_copies:
-        problems.append("gold_share is above 0 and gold_copies is 0: expected one of them")
-    if not isinstance(arm.join, list) or any(type(name) is not str for name in arm.join):
-        problems.append(f'join is {arm.join!r:.60}, expected a list of names, e.g. join = ["melm", "qa_prompting"]')
-        arm.join = []
-    if len({*arm.join}) < len(arm.join):
-        problems.append(f"join is {arm.join!r:.60}, expected each name once")
-    if type(arm.vote) is not bool:
-        problems.append(f"vote is {arm.vote!r:.60}, expected true or false")
-    elif arm.vote and not arm.join:
-        problems.append("vote is of arms that have labelled raw text: name them by join")
-    if (arm.labels_raw_text or arm.join) and arm.copies != 1:
+        problems.append(f"upsampling is {share!r}, expected a number in [0, 1)")
+    elif share and not system.gold_copies:
+        problems.append("upsampling is above 0 and gold_copies is 0: expected one of them")
+    if not isinstance(system.merge, list) or any(type(name) is not str for name in system.merge):
+        problems.append(
+            f'merge is {system.merge!r:.60}, expected a list of names, e.g. merge = ["melm", "qa_prompting"]'
+        )
+        system.merge = []
+    if len({*system.merge}) < len(system.merge):
+        problems.append(f"merge is {system.merge!r:.60}, expected each name once")
+    if type(system.vote) is not bool:
+        problems.append(f"vote is {system.vote!r:.60}, expected true or false")
+    elif system.vote and not system.merge:
+        problems.append("vote is of systems that have labelled raw text: name them by merge")
+    if (system.labels_raw_text or system.merge) and system.copies != 1:
         problems.append("copies is for methods that make sentences of gold ones; leave it out")
     return problems

@@ -15,10 +15,10 @@ from unicodedata import east_asian_width
 from markupsafe import Markup
 
 from nersery.report.number_format import interval, percent, spread
-from nersery.report.verdict import Arm, label, mean_f1
+from nersery.report.verdict import System, label, mean_f1
 
 ROW = 54
-"""Height of an arm's row in the chart of F1, in pixels."""
+"""Height of a system's row in the chart of F1, in pixels."""
 NAME_LENGTH = 30
 PANEL_WIDTH, PANEL_HEIGHT = 240, 150
 LEFT, RIGHT, TOP, BOTTOM = 30, 8, 8, 20
@@ -60,25 +60,25 @@ def padded(values: Iterable[float], least: float = 2.0) -> Scale:
     return Scale(low - room, high + room)
 
 
-def f1_scale(arms: Sequence[Arm]) -> Scale:
+def f1_scale(systems: Sequence[System]) -> Scale:
     """A scale for the seeds' F1 and their spread, in percent points, within [0, 100]."""
-    scale = padded(100 * value for arm in arms if mean_f1(arm) is not None for value in _extent(arm["f1"]))
+    scale = padded(100 * value for system in systems if mean_f1(system) is not None for value in _extent(system["f1"]))
     return Scale(max(0.0, scale.low), min(100.0, scale.high))
 
 
-def f1_chart(arms: Sequence[Arm], reference: Arm | None, seeds: Sequence[int] = ()) -> Markup:
-    """F1 by arm: a dot for each seed, a line at the mean, a band of one standard deviation to either side.
+def f1_chart(systems: Sequence[System], reference: System | None, seeds: Sequence[int] = ()) -> Markup:
+    """F1 by system: a dot for each seed, a line at the mean, a band of one standard deviation to either side.
 
     Lengths across are shares of the width, so text keeps its size on a narrow screen.
     """
-    arms = [arm for arm in arms if mean_f1(arm) is not None]
-    scale = f1_scale(arms)
-    bottom = ROW * len(arms) + 6
+    systems = [system for system in systems if mean_f1(system) is not None]
+    scale = f1_scale(systems)
+    bottom = ROW * len(systems) + 6
     parts = [_tick(scale, value, bottom) for value in scale.ticks()]
     if reference is not None and (mean := mean_f1(reference)) is not None:
         parts.append(_upright("reference", scale.at(100 * mean), 0, bottom))
-    parts += [_row(arm, scale, ROW * place, arm is reference, seeds) for place, arm in enumerate(arms)]
-    summary = "; ".join(f"{label(arm)} {spread(arm['f1'])}" for arm in arms)
+    parts += [_row(system, scale, ROW * place, system is reference, seeds) for place, system in enumerate(systems)]
+    summary = "; ".join(f"{label(system)} {spread(system['f1'])}" for system in systems)
     return Markup(
         '<svg class="chart f1" role="img" aria-labelledby="f1-title f1-desc" width="100%" height="{}">'
         '<title id="f1-title">F1 by method, in percent points</title><desc id="f1-desc">{}</desc>{}</svg>'
@@ -105,15 +105,15 @@ def _upright(kind: str, x: str, top: float, bottom: float) -> Markup:
     return line.format(kind, x, top, bottom)
 
 
-def _row(arm: Arm, scale: Scale, top: int, is_reference: bool, seeds: Sequence[int]) -> Markup:
+def _row(system: System, scale: Scale, top: int, is_reference: bool, seeds: Sequence[int]) -> Markup:
     middle = top + 34
     texts = Markup(
         '<text class="name" x="0" y="{0}">{1}<title>{2}</title></text>'
         '<text class="value" x="100%" y="{0}">{3}</text>'
         '<line class="track" x1="0" x2="100%" y1="{4}" y2="{4}"/>'
-    ).format(top + 19, shortened(label(arm)), label(arm), spread(arm["f1"]), middle)
-    kind = "arm baseline" if is_reference else "arm"
-    return Markup('<g class="{}">{}{}</g>').format(kind, texts, _marks(arm["f1"], scale, middle, seeds))
+    ).format(top + 19, shortened(label(system)), label(system), spread(system["f1"]), middle)
+    kind = "system baseline" if is_reference else "system"
+    return Markup('<g class="{}">{}{}</g>').format(kind, texts, _marks(system["f1"], scale, middle, seeds))
 
 
 def _marks(measure: Mapping[str, Any], scale: Scale, middle: int, seeds: Sequence[int]) -> Markup:
@@ -149,9 +149,9 @@ def width_of(text: str) -> int:
     return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
 
 
-def difference_scale(arms: Sequence[Arm]) -> Scale:
-    """One scale for the intervals of all arms, in percent points, zero included."""
-    tested = [arm["against_gold"] for arm in arms if arm.get("against_gold")]
+def difference_scale(systems: Sequence[System]) -> Scale:
+    """One scale for the intervals of all systems, in percent points, zero included."""
+    tested = [system["against_gold"] for system in systems if system.get("against_gold")]
     values = [100 * one[key] for one in tested for key in ("low", "high") if one.get(key) is not None]
     return padded([0.0, *values])
 
@@ -176,7 +176,7 @@ def difference_bar(comparison: Mapping[str, Any], scale: Scale) -> Markup:
 Point = tuple[float, float]
 
 
-def curves(arm: Arm) -> list[list[Point]]:
+def curves(system: System) -> list[list[Point]]:
     """For each seed the points (step, score in percent points) at which the tagger was tried on dev."""
     return [
         [
@@ -184,30 +184,30 @@ def curves(arm: Arm) -> list[list[Point]]:
             for one in training.get("evaluations") or ()
             if one.get("score") is not None and one.get("step") is not None
         ]
-        for training in arm.get("training") or ()
+        for training in system.get("training") or ()
     ]
 
 
-def curve_scales(arms: Sequence[Arm]) -> tuple[Scale, Scale] | None:
+def curve_scales(systems: Sequence[System]) -> tuple[Scale, Scale] | None:
     """The scales of steps and scores that all panels share; None when nothing was recorded."""
-    points = [point for arm in arms for curve in curves(arm) for point in curve]
+    points = [point for system in systems for curve in curves(system) for point in curve]
     if not points:
         return None
     scores = padded([score for _, score in points])
     return Scale(0.0, max(1.0, *(step for step, _ in points))), Scale(max(0.0, scores.low), scores.high)
 
 
-def learning_curves(arm: Arm, reference: Arm | None, scales: tuple[Scale, Scale], number: int) -> Markup:
-    """One panel: the arm's score on dev by step, a line for each seed; the reference's lines in grey.
+def learning_curves(system: System, reference: System | None, scales: tuple[Scale, Scale], number: int) -> Markup:
+    """One panel: the system's score on dev by step, a line for each seed; the reference's lines in grey.
 
     Args:
         number: Distinct for each panel of a page; its ids are made of it.
     """
     parts = [_panel_axes(*scales)]
-    if reference is not None and reference is not arm:
+    if reference is not None and reference is not system:
         parts += [_curve(curve, scales, "ghost") for curve in curves(reference)]
     lines = []
-    for training, curve in zip(arm.get("training") or (), curves(arm), strict=True):
+    for training, curve in zip(system.get("training") or (), curves(system), strict=True):
         parts.append(_curve(curve, scales, "curve"))
         best = training.get("best_step")
         for step, score in curve:
@@ -225,7 +225,7 @@ def learning_curves(arm: Arm, reference: Arm | None, scales: tuple[Scale, Scale]
         number,
         PANEL_WIDTH,
         PANEL_HEIGHT,
-        label(arm),
+        label(system),
         summary,
         Markup("").join(parts),
     )

@@ -28,7 +28,7 @@ GOLDEN_ANGLE = 137.508
 
 _REPORT: Mapping[str, Any] = {
     "name": "report", "description": "", "nersery": "", "versions": {}, "command": "", "recipe": {},
-    "seeds": (), "notes": (), "data": {}, "sample": None, "arms": (),
+    "seeds": (), "notes": (), "data": {}, "sample": None, "systems": (),
 }  # fmt: skip
 _ARM: Mapping[str, Any] = {
     "name": "", "method": None, "select": (), "settings": {}, "precision": None, "recall": None, "f1": None,
@@ -74,26 +74,28 @@ def _context(report: Mapping[str, Any]) -> dict[str, Any]:
     plain = _visible(_plain(report))
     full = {**_REPORT, **_present({**plain, "recipe": None}), "recipe": plain.get("recipe") or {}}
     full["data"] = {name: {**_SPLIT, **split} for name, split in full["data"].items()}
-    arms = full["arms"] = [_completed(arm) for arm in full["arms"]]
-    tested = [arm["against_gold"] for arm in arms if "p" in (arm["against_gold"] or {})]
+    systems = full["systems"] = [_completed(system) for system in full["systems"]]
+    tested = [system["against_gold"] for system in systems if "p" in (system["against_gold"] or {})]
     for comparison, corrected in zip(tested, holm([one["p"] for one in tested]), strict=True):
         comparison["holm"] = corrected
     types = _types(full)
     splits = full["data"].values()
     return {
         "report": full,
-        "arms": arms,
-        "reference": baseline(arms),
-        "mistaken": [arm for arm in arms if arm["mistakes"]],
+        "systems": systems,
+        "reference": baseline(systems),
+        "mistaken": [system for system in systems if system["mistakes"]],
         "mistake_kinds": (CORRECT, *KINDS),
         "mistake_meanings": KINDS,
-        "self_trained": [{**arm, "training": arm["self_training"]} for arm in arms if arm["self_training"]],
-        "tuned": [arm for arm in arms if arm["grid"]],
-        "diverse": [arm for arm in arms if any(arm["diversity"].values())],
-        "verdict": verdict(arms, len(full["seeds"])),
+        "self_trained": [
+            {**system, "training": system["self_training"]} for system in systems if system["self_training"]
+        ],
+        "tuned": [system for system in systems if system["grid"]],
+        "diverse": [system for system in systems if any(system["diversity"].values())],
+        "verdict": verdict(systems, len(full["seeds"])),
         "types": types,
-        "scored_types": [name for name in types if any(name in arm["per_type"] for arm in arms)],
-        "languages": sorted({name for arm in arms for name in arm["per_language"]}),
+        "scored_types": [name for name in types if any(name in system["per_type"] for system in systems)],
+        "languages": sorted({name for system in systems for name in system["per_language"]}),
         "files": list(_files(full["data"])),
         "data_types": [name for name in types if any(name in split["types"] for split in splits)],
         "hues": {name: round(20 + number * GOLDEN_ANGLE) % 360 for number, name in enumerate(types)},
@@ -115,8 +117,8 @@ def _files(data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield name, split
 
 
-def _completed(arm: Mapping[str, Any]) -> dict[str, Any]:
-    full = {**_ARM, **arm}
+def _completed(system: Mapping[str, Any]) -> dict[str, Any]:
+    full = {**_ARM, **system}
     full["label"] = label(full)
     first = [{**_STAGE, "method": full["method"], **full["generation"]}] if full["generation"] else []
     full["stages"] = first + [{**_STAGE, **stage} for stage in full["selection"]]
@@ -132,11 +134,11 @@ def _counted(row: Mapping[str, int]) -> dict[str, int]:
 def _types(report: Mapping[str, Any]) -> list[str]:
     """All entity types that the report speaks of, sorted."""
     found = {name for split in report["data"].values() for name in split["types"]}
-    for arm in report["arms"]:
-        found.update(arm["per_type"], arm["mistakes"])
-        for one in arm["mistake_examples"]:
+    for system in report["systems"]:
+        found.update(system["per_type"], system["mistakes"])
+        for one in system["mistake_examples"]:
             found.update(entity["type"] for entity in (*one["gold"], *one["predicted"]))
-        for example in (*arm["examples"], *arm["reject_examples"]):
+        for example in (*system["examples"], *system["reject_examples"]):
             for sentence in (example.get("parent"), example.get("child")):
                 found.update(entity["type"] for entity in (sentence or {}).get("entities") or ())
     return sorted(found)

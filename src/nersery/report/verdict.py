@@ -18,7 +18,7 @@ from nersery.report.number_format import (
 LEVEL = 0.05
 """The p-value below which a difference counts as more than chance."""
 
-Arm = Mapping[str, Any]
+System = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,28 +36,28 @@ class Verdict:
     details: tuple[str, ...] = ()
 
 
-def baseline(arms: Sequence[Arm]) -> Arm | None:
-    """The arm without augmentation that the others are compared with: the first one without a method."""
-    return next((arm for arm in arms if arm.get("method") is None), None)
+def baseline(systems: Sequence[System]) -> System | None:
+    """The system without augmentation that the others are compared with: the first one without a method."""
+    return next((system for system in systems if system.get("method") is None), None)
 
 
-def label(arm: Arm) -> str:
-    """The name of an arm for readers; ``gold`` reads ``gold only``."""
-    return "gold only" if arm.get("method") is None and arm["name"] == "gold" else str(arm["name"])
+def label(system: System) -> str:
+    """The name of a system for readers; ``gold`` reads ``gold only``."""
+    return "gold only" if system.get("method") is None and system["name"] == "gold" else str(system["name"])
 
 
-def mean_f1(arm: Arm) -> float | None:
+def mean_f1(system: System) -> float | None:
     """The mean F1 over seeds, in [0, 1]."""
-    value = (arm.get("f1") or {}).get("mean")
+    value = (system.get("f1") or {}).get("mean")
     return None if value is None else float(value)
 
 
-def difference(arm: Arm, reference: Arm | None) -> float | None:
-    """How far the arm's F1 lies above the reference's, as a fraction: as tested, else of the means."""
-    tested = (arm.get("against_gold") or {}).get("difference")
+def difference(system: System, reference: System | None) -> float | None:
+    """How far the system's F1 lies above the reference's, as a fraction: as tested, else of the means."""
+    tested = (system.get("against_gold") or {}).get("difference")
     if tested is not None:
         return float(tested)
-    own, other = mean_f1(arm), mean_f1(reference) if reference else None
+    own, other = mean_f1(system), mean_f1(reference) if reference else None
     return None if own is None or other is None else own - other
 
 
@@ -75,15 +75,15 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def verdict(arms: Sequence[Arm], seeds: int) -> Verdict:
-    """The headline over all arms.
+def verdict(systems: Sequence[System], seeds: int) -> Verdict:
+    """The headline over all systems.
 
     Args:
         seeds: How many seeds stand behind each figure; with one there is no spread.
     """
-    scored = [arm for arm in arms if mean_f1(arm) is not None]
+    scored = [system for system in systems if mean_f1(system) is not None]
     reference = baseline(scored)
-    tried = [arm for arm in scored if arm is not reference]
+    tried = [system for system in scored if system is not reference]
     one_seed = ("One seed: no spread is known; another seed may turn the order around.",) if seeds == 1 else ()
     if not scored:
         return Verdict("unclear", "Nothing was scored.")
@@ -91,31 +91,31 @@ def verdict(arms: Sequence[Arm], seeds: int) -> Verdict:
         text = "Every F1 is 0: no tagger found an entity, so nothing can be compared."
         return Verdict("unclear", text, ("Look at the learning curves; training may have been too short.",))
     if reference is None:
-        best = max(tried, key=lambda arm: mean_f1(arm) or 0.0)
+        best = max(tried, key=lambda system: mean_f1(system) or 0.0)
         text = f"{_score(best)}. Gold only was not run, so nothing says whether augmentation helped."
         return Verdict("unclear", text, one_seed)
     if not tried:
         return Verdict("unclear", f"{_score(reference)}; no augmentation was tried.", one_seed)
-    best = max(tried, key=lambda arm: difference(arm, reference) or 0.0)
-    others = _others([arm for arm in tried if arm is not best], reference)
+    best = max(tried, key=lambda system: difference(system, reference) or 0.0)
+    others = _others([system for system in tried if system is not best], reference)
     few = caution((best.get("against_gold") or {}).get("sentences", FEW))
     details = (*_corrected(best, tried), *_over_seeds(best, seeds), *others, *one_seed, *filter(None, [few]))
     return Verdict(_tone(best), _sentence(best, reference, len(tried) > 1), details)
 
 
-def _score(arm: Arm) -> str:
-    return f"{label(arm)}: {percent(mean_f1(arm))} F1"
+def _score(system: System) -> str:
+    return f"{label(system)}: {percent(mean_f1(system))} F1"
 
 
-def _tone(arm: Arm) -> Literal["better", "worse", "unclear"]:
-    tested = arm.get("against_gold") or {}
+def _tone(system: System) -> Literal["better", "worse", "unclear"]:
+    tested = system.get("against_gold") or {}
     p = tested.get("holm", tested.get("p"))  # corrected, where several methods were compared
     if p is None or p >= LEVEL or not tested.get("difference"):
         return "unclear"
     return "better" if tested["difference"] > 0 else "worse"
 
 
-def _sentence(best: Arm, reference: Arm, several: bool) -> str:
+def _sentence(best: System, reference: System, several: bool) -> str:
     gap = difference(best, reference) or 0.0
     side = "over" if gap > 0 else "under"
     place = "level with" if signed(gap) == "0.0" else f"{percent(abs(gap))} {side}"
@@ -129,7 +129,7 @@ def _sentence(best: Arm, reference: Arm, several: bool) -> str:
     return f"{opening}{_score(best)}, {place} {label(reference)}{chance} {evidence}."
 
 
-def _others(arms: Sequence[Arm], reference: Arm) -> tuple[str, ...]:
+def _others(systems: Sequence[System], reference: System) -> tuple[str, ...]:
     """The remaining methods, grouped by what came of them."""
     openings = {
         "better": "Also better than",
@@ -138,23 +138,25 @@ def _others(arms: Sequence[Arm], reference: Arm) -> tuple[str, ...]:
     }
     sentences = []
     for tone, opening in openings.items():
-        group = [f"{label(arm)} ({signed(difference(arm, reference))})" for arm in arms if _tone(arm) == tone]
+        group = [
+            f"{label(system)} ({signed(difference(system, reference))})" for system in systems if _tone(system) == tone
+        ]
         if group:
             sentences.append(f"{opening} {label(reference)}: {', '.join(group)}.")
     return tuple(sentences)
 
 
-def _corrected(best: Arm, tried: Sequence[Arm]) -> tuple[str, ...]:
+def _corrected(best: System, tried: Sequence[System]) -> tuple[str, ...]:
     """What is left of the best method's p-value when all comparisons are counted."""
-    tested = [arm for arm in tried if (arm.get("against_gold") or {}).get("p") is not None]
+    tested = [system for system in tried if (system.get("against_gold") or {}).get("p") is not None]
     if len(tested) < 2 or best not in tested or best["against_gold"]["p"] >= LEVEL:
         return ()
-    corrected = holm([arm["against_gold"]["p"] for arm in tested])[tested.index(best)]
+    corrected = holm([system["against_gold"]["p"] for system in tested])[tested.index(best)]
     weakened = ", so it may be chance after all" if corrected >= LEVEL else ""
     return (f"Corrected for {plural(len(tested), 'comparison')} (Holm): {told_p(corrected)}{weakened}.",)
 
 
-def _over_seeds(best: Arm, seeds: int) -> tuple[str, ...]:
+def _over_seeds(best: System, seeds: int) -> tuple[str, ...]:
     """Whether the best method's difference comes back with each seed."""
     p = (best.get("against_gold") or {}).get("p_over_seeds")
     if p is None:

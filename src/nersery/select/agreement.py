@@ -20,9 +20,9 @@ class Agreement(Selector):
 
     Args:
         threshold: The lowest score to keep, in [0, 1]; 1.0 keeps exact agreement only, as both papers do.
-        tagger: The folder of a tagger trained on gold, or a Hugging Face token-classification model. None takes in a
-            run the tagger of what the arm goes on from, gold only or another arm, and elsewhere trains the default
-            tagger on gold first.
+        tagger: The folder of a tagger trained on gold, or a Hugging Face token-classification model. None uses,
+            in a run, the tagger of the system that this one is based on; elsewhere it first trains the default tagger
+            on gold.
 
     Reference:
         The post-processing of MELM (Zhou et al. 2022, section 2.4) and of ACLM's code (Ghosh et al. 2023).

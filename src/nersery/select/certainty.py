@@ -22,7 +22,7 @@ class Certainty(Selector):
         threshold: The lowest score to keep, in [0, 1].
         passes: Forward passes over each sentence; they all go into one batch.
         tagger: The folder of a tagger trained on gold, or a Hugging Face token-classification model; None takes in a
-            run the tagger of what the arm goes on from, and elsewhere trains the default tagger on gold first.
+            run the tagger of what the system goes on from, and elsewhere trains the default tagger on gold first.
 
     Reference:
         Liu et al. 2022, PromptDA, section 3.3 (the certainty of uncertainty-guided self-training).

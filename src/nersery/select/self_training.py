@@ -21,7 +21,7 @@ from nersery.core.progress import Progress
 from nersery.core.random import item_rng, item_seed
 from nersery.core.registry import create, name_of
 from nersery.core.sentence import Corpus, Sentence
-from nersery.core.training_context import NO_TRAINING, Training, copies_for_share
+from nersery.core.training_context import NO_TRAINING, Training, copies_for_upsampling
 from nersery.core.warnings import NO_NOTES
 from nersery.select.base import Selector
 from nersery.select.helpers.self_training_checkpoint import (
@@ -76,8 +76,8 @@ class SelfTraining(Selector):
             are drawn anew too: for candidates from a tagger, whose labels improve with it.
         with_entities: Only sentences that bear an entity join. What a tagger is surest of is that there is none, and of
             text about things with names that is mostly wrong.
-        gold_share: Repeat gold sentences until they are this share of the training data, in [0, 1).
-        finish: Settings of the tagger for a second training at each step, on gold alone, see
+        upsampling: Repeat gold sentences until they are this share of the training data, in [0, 1).
+        second_stage: Settings of the tagger for a second training at each step, on gold alone, see
             `nersery.taggers.components.second_stage`. Empty: none.
         warm_start: Each tagger goes on from the weights of the one before, and is not trained from scratch.
         tagger: Settings of the tagger to train, its ``method`` among them; empty takes the run's, or the default.
@@ -100,8 +100,8 @@ class SelfTraining(Selector):
     examined: int | None = None
     relabel: bool = False
     with_entities: bool = False
-    gold_share: float = 0.0
-    finish: dict[str, Any] = field(default_factory=dict)
+    upsampling: float = 0.0
+    second_stage: dict[str, Any] = field(default_factory=dict)
     warm_start: bool = False
     tagger: dict[str, Any] = field(default_factory=dict)
     _gold: list[Sentence] = field(default_factory=list, init=False, repr=False, compare=False)
@@ -119,15 +119,15 @@ class SelfTraining(Selector):
             "patience is 1 or more": self.patience >= 1,
             "passes is 1 or more": self.passes >= 1,
             "examined is at least per_step": self.examined is None or self.examined >= self.per_step,
-            "gold_share lies in [0, 1)": 0 <= self.gold_share < 1,
+            "upsampling lies in [0, 1)": 0 <= self.upsampling < 1,
         }
         wrong = [expectation for expectation, holds in checks.items() if not holds]
         if wrong:
             raise SettingsError(f"self_training expects that {'; that '.join(wrong)}")
         if self.tagger:
-            self._check_finish(self._new_tagger())
-        elif problems := foreign_settings(self.finish, "differ in a second training"):
-            raise SettingsError("\n".join(f"finish: {problem}" for problem in problems))
+            self._check_second_stage(self._new_tagger())
+        elif problems := foreign_settings(self.second_stage, "differ in a second training"):
+            raise SettingsError("\n".join(f"second_stage: {problem}" for problem in problems))
 
     def check(self) -> None:
         """Look for what the tagger needs, if it has settings of its own; see `Selector.check`."""
@@ -135,17 +135,17 @@ class SelfTraining(Selector):
             self._new_tagger().check()
 
     def check_tagger(self, tagger: Tagger) -> None:
-        """Refuse one that cannot be trained as ``finish`` says; see `Selector.check_tagger`."""
+        """Refuse one that cannot be trained as ``second_stage`` says; see `Selector.check_tagger`."""
         if not self.tagger:
-            self._check_finish(tagger)
+            self._check_second_stage(tagger)
 
-    def _check_finish(self, tagger: Tagger) -> None:
-        if not self.finish:
+    def _check_second_stage(self, tagger: Tagger) -> None:
+        if not self.second_stage:
             return
         from nersery.core.registry import settings_of
 
-        if problems := second_stage_issues(name_of(tagger), settings_of(tagger), self.finish):
-            raise SettingsError("\n".join(f"finish: {problem}" for problem in problems))
+        if problems := second_stage_issues(name_of(tagger), settings_of(tagger), self.second_stage):
+            raise SettingsError("\n".join(f"second_stage: {problem}" for problem in problems))
 
     def fit(
         self,
@@ -156,7 +156,7 @@ class SelfTraining(Selector):
     ) -> None:
         """Take gold, dev and the taggers that are there; what is learnt is learnt from the candidates."""
         if not self.tagger and training.new_tagger is None:
-            self._check_finish(self._new_tagger())
+            self._check_second_stage(self._new_tagger())
         self._gold, self._training, self._course = list(gold), training, []
 
     def survey(self, candidates: Iterable[Sentence]) -> None:
@@ -281,16 +281,19 @@ class SelfTraining(Selector):
 
     def _train(self, before: Tagger, others: Sequence[Sentence]) -> tuple[Tagger, int]:
         """The tagger on gold and others, and on how many sentences it was trained."""
-        train = [*self._gold * copies_for_share(len(self._gold), len(others), self.gold_share), *others]
+        train = [*self._gold * copies_for_upsampling(len(self._gold), len(others), self.upsampling), *others]
         tagger = before if self.warm_start else self._new_tagger()
         training = self._training
         folder = training.folder / f"training-{len(self._course)}" if training.folder else None
         tagger.fit(
             train, training.dev, seed=training.seed, progress=training.progress, folder=folder, warm=self.warm_start
         )
-        if self.finish and others:
+        if self.second_stage and others:
             fit_second_stage(
-                tagger, self._gold, self.finish, replace(training, folder=folder / "finish" if folder else None)
+                tagger,
+                self._gold,
+                self.second_stage,
+                replace(training, folder=folder / "second_stage" if folder else None),
             )
         return tagger, len(train)
 

@@ -53,7 +53,7 @@ def require_known_types(gold: Iterable[Sentence], met: Iterable[str]) -> None:
     """
     if unknown := sorted({entity.type for sentence in gold for entity in sentence.entities} - {*met}):
         raise SettingsError(
-            f"finish goes on with gold sentences, and the first training does not have their types "
+            f"the second stage trains on gold sentences, and the first stage does not have their types "
             f"{', '.join(unknown)}: expected all of them there; with gold_copies = 1 gold is a part of it"
         )
 
