@@ -66,7 +66,7 @@ class TestHelp:
         if example[0] == "run":
             example = [*example, "--set", f"tagger.model={tiny_model}", "--set", "tagger.steps=1"]
         if example[:2] == ["run", "demo"]:
-            systems = [f"augment.{name} + agreement" for name in ("melm", "aclm")]
+            systems = [f"systems.{name} + agreement" for name in ("melm", "aclm")]
             small = [f"{system}.{setting}" for system in systems for setting in (f"model={tiny_masked_lm}", "epochs=1")]
             example += [f"--set={setting}" for setting in (*small, "sample.size=16", "sample.dev_size=8")]
         if example[1] in ("suggestions", "quality"):

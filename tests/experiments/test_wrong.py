@@ -183,7 +183,9 @@ select = ["agrement", 5]
     def test_names_of_a_run_s_own_folders(self, write: Write, name: str):
         assert "every run has folders gold and sample" in problem(write(GOOD + f'name = "{name}"'))
 
-    @pytest.mark.parametrize(("one", "other"), [("a", "a"), ("system", "SYSTEM"), ("é", "e\u0301"), ("straße", "STRASSE")])
+    @pytest.mark.parametrize(
+        ("one", "other"), [("a", "a"), ("system", "SYSTEM"), ("é", "e\u0301"), ("straße", "STRASSE")]
+    )
     def test_two_names_for_one_folder(self, write: Write, one: str, other: str):
         system = '[[systems]]\nmethod = "mention_replacement"\n'
         text = f'{GOOD}name = "{one}"\n{system}name = "{other}"\n'
