@@ -90,6 +90,11 @@ class TestHelp:
         assert list(dict.fromkeys(name.split()[0] for name in COMMANDS)) == in_groups
         assert not [line for line in lines[1:] if line.endswith("...")]
 
+    def test_convert_names_the_formats_of_its_error_message(self, folder: Path):
+        listed = ", ".join(io.OUTPUT_FORMATS)
+        assert listed in " ".join(call("convert", "--help").out.replace("│", "").split())
+        assert listed in call("convert", "train.conll", "x", "--to", "xyz").err
+
     def test_what_may_be_repeated_says_so(self):
         options = [option for command in COMMANDS.values() for option in command.params]
         options = [option for option in options if getattr(option, "multiple", False)]

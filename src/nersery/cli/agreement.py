@@ -12,10 +12,11 @@ from nersery.cli import tables
 from nersery.cli.app import inspect_group
 from nersery.cli.options import (
     AsJson,
+    ReadingCommand,
     input_path,
     print_json,
     read_relabelled,
-    reads_corpora,
+    shared_options,
 )
 from nersery.core.errors import DataError, Problem
 from nersery.core.outcome import Reject
@@ -28,11 +29,12 @@ if TYPE_CHECKING:
 
 @inspect_group.command(
     "agreement",
+    cls=ReadingCommand,
     epilog="Examples:\n\n  nersery inspect agreement anna.conll bela.conll\n\n"
     "  nersery inspect agreement anna.conll bela.conll --json | jq .all_words.kappa",
 )
-@reads_corpora
 def agree(
+    context: typer.Context,
     first: Annotated[str, typer.Argument(help="Labelled by one person.", metavar="FIRST")],
     second: Annotated[str, typer.Argument(help="The same sentences, labelled by another.", metavar="SECOND")],
     missing: Annotated[
@@ -42,10 +44,9 @@ def agree(
         ),
     ] = "refuse",
     json: AsJson = False,
-    *,
-    reading: io.ReadOptions,
 ) -> None:
     """Cohen's kappa over words, and F1 over whole entities, of two labellings of the same sentences."""
+    reading = shared_options(context, io.ReadOptions)
     from nersery.evaluate.annotator_agreement import agreement
 
     one = Corpus(io.open_corpus(input_path(first), reading))

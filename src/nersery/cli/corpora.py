@@ -20,6 +20,7 @@ from nersery.cli.options import (
     AsJson,
     Force,
     Quiet,
+    ReadingCommand,
     Seed,
     Source,
     Target,
@@ -30,10 +31,10 @@ from nersery.cli.options import (
     output_format,
     print_json,
     print_tally,
-    reads_corpora,
     refuse_existing,
     refuse_same_file,
     report_repairs,
+    shared_options,
 )
 from nersery.core import registry
 from nersery.core.errors import (
@@ -53,17 +54,17 @@ from nersery.pipeline.job import rejects_of
 
 @inspect_group.command(
     "stats",
+    cls=ReadingCommand,
     epilog="Examples:\n\n  nersery inspect stats train.conll dev.conll test.conll\n\n"
     "  nersery inspect stats train.conll --repair lost-prefix --json | jq '.[0].types'",
 )
-@reads_corpora
 def stats(
+    context: typer.Context,
     files: Annotated[list[str], typer.Argument(help="Corpora, or - for standard input.", metavar="INPUT...")],
     json: AsJson = False,
-    *,
-    reading: io.ReadOptions,
 ) -> None:
     """Count sentences, words, entities by type, and dropped sentences by reason. Names every error of a file."""
+    reading = shared_options(context, io.ReadOptions)
     rows = []
     problems: list[Problem] = []
     fixes: list[str] = []
@@ -155,17 +156,18 @@ def _print_types(rows: list[dict[str, Any]]) -> None:
 
 
 @app.command(
+    cls=ReadingCommand,
     epilog="Examples:\n\n  nersery convert train.iob1 train.conll --scheme BIOES\n\n"
     "  nersery convert broken.conll clean.jsonl --repair lost-prefix --repair bare-dash\n\n"
-    "  nersery convert test.conll people.jsonl --type PER=PERSON --type MISC="
+    "  nersery convert test.conll people.jsonl --type PER=PERSON --type MISC=",
 )
-@reads_corpora
 def convert(
+    context: typer.Context,
     source: Source,
     target: Target,
     to: Annotated[
         str | None,
-        typer.Option("--to", help="Format of the output: conll, jsonl, text or spans; else by its extension."),
+        typer.Option("--to", help=f"Output format: {', '.join(io.OUTPUT_FORMATS)}; by default from its extension."),
     ] = None,
     scheme: Annotated[str, typer.Option(help="Tag scheme of CoNLL output.")] = "IOB2",
     separator: Annotated[str, typer.Option(help="What separates CoNLL columns: tab or space.")] = "tab",
@@ -176,10 +178,9 @@ def convert(
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
-    *,
-    reading: io.ReadOptions,
 ) -> None:
     """Read one format and write another. Sentences, labels and code points stay as they are."""
+    reading = shared_options(context, io.ReadOptions)
     from nersery.core.progress import Progress
 
     separators = {"tab": "\t", "space": " "}
@@ -224,11 +225,12 @@ def _new_names(pairs: list[str]) -> dict[str, str]:
 
 @dataset_group.command(
     "sample",
+    cls=ReadingCommand,
     epilog="Examples:\n\n  nersery dataset sample train.conll small.jsonl --size 100 --protocol stratified --seed 1\n\n"
     "  nersery dataset sample train.conll s.conll --size 50 --protocol every_type --ids s.ids.txt",
 )
-@reads_corpora
 def sample(
+    context: typer.Context,
     *,
     source: Source,
     target: Target,
@@ -242,9 +244,9 @@ def sample(
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
-    reading: io.ReadOptions,
 ) -> None:
     """Draw a small training set, as the papers do."""
+    reading = shared_options(context, io.ReadOptions)
     from nersery.experiments import sampling
 
     output_format(target)

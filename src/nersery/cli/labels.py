@@ -22,23 +22,23 @@ from nersery.cli.options import (
     content_of,
     open_corpus,
     print_tally,
-    reads_corpora,
     refuse_same_file,
     report_repairs,
+    shared_options,
 )
-from nersery.cli.sharding import Sharding, StageJob, shares_work
+from nersery.cli.sharding import ShardedCommand, Sharding, StageJob
 from nersery.core import registry
 from nersery.core.errors import SettingsError
 
 
 @app.command(
+    cls=ShardedCommand,
     epilog="Examples:\n\n"
     '  nersery annotate raw.txt labelled.jsonl --method qa_prompting --set \'types=["PER", "LOC"]\'\n\n'
-    "  nersery annotate raw.txt labelled.jsonl --method tagger_labels --set tagger=my-tagger"
+    "  nersery annotate raw.txt labelled.jsonl --method tagger_labels --set tagger=my-tagger",
 )
-@reads_corpora
-@shares_work
 def annotate(
+    context: typer.Context,
     *,
     source: Source,
     target: Target,
@@ -55,10 +55,10 @@ def annotate(
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
-    reading: io.ReadOptions,
-    sharding: Sharding,
 ) -> None:
     """Label raw sentences. Labels that the input has are replaced. The same command resumes."""
+    reading = shared_options(context, io.ReadOptions)
+    sharding = shared_options(context, Sharding)
     from nersery.cli.stages import Annotate
     from nersery.experiments.overrides import settings_of
 

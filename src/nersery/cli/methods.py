@@ -16,6 +16,7 @@ from nersery.cli.options import (
     BatchSize,
     Force,
     Quiet,
+    ReadingCommand,
     Seed,
     Settings,
     Source,
@@ -25,12 +26,12 @@ from nersery.cli.options import (
     file_job,
     open_corpus,
     print_tally,
-    reads_corpora,
     refuse_same_file,
     report_repairs,
     resumed,
+    shared_options,
 )
-from nersery.cli.sharding import Sharding, StageJob, shares_work
+from nersery.cli.sharding import ShardedCommand, Sharding, StageJob
 from nersery.core import registry
 from nersery.core.errors import SettingsError
 from nersery.pipeline.job import BATCH_SIZE
@@ -44,13 +45,13 @@ if TYPE_CHECKING:
 
 
 @app.command(
+    cls=ShardedCommand,
     epilog="Examples:\n\n  nersery augment train.conll more.jsonl --method mention_replacement --copies 3\n\n"
     "  nersery augment train.conll more.jsonl --method synonym_replacement --set rate=0.2 --set table=words.tsv\n\n"
-    "  nersery augment train.conll more --method mention_replacement --copies 100 --shards 10000 --workers 4"
+    "  nersery augment train.conll more --method mention_replacement --copies 100 --shards 10000 --workers 4",
 )
-@reads_corpora
-@shares_work
 def augment(
+    context: typer.Context,
     *,
     source: Source,
     target: Target,
@@ -68,10 +69,10 @@ def augment(
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
-    reading: io.ReadOptions,
-    sharding: Sharding,
 ) -> None:
     """Make new labelled sentences. The output holds only these; OUTPUT.rejects.jsonl says why others failed."""
+    reading = shared_options(context, io.ReadOptions)
+    sharding = shared_options(context, Sharding)
     from nersery.cli.stages import Augment
     from nersery.experiments.overrides import settings_of
 
@@ -94,12 +95,13 @@ def augment(
 
 
 @app.command(
+    cls=ReadingCommand,
     epilog="Examples:\n\n  nersery select more.jsonl kept.jsonl --method agreement --gold train.conll "
     "--set tagger=my-tagger\n\n"
-    "  nersery select more.jsonl kept.jsonl --method duplicates --gold train.conll --held-out test.conll"
+    "  nersery select more.jsonl kept.jsonl --method duplicates --gold train.conll --held-out test.conll",
 )
-@reads_corpora
 def select(
+    context: typer.Context,
     *,
     source: Source,
     target: Target,
@@ -118,9 +120,9 @@ def select(
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
-    reading: io.ReadOptions,
 ) -> None:
     """Score sentences and keep the good ones. The output holds the scores; OUTPUT.rejects.jsonl has the others."""
+    reading = shared_options(context, io.ReadOptions)
     from nersery.core.progress import Progress
     from nersery.core.training_context import Training
     from nersery.experiments.overrides import settings_of

@@ -20,6 +20,7 @@ from nersery.cli.options import (
     BatchSize,
     Force,
     Quiet,
+    ReadingCommand,
     Samples,
     Seed,
     Settings,
@@ -32,13 +33,13 @@ from nersery.cli.options import (
     print_json,
     print_tally,
     read_relabelled,
-    reads_corpora,
     refuse_odd_bytes,
     refuse_same_file,
     report_repairs,
     resumed,
+    shared_options,
 )
-from nersery.cli.sharding import Sharding, StageJob, shares_work
+from nersery.cli.sharding import ShardedCommand, Sharding, StageJob
 from nersery.core import registry
 from nersery.core.errors import (
     DataError,
@@ -59,11 +60,12 @@ SHOWN_MISTAKES = 3
 
 
 @app.command(
+    cls=ReadingCommand,
     epilog="Examples:\n\n  nersery train train.conll my-tagger --dev dev.conll\n\n"
-    "  nersery train train.conll my-tagger --dev dev.conll --set model=xlm-roberta-base --set epochs=20 --set head=crf"
+    "  nersery train train.conll my-tagger --dev dev.conll --set model=xlm-roberta-base --set epochs=20 --set head=crf",
 )
-@reads_corpora
 def train(
+    context: typer.Context,
     files: Annotated[
         list[str],
         typer.Argument(help="Labelled corpora, then the folder to write.", metavar="INPUT... FOLDER"),
@@ -79,10 +81,9 @@ def train(
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
-    *,
-    reading: io.ReadOptions,
 ) -> None:
     """Train a tagger. It reads one or more files, such as gold and generated sentences. The same command resumes."""
+    reading = shared_options(context, io.ReadOptions)
     from nersery.core.progress import Progress
 
     if len(files) < 2:
@@ -156,12 +157,12 @@ def _note_oddities(gold: Sequence[Sentence], dev: Sequence[Sentence]) -> None:
 
 
 @app.command(
+    cls=ShardedCommand,
     epilog="Examples:\n\n  nersery predict my-tagger raw.txt labelled.jsonl\n\n"
-    "  nersery predict my-tagger test.conll predicted.conll"
+    "  nersery predict my-tagger test.conll predicted.conll",
 )
-@reads_corpora
-@shares_work
 def predict(
+    context: typer.Context,
     tagger: Annotated[str, typer.Argument(help="A trained folder, or a Hugging Face token-classification model.")],
     source: Source,
     target: Target,
@@ -169,11 +170,10 @@ def predict(
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
-    *,
-    reading: io.ReadOptions,
-    sharding: Sharding,
 ) -> None:
     """Label sentences with a trained tagger. Labels that the input has are replaced."""
+    reading = shared_options(context, io.ReadOptions)
+    sharding = shared_options(context, Sharding)
     from nersery.cli.stages import Predict
 
     refuse_same_file(target, source)
@@ -194,12 +194,13 @@ Missing = Literal["refuse", "leave-out", "missed"]
 
 
 @app.command(
+    cls=ReadingCommand,
     epilog="Examples:\n\n  nersery evaluate test.conll predicted.jsonl\n\n"
     "  nersery evaluate test.conll better.jsonl --against baseline.jsonl --json\n\n"
-    "  nersery evaluate test.conll predicted.jsonl --errors"
+    "  nersery evaluate test.conll predicted.jsonl --errors",
 )
-@reads_corpora
 def evaluate(
+    context: typer.Context,
     gold: Annotated[str, typer.Argument(help="Labelled by hand.", metavar="GOLD")],
     predicted: Annotated[str, typer.Argument(help="The same sentences, labelled by a tagger.", metavar="PREDICTED")],
     against: Annotated[Optional[str], typer.Option(help="Another tagger's labels, to test the difference.")] = None,  # noqa: UP045
@@ -214,10 +215,9 @@ def evaluate(
     samples: Samples = 10_000,
     seed: Seed = 0,
     json: AsJson = False,
-    *,
-    reading: io.ReadOptions,
 ) -> None:
     """Score predicted entities: strict precision, recall and F1. Also shows them by type."""
+    reading = shared_options(context, io.ReadOptions)
     from nersery.evaluate.error_analysis import find_errors
     from nersery.evaluate.scores import score, sentence_counts
     from nersery.evaluate.significance import paired_bootstrap

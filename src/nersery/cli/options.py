@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import json
 import shutil
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import typer
+from typer.core import TyperCommand
 
 from nersery import io
 from nersery.core.errors import NerseryError, SettingsError, did_you_mean
@@ -26,6 +25,7 @@ from nersery.experiments.recipe import LARGEST_SEED, MOST_SAMPLES
 from nersery.pipeline.job import FileJob, rejects_of
 
 T = TypeVar("T")
+FORMATS = ", ".join(io.FORMATS)
 
 DEVICES = Path("/dev")
 """Also its links to files, such as /dev/stdout, would be replaced by a file that is moved there."""
@@ -57,106 +57,83 @@ def _hush(context: typer.Context, quiet: bool) -> bool:
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=_hush, help="No progress and no notes.")]
 
-_READING: dict[str, Any] = {
-    "format": Annotated[
-        str,
-        typer.Option(
-            "--format",
-            help="Format of the input: auto, conll, jsonl, parquet, text, spans or brat.",
-            rich_help_panel="Reading",
-        ),
-    ],
-    "encoding": Annotated[
-        str, typer.Option("--encoding", help="Encoding of the input, e.g. latin-1.", rich_help_panel="Reading")
-    ],
-    "language": Annotated[
-        str, typer.Option("--language", help="Language of the input, e.g. en or hi.", rich_help_panel="Reading")
-    ],
-    "scheme_in": Annotated[
-        str | None,
-        typer.Option(
-            "--scheme-in",
-            help="Tag scheme of the input; recognised when not given.",
-            rich_help_panel="Reading",
-        ),
-    ],
-    "split": Annotated[
-        str,
-        typer.Option(
-            "--split",
-            help="How lines of text are cut into words: at spaces; at punctuation too; or into characters where a "
-            "script has no spaces.",
-            rich_help_panel="Reading",
-        ),
-    ],
-    "word_column": Annotated[
+_PANEL = "Reading"
+
+
+def read_options(
+    format: Annotated[
+        str, typer.Option(help=f"Format of the input: auto, {FORMATS}.", rich_help_panel=_PANEL)
+    ] = io.AUTO,
+    encoding: Annotated[
+        str, typer.Option(help="Encoding of the input, such as latin-1.", rich_help_panel=_PANEL)
+    ] = "utf-8",
+    language: Annotated[str, typer.Option(help="Language of the input, such as hi.", rich_help_panel=_PANEL)] = "",
+    scheme_in: Annotated[
+        str | None, typer.Option(help="Tag scheme of the input; detected by default.", rich_help_panel=_PANEL)
+    ] = None,
+    word_column: Annotated[
         int | None,
-        typer.Option(
-            "--word-column",
-            help="Where words stand, counted from 1; recognised when not given.",
-            rich_help_panel="Reading",
-        ),
-    ],
-    "tag_column": Annotated[
+        typer.Option(help="Column of the words, counted from 1; detected by default.", rich_help_panel=_PANEL),
+    ] = None,
+    tag_column: Annotated[
         int | None,
-        typer.Option(
-            "--tag-column",
-            help="Where tags stand, counted from 1; recognised when not given.",
-            rich_help_panel="Reading",
-        ),
-    ],
-    "repair": Annotated[
+        typer.Option(help="Column of the tags, counted from 1; detected by default.", rich_help_panel=_PANEL),
+    ] = None,
+    repair: Annotated[
         list[str] | None,
         typer.Option(
-            "--repair",
             metavar="NAME",
-            help="Mend what is broken, by this repair of `nersery list repairs`; may be repeated.",
-            rich_help_panel="Reading",
+            help="Fix broken input; `nersery list repairs` names the repairs. May be repeated.",
+            rich_help_panel=_PANEL,
         ),
-    ],
-}
-_DEFAULTS: dict[str, Any] = {
-    "format": "auto", "encoding": "utf-8", "language": "", "scheme_in": None,
-    "word_column": None, "tag_column": None, "repair": None, "split": "spaces",
-}  # fmt: skip
+    ] = None,
+    split: Annotated[
+        str,
+        typer.Option(
+            help="How to split lines of text into words: at spaces, at punctuation too, or into characters where a "
+            "script has no spaces.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = "spaces",
+) -> io.ReadOptions:
+    """How a command reads its input. The parameters become options of each `ReadingCommand`."""
+    return io.ReadOptions(
+        format=format, encoding=encoding, language=language, scheme=scheme_in, word_column=word_column,
+        tag_column=tag_column, repair=tuple(repair or ()), split=split,
+    )  # fmt: skip
 
 
-def with_options(
-    parameter: str, options: Mapping[str, Any], defaults: Mapping[str, Any], build: Callable[..., Any]
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command more options, of which it receives what is built of them as one parameter."""
+class ReadingCommand(TyperCommand):
+    """A command that also takes the options of some functions, such as `read_options`.
 
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        signature = inspect.signature(command)
-        hints = get_type_hints(command, include_extras=True)
+    Typer has no groups of options. So the options are added when the command is built; when it runs, each function
+    gets the values of its options, and the command finds the results by `shared_options`.
+    """
 
-        @functools.wraps(command)
-        def wrapper(**values: Any) -> None:
-            chosen = {name: values.pop(name) for name in options}
-            command(**values, **{parameter: build(**chosen)})
+    option_groups: ClassVar[Sequence[Callable[..., Any]]] = (read_options,)
 
-        own = [
-            each.replace(annotation=hints[name], kind=inspect.Parameter.KEYWORD_ONLY)
-            for name, each in signature.parameters.items()
-            if name != parameter
-        ]
-        shared = [
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=annotation)
-            for name, annotation in options.items()
-        ]
-        wrapper.__signature__ = signature.replace(parameters=own + shared)  # type: ignore[attr-defined]
-        wrapper.__annotations__ = {each.name: each.annotation for each in own + shared}
-        return wrapper
+    def __init__(self, *, params: list[Any], **settings: Any) -> None:
+        self.groups = [(build, _options_of(build)) for build in self.option_groups]
+        super().__init__(params=[*params, *(option for _, options in self.groups for option in options)], **settings)
 
-    return decorate
+    def invoke(self, ctx: Any) -> Any:
+        """Build what the groups describe, then run the command with its own options."""
+        results = [build(**{option.name: ctx.params.pop(option.name) for option in own}) for build, own in self.groups]
+        ctx.obj = {type(result): result for result in results}
+        return super().invoke(ctx)
 
 
-def _read_options(*, repair: list[str] | None, scheme_in: str | None, **others: Any) -> io.ReadOptions:
-    return io.ReadOptions(**others, repair=tuple(repair or ()), scheme=scheme_in)
+def _options_of(function: Callable[..., Any]) -> list[Any]:
+    """The parameters of a function as options, read by typer itself."""
+    app = typer.Typer(add_completion=False)
+    app.command()(function)
+    return list(typer.main.get_command(app).params)
 
 
-reads_corpora = with_options("reading", _READING, _DEFAULTS, _read_options)
-"""Give a command the reading options; it receives them as one ``reading: ReadOptions``."""
+def shared_options(context: typer.Context, kind: type[T]) -> T:
+    """What a group of options describes, such as the `ReadOptions` of a `ReadingCommand`."""
+    built: T = context.obj[kind]
+    return built
 
 
 def input_path(name: str) -> str:

@@ -26,11 +26,11 @@ from nersery.cli.options import (
     content_of,
     input_path,
     print_tally,
-    reads_corpora,
     refuse_same_file,
     report_repairs,
+    shared_options,
 )
-from nersery.cli.sharding import Sharding, StageJob, shares_work
+from nersery.cli.sharding import ShardedCommand, Sharding, StageJob
 from nersery.core import registry
 from nersery.core.alignments import Alignment
 from nersery.core.errors import (
@@ -86,13 +86,13 @@ First = Annotated[int, typer.Option(min=0, max=1, help="Number of the first word
 
 @crosslingual_group.command(
     "align",
+    cls=ShardedCommand,
     epilog="Examples:\n\n"
     "  nersery crosslingual align text.en text.de en-de.align --split punctuation --target-split punctuation\n\n"
     "  nersery crosslingual align train.conll text.de en-de.align --method statistical",
 )
-@reads_corpora
-@shares_work
 def align(
+    context: typer.Context,
     *,
     source: SourceText,
     target: TargetText,
@@ -116,10 +116,10 @@ def align(
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
-    reading: io.ReadOptions,
-    sharding: Sharding,
 ) -> None:
     """Align the words of sentences and their translations (Pharaoh format). A rejected pair gets an empty line."""
+    reading = shared_options(context, io.ReadOptions)
+    sharding = shared_options(context, Sharding)
     from nersery.cli.stages import Align
     from nersery.experiments.overrides import settings_of
 
@@ -146,13 +146,13 @@ def align(
 
 @crosslingual_group.command(
     "project",
+    cls=ShardedCommand,
     epilog="Examples:\n\n"
     "  nersery crosslingual project train.conll text.de projected.jsonl --alignments en-de.align\n\n"
     "  nersery crosslingual project train.conll text.de p.jsonl --alignments en-de.align --set keep_incomplete=true",
 )
-@reads_corpora
-@shares_work
 def project(
+    context: typer.Context,
     *,
     source: Annotated[str, typer.Argument(help="A labelled corpus.", metavar="SOURCE")],
     target: TargetText,
@@ -183,10 +183,10 @@ def project(
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
-    reading: io.ReadOptions,
-    sharding: Sharding,
 ) -> None:
     """Put the labels of sentences on their translations, each entity whole; what cannot be placed is rejected."""
+    reading = shared_options(context, io.ReadOptions)
+    sharding = shared_options(context, Sharding)
     from nersery.cli.stages import Project
     from nersery.experiments.overrides import settings_of
 

@@ -16,12 +16,13 @@ from nersery.cli.options import (
     AsJson,
     Force,
     Quiet,
+    ReadingCommand,
     Seed,
     open_corpus,
     print_json,
-    reads_corpora,
     refuse_odd_bytes,
     report_repairs,
+    shared_options,
 )
 from nersery.core.errors import SettingsError
 from nersery.core.files import check_replaceable
@@ -43,11 +44,12 @@ Leaks = Annotated[
 
 @dataset_group.command(
     "publish",
+    cls=ReadingCommand,
     epilog="Examples:\n\n  nersery dataset publish train.conll my-dataset --no-parquet\n\n"
     "  nersery dataset publish train=train.conll test=test.conll my-dataset --about about.toml --leaks drop",
 )
-@reads_corpora
 def publish(
+    context: typer.Context,
     *,
     files: Annotated[
         list[str],
@@ -81,9 +83,9 @@ def publish(
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
-    reading: io.ReadOptions,
 ) -> None:
     """Make a dataset for others: splits without leakage, Parquet and JSONL, and a card that says how it was made."""
+    reading = shared_options(context, io.ReadOptions)
     from nersery.io.folder import RECORD
     from nersery.publish import dataset
     from nersery.publish.about import (

@@ -15,10 +15,11 @@ from nersery.cli.app import inspect_group
 from nersery.cli.options import (
     AsJson,
     Quiet,
+    ReadingCommand,
     open_corpus,
     print_json,
-    reads_corpora,
     report_repairs,
+    shared_options,
 )
 from nersery.core.errors import printable
 from nersery.core.sentence import Sentence
@@ -33,11 +34,12 @@ Row = dict[str, Any]
 
 @inspect_group.command(
     "quality",
+    cls=ReadingCommand,
     epilog="Examples:\n\n  nersery inspect quality more.jsonl kept.jsonl --gold train.conll --model gpt2\n\n"
     "  nersery inspect quality more.jsonl --gold train.conll --no-perplexity --json",
 )
-@reads_corpora
 def quality(
+    context: typer.Context,
     files: Annotated[
         list[str],
         typer.Argument(help="Generated sentences, in JSONL as `nersery augment` writes it.", metavar="GENERATED..."),
@@ -51,10 +53,9 @@ def quality(
     ] = True,
     json: AsJson = False,
     quiet: Quiet = False,
-    *,
-    reading: io.ReadOptions,
 ) -> None:
     """Measure generated sentences: how far they go from their parents, which entities are new, how fluent they are."""
+    reading = shared_options(context, io.ReadOptions)
     source, *sources = (open_corpus(name, reading, quiet=quiet) for name in (gold, *files))
     known = list(source)
     rows = [_row(name, generated, known) for name, generated in zip(files, sources, strict=True)]

@@ -22,6 +22,7 @@ from nersery.cli.options import (
     AsJson,
     Force,
     Quiet,
+    ReadingCommand,
     Source,
     Target,
     content_of,
@@ -30,10 +31,10 @@ from nersery.cli.options import (
     open_corpus,
     output_format,
     print_json,
-    reads_corpora,
     refuse_existing,
     refuse_same_file,
     report_repairs,
+    shared_options,
 )
 from nersery.core.definitions import check_types
 from nersery.core.errors import DataError, SettingsError, did_you_mean
@@ -49,11 +50,12 @@ LARGEST_PORT = 65535
 
 
 @app.command(
+    cls=ReadingCommand,
     epilog="Examples:\n\n  nersery review predicted.jsonl checked.jsonl\n\n"
-    "  nersery review more.jsonl checked.conll --beside train.conll --types 'PER,LOC' --open"
+    "  nersery review more.jsonl checked.conll --beside train.conll --types 'PER,LOC' --open",
 )
-@reads_corpora
 def review(
+    context: typer.Context,
     *,
     source: Source,
     target: Target,
@@ -71,13 +73,13 @@ def review(
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
-    reading: io.ReadOptions,
 ) -> None:
     """Correct, accept or reject sentences on a web page. The same command resumes.
 
     Each decision is saved in OUTPUT.review at once. When you end the review, on the page or by Ctrl-C, the accepted
     sentences are written. OUTPUT.rejects.jsonl has the others: rejected, or not reviewed yet.
     """
+    reading = shared_options(context, io.ReadOptions)
     from nersery.review.decisions import FILE, Decisions
     from nersery.review.server import Review
 

@@ -14,10 +14,11 @@ import typer
 
 from nersery import io
 from nersery.cli.options import (
+    ReadingCommand,
     check_training,
     file_job,
+    read_options,
     resumed,
-    with_options,
 )
 from nersery.core.errors import DiskError, SettingsError, did_you_mean
 from nersery.core.files import replaced_folder
@@ -33,32 +34,6 @@ if TYPE_CHECKING:
 
 ENGINES = ("local", "ray")
 _PANEL = "Many rows"
-_SHARDING: dict[str, Any] = {
-    "shards": Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            metavar="ROWS",
-            help="Cut the input into shards of ROWS rows; OUTPUT is then a folder of JSONL files, or of Parquet "
-            "files if its name ends with .parquet. The same command resumes after the last finished shard.",
-            rich_help_panel=_PANEL,
-        ),
-    ],
-    "workers": Annotated[
-        int, typer.Option(min=1, help="Processes that share the work, of one thread each.", rich_help_panel=_PANEL)
-    ],
-    "engine": Annotated[
-        str,
-        typer.Option(
-            help="Where workers run: local, or ray (here, or on the cluster that RAY_ADDRESS names).",
-            rich_help_panel=_PANEL,
-        ),
-    ],
-    "gpus": Annotated[
-        float, typer.Option(min=0, help="GPUs of each worker, e.g. 0.5; for ray.", rich_help_panel=_PANEL)
-    ],
-}
-_DEFAULTS: dict[str, Any] = {"shards": None, "workers": 1, "engine": "local", "gpus": 0.0}
 
 
 @dataclass(frozen=True)
@@ -95,8 +70,39 @@ class Sharding:
         return LocalEngine()
 
 
-shares_work = with_options("sharding", _SHARDING, _DEFAULTS, Sharding)
-"""Give a command the options for many rows; it receives them as one ``sharding: Sharding``."""
+def sharding(
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="ROWS",
+            help="Cut the input into shards of ROWS rows; OUTPUT is then a folder of JSONL files, or of Parquet "
+            "files if its name ends with .parquet. The same command resumes after the last finished shard.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Processes that share the work, with one thread each.", rich_help_panel=_PANEL)
+    ] = 1,
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="Where workers run: local, or ray (here, or on the cluster that RAY_ADDRESS names).",
+            rich_help_panel=_PANEL,
+        ),
+    ] = "local",
+    gpus: Annotated[
+        float, typer.Option(min=0, help="GPUs of each worker, such as 0.5; for ray.", rich_help_panel=_PANEL)
+    ] = 0.0,
+) -> Sharding:
+    """Whether a command shares out its work, and how. The parameters become options of each `ShardedCommand`."""
+    return Sharding(shards, workers, engine, gpus)
+
+
+class ShardedCommand(ReadingCommand):
+    """A command that reads corpora and can share out its work."""
+
+    option_groups = (read_options, sharding)
 
 
 class Rows(Protocol):

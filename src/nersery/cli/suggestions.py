@@ -16,12 +16,13 @@ from nersery.cli.app import inspect_group
 from nersery.cli.options import (
     AsJson,
     Quiet,
+    ReadingCommand,
     Seed,
     Source,
     open_corpus,
     print_json,
-    reads_corpora,
     report_repairs,
+    shared_options,
 )
 from nersery.core.errors import SettingsError, printable
 from nersery.core.sentence import Corpus, Sentence
@@ -58,12 +59,13 @@ class Asked:
 
 @inspect_group.command(
     "suggestions",
+    cls=ReadingCommand,
     epilog="Examples:\n\n  nersery inspect suggestions test.conll --method masked_entity --method melm "
     "--method 'melm linearize=false' --learn-from train.conll --oracle my-tagger\n\n"
     "  nersery inspect suggestions test.conll --model bundled --id test:3 --top-k 10 --json",
 )
-@reads_corpora
 def suggest(
+    context: typer.Context,
     *,
     source: Source,
     methods: Annotated[
@@ -93,9 +95,9 @@ def suggest(
     seed: Seed = 0,
     json: AsJson = False,
     quiet: Quiet = False,
-    reading: io.ReadOptions,
 ) -> None:
     """Show what methods or models would put in place of mentions, side by side, and whether it fits the type."""
+    reading = shared_options(context, io.ReadOptions)
     from nersery.core.progress import Progress
     from nersery.core.training_context import Training
     from nersery.report.suggestions import (
@@ -243,20 +245,20 @@ def _verdict(comparison: Comparison, blank: Blank, mention: Sequence[str]) -> Te
 
 @inspect_group.command(
     "novelty",
+    cls=ReadingCommand,
     epilog="Examples:\n\n  nersery inspect novelty more.jsonl --gold train.conll --oracle my-tagger\n\n"
     "  nersery inspect novelty more.jsonl --gold train.conll --json",
 )
-@reads_corpora
 def novelty(
+    context: typer.Context,
     source: Source,
     gold: Annotated[str, typer.Option(help="The labelled sentences that the new ones were made from.")],
     oracle: Oracle = None,
     json: AsJson = False,
     quiet: Quiet = False,
-    *,
-    reading: io.ReadOptions,
 ) -> None:
     """Count the entities that generated sentences bring and gold does not have, and those of them that are valid."""
+    reading = shared_options(context, io.ReadOptions)
     from nersery.core.progress import Progress
     from nersery.evaluate.novelty import novelty as count
 

@@ -17,14 +17,15 @@ from nersery.cli.options import (
     AsJson,
     Force,
     Quiet,
+    ReadingCommand,
     Seed,
     Source,
     check_picture,
     open_corpus,
     print_json,
-    reads_corpora,
     refuse_same_file,
     report_repairs,
+    shared_options,
 )
 from nersery.core.errors import DataError, SettingsError, printable
 from nersery.core.files import write_atomic
@@ -42,11 +43,12 @@ MASK = "___"
 
 @inspect_group.command(
     "templates",
+    cls=ReadingCommand,
     epilog="Examples:\n\n  nersery inspect templates train.conll --tagger my-tagger --language en\n\n"
     "  nersery inspect templates train.conll --tagger my-tagger --sentence train:7 --picture attention.svg",
 )
-@reads_corpora
 def templates(
+    context: typer.Context,
     *,
     source: Source,
     tagger: Annotated[
@@ -71,9 +73,9 @@ def templates(
     force: Force = False,
     json: AsJson = False,
     quiet: Quiet = False,
-    reading: io.ReadOptions,
 ) -> None:
     """Show what ACLM keeps of each sentence: its entities and keywords."""
+    reading = shared_options(context, io.ReadOptions)
     if picture is not None:
         refuse_same_file(picture, source)
         check_picture(picture, force=force)

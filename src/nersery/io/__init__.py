@@ -34,6 +34,7 @@ from nersery.io.base import (
     AUTO,
     EXTENSIONS,
     FORMATS,
+    OUTPUT_FORMATS,
     ReadOptions,
     Source,
     Writer,
@@ -55,6 +56,7 @@ __all__ = [
     "AUTO",
     "EXTENSIONS",
     "FORMATS",
+    "OUTPUT_FORMATS",
     "STANDARD_INPUT",
     "ReadOptions",
     "Source",
@@ -186,7 +188,7 @@ def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t", columns:
         raise SettingsError("brat is read and not written. Choose --to spans, or .jsonl, which holds everything")
     if format == "parquet":
         raise SettingsError("Parquet is written in shards only (--shards ROWS). Choose .jsonl, which holds the same")
-    raise SettingsError(f'there is no output format "{format}"; {did_you_mean(format, FORMATS)}')
+    raise SettingsError(f'there is no output format "{format}"; {did_you_mean(format, OUTPUT_FORMATS)}')
 
 
 def write(

@@ -26,6 +26,8 @@ from nersery.io.tokenization import SPLITTINGS
 
 AUTO = "auto"
 FORMATS = ("conll", "jsonl", "parquet", "text", "spans", "brat")
+OUTPUT_FORMATS = ("conll", "jsonl", "text", "spans")
+"""Those that are written, one corpus to a file."""
 EXTENSIONS: Mapping[str, str] = MappingProxyType(
     {
         ".conll": "conll",
