@@ -294,7 +294,7 @@ class TestBadInput:
     def test_a_sentence_without_a_language(self) -> None:
         with pytest.raises(DataError, match="2 of 8 sentences do not say what language") as error:
             CodeMixing(similarity="random").fit([*GOLD, sentence("", "x", "lost"), sentence("", "y")])
-        assert error.value.problems[0].sentence == "lost"
+        assert error.value.issues[0].sentence == "lost"
         assert "recipe" in error.value.fix
 
     @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ BAD = {
 }
 COLUMNS = ["bad.conll:17 (sentence bad:1): the number of columns is 4, expected 2", "Fix: "]
 TAGS = [
-    "3 problems:",
+    "3 issues:",
     "bad.conll:1 (sentence bad:1): the tag 'B_PER' cannot be read",
     "bad.conll:2 (sentence bad:1): the tag '-NEL' cannot be read",
     "bad.conll:3 (sentence bad:1): the tag '-' cannot be read",

@@ -12,7 +12,7 @@ from typing import IO
 
 import pytest
 
-from nersery.core.errors import DataError, Problem
+from nersery.core.errors import DataError, Issue
 from nersery.core.files import (
     content_hash,
     differences,
@@ -165,6 +165,6 @@ def test_differences_name_what_only_one_side_has():
 
 
 def test_an_error_of_another_process_reads_as_it_did_there():
-    error = DataError([Problem("one", "a.conll", 3), Problem("two\nlines")], fix="mend it")
+    error = DataError([Issue("one", "a.conll", 3), Issue("two\nlines")], fix="mend it")
     again = pickle.loads(pickle.dumps(error))
-    assert (str(again), again.problems, again.fix) == (str(error), error.problems, "mend it")
+    assert (str(again), again.issues, again.fix) == (str(error), error.issues, "mend it")

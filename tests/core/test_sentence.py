@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nersery.core.errors import DataError, Problem
+from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import (
     UNKNOWN_COLUMN,
     Corpus,
@@ -298,10 +298,10 @@ def test_an_empty_corpus() -> None:
 
 
 def test_a_message_says_nothing_to_the_terminal_but_text() -> None:
-    error = DataError([Problem("\x1b[2J\nFix: x", "a\r", 7, "\u202eb\x9b")], fix="the folder has a\nb")
+    error = DataError([Issue("\x1b[2J\nFix: x", "a\r", 7, "\u202eb\x9b")], fix="the folder has a\nb")
     assert str(error) == "a\\r:7 (sentence \\u202eb\\x9b): \\x1b[2J\\nFix: x\nFix: the folder has a\\nb"
 
 
 @pytest.mark.parametrize("text", ["क्\u200dष", "می\u200cخواهم", "👩\u200d👧", "a\u00a0b\u3000c", "\u200fא", "é"])
 def test_a_message_keeps_the_characters_of_every_script(text: str) -> None:
-    assert str(Problem(text)) == text
+    assert str(Issue(text)) == text

@@ -198,7 +198,7 @@ def test_all_mismatches_are_reported_together():
     with pytest.raises(DataError) as caught:
         score(gold, predicted)
     message = str(caught.value)
-    assert len(caught.value.problems) == 4
+    assert len(caught.value.issues) == 4
     assert "sentence b: other words in predicted: word 1 is 'W1', in gold 'w1'" in message
     assert "sentence c: other words in predicted: 4 words, in gold 6" in message
     assert "sentence d: no predicted sentence has this id" in message

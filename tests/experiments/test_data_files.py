@@ -26,12 +26,12 @@ def test_the_order_of_languages_does_not_matter() -> None:
 @pytest.mark.parametrize("dev", [None, ""])
 def test_a_split_that_is_left_out(dev: str | None) -> None:
     settings = DataSettings("a", "b", dev)
-    assert settings.files("dev") == settings.problems() == []
+    assert settings.files("dev") == settings.issues() == []
 
 
 def test_all_problems_at_once() -> None:
     settings = DataSettings({"en": "", "klingon": "k"}, "", {}, language="a\rb", repair=["x"])
-    found = settings.problems()
+    found = settings.issues()
     starts = [
         "data.test is empty",
         "data.train.en is ''",

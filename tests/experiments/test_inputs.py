@@ -54,7 +54,7 @@ class TestInputs:
         with pytest.raises(DataError) as caught:
             execute()
         message = str(caught.value)
-        assert message.startswith("3 problems:")
+        assert message.startswith("3 issues:")
         for part in ("train.conll:2", "dev.conll: there is no such file", "test.conll:2"):
             assert part in message
         assert 'in a recipe these options stand in [data], e.g. --repair NAME as repair = ["NAME"]' in message

@@ -155,7 +155,7 @@ class TestLanguages:
         with pytest.raises(DataError) as caught:
             execute()
         message = str(caught.value)
-        assert message.startswith("3 problems:")
+        assert message.startswith("3 issues:")
         for part in ("en/train.conll:2", "hi/train.conll: there is no such file", "hi/test.conll:2"):
             assert part in message
 
@@ -197,7 +197,7 @@ class TestLanguages:
             execute("sample.size=1", "sample.protocol=every_type")
 
     def test_the_shipped_recipe_asks_for_files(self):
-        with pytest.raises(DataError, match="6 problems") as caught:
+        with pytest.raises(DataError, match="6 issues") as caught:
             Run(load("code_mixing"), Path("run"), quiet=True).execute()
         assert str(caught.value).endswith(
             "nersery copy code_mixing my-recipe.toml, then put your own files into its [data]"

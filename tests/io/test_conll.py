@@ -45,7 +45,7 @@ def problems(path: Path, text: str, **options: Any) -> list[str]:
     """What is wrong with a text, each problem with its line but without the file's name."""
     with pytest.raises(DataError) as caught:
         list(opened(path, text, **options))
-    return [str(problem).removeprefix(str(path)) for problem in caught.value.problems]
+    return [str(problem).removeprefix(str(path)) for problem in caught.value.issues]
 
 
 @pytest.mark.parametrize(
@@ -314,7 +314,7 @@ def test_lines_of_another_width_and_spaces_around_words(path: Path) -> None:
 def test_a_hopeless_file_is_not_read_to_its_end(path: Path) -> None:
     found = problems(path, "a\tO\n\n" * 600 + "a\tx\n\n" * 10_200)
     assert len(found) == 10_001
-    assert "reading stopped after 10,000 problems" in found[-1]
+    assert "reading stopped after 10,000 issues" in found[-1]
 
 
 @pytest.mark.parametrize(
@@ -382,7 +382,7 @@ def test_comments_and_words_that_look_like_them_come_back(
 def test_what_columns_cannot_hold_is_refused(sentence: Sentence, separator: str, message: str) -> None:
     with pytest.raises(DataError, match=message) as caught:
         writer("conll", separator=separator).encode(replace(sentence, id="s7"))
-    assert caught.value.problems[0].sentence == "s7"
+    assert caught.value.issues[0].sentence == "s7"
 
 
 def test_differing_numbers_of_extra_columns_are_refused() -> None:

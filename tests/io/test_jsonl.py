@@ -42,7 +42,7 @@ def problems(path: Path, *lines: Any, **options: Any) -> list[str]:
     source = opened(path, *lines, **options)
     with pytest.raises(DataError) as caught:
         list(source)
-    return [f"{problem.line}: {problem.message}" for problem in caught.value.problems]
+    return [f"{problem.line}: {problem.message}" for problem in caught.value.issues]
 
 
 @given(st.lists(full_sentences(), max_size=4))
@@ -245,7 +245,7 @@ def test_what_is_no_reject_is_named_with_its_line(path: Path, line: str, message
     path.write_text(f'{{"reason": "x"}}\n{line}\n')
     with pytest.raises(DataError) as caught:
         list(read_rejects(path))
-    (problem,) = caught.value.problems
+    (problem,) = caught.value.issues
     assert (problem.file, problem.line) == (str(path), 2)
     assert message in problem.message
 

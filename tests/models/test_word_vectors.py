@@ -115,7 +115,7 @@ def test_an_index_says_what_is_wrong_with_a_file(tmp_path: Path) -> None:
     assert index.read(["a"]).issues == read_vectors(tmp_path / "words.vec", ["a", "none"]).issues
     with pytest.raises(DataError, match="values, expected 2") as error:
         index.read(["c", "a", "b"])
-    assert [problem.line for problem in error.value.problems] == [3, 6]
+    assert [problem.line for problem in error.value.issues] == [3, 6]
     with pytest.raises(DataError, match=r"words\.vec:2: the line is longer than"):
         VectorIndex(write(tmp_path, b"a 1 2\n" + b"x" * (word_vectors.LONGEST_LINE + 1)))
 
@@ -180,7 +180,7 @@ def test_a_broken_line_of_a_wanted_word_is_named(tmp_path: Path, line: bytes, me
     path = write(tmp_path, b"4 2\na 1 2\n" + line + b"\nc 3 4\nb 7 7\n")
     with pytest.raises(DataError) as error:
         read_vectors(path, ["b", "c", "none"])
-    (problem,) = error.value.problems
+    (problem,) = error.value.issues
     assert (problem.file, problem.line) == (str(path), 3)
     assert message in problem.message
     assert "'b'" in problem.message
@@ -196,7 +196,7 @@ def test_broken_lines_of_other_words_do_not_matter(tmp_path: Path) -> None:
 def test_all_broken_lines_of_wanted_words_are_named(tmp_path: Path) -> None:
     with pytest.raises(DataError) as error:
         read_vectors(write(tmp_path, b"a 1 2\nb 1\nc 1 2\nd x y\n"), "abcd")
-    assert [problem.line for problem in error.value.problems] == [2, 4]
+    assert [problem.line for problem in error.value.issues] == [2, 4]
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_what_is_no_file_of_vectors_is_refused_at_its_head(tmp_path: Path, conte
     for read in (read_head, lambda path: read_vectors(path, ["none"])):
         with pytest.raises(DataError, match="expected") as error:
             read(path)
-        assert (error.value.problems[0].file, error.value.problems[0].line) == (str(path), line)
+        assert (error.value.issues[0].file, error.value.issues[0].line) == (str(path), line)
         assert len(str(error.value)) < 600
 
 

@@ -13,9 +13,9 @@ from nersery.annotate.base import Annotator
 from nersery.core.alignments import Pair
 from nersery.core.errors import (
     DataError,
+    Issue,
     MissingResourceError,
     NerseryError,
-    Problem,
     SettingsError,
 )
 from nersery.core.outcome import Reject
@@ -151,9 +151,7 @@ class ProjectedLabels(Annotator):
         found = Corpus(file)
         if len(found) != len(others):
             raise DataError(
-                Problem(
-                    f"{len(found):,} sentences here, and {len(others):,} that they should be translations of", name
-                ),
+                Issue(f"{len(found):,} sentences here, and {len(others):,} that they should be translations of", name),
                 fix="give one for each, in the same order and without empty lines; "
                 "`nersery crosslingual align` says where the files run apart",
             )
@@ -162,7 +160,7 @@ class ProjectedLabels(Annotator):
             return Corpus(found.by_id[id] for id in ids)
         if isinstance(file, TextSource) and (place := blank_lines_apart(found, others)):
             raise DataError(
-                Problem(place, name),
+                Issue(place, name),
                 fix="give a sentence for each, in the same order and without empty lines; "
                 "`nersery crosslingual align` pairs the files line by line",
             )
@@ -178,7 +176,7 @@ class ProjectedLabels(Annotator):
             return gold_tagger(name_of(self), self.tagger, self._gold, self._training).predict(sources)
         if sources and not sources.types:
             raise DataError(
-                Problem("no sentence has an entity", self.source),
+                Issue("no sentence has an entity", self.source),
                 fix='name a labelled file, or let a tagger label it: labels = "predicted"',
             )
         return sources

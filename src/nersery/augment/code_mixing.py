@@ -13,8 +13,8 @@ from nersery.augment.rules.gazetteer import EntityPool, Mention, known
 from nersery.augment.rules.word_lists import check_file
 from nersery.core.errors import (
     DataError,
+    Issue,
     NerseryError,
-    Problem,
     SettingsError,
 )
 from nersery.core.outcome import Reject
@@ -341,7 +341,7 @@ def _mentions(sentences: Iterable[Sentence]) -> tuple[dict[Place, list[Mention]]
     total = sum(map(len, ids.values()))
     if "" in ids:
         message = f"{len(ids[''])} of {total} sentences do not say what language they are in, this one among them"
-        raise DataError(Problem(message, sentence=ids[""][0] or None), fix=FIX)
+        raise DataError(Issue(message, sentence=ids[""][0] or None), fix=FIX)
     if len(ids) < 2:
         seen = f"all {total} are in {next(iter(ids))}" if ids else "there are none"
         raise DataError(f"code_mixing needs gold sentences in two languages or more, and {seen}", fix=FIX)

@@ -18,7 +18,7 @@ from nersery.cli.options import (
     read_relabelled,
     shared_options,
 )
-from nersery.core.errors import DataError, Problem
+from nersery.core.errors import DataError, Issue
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Corpus
 
@@ -66,7 +66,7 @@ def _shared(one: Corpus, other: Corpus, name: str) -> tuple[Corpus, Corpus]:
     shared = [sentence for sentence in one if sentence.id in other.by_id]
     if not shared:
         raise DataError(
-            Problem("it has no sentence of the first file", name),
+            Issue("it has no sentence of the first file", name),
             fix="are these files of the same sentences? Pairs are found by sentence id",
         )
     left_out = [len(corpus) - len(shared) for corpus in (one, other)]
@@ -119,7 +119,7 @@ def evaluate_links(
     alignments = [line for line in AlignmentFile(found, first=first) if not isinstance(line, Reject)]  # it rejects none
     if len(right) != len(alignments):
         raise DataError(
-            Problem(f"{len(alignments):,} lines here, and {len(right):,} in {gold}", found),
+            Issue(f"{len(alignments):,} lines here, and {len(right):,} in {gold}", found),
             fix="give the alignments of the same pairs in the same order, with an empty line for a pair without links",
         )
     if not gold_first and not any(0 in place for _, possible in right for place in possible):

@@ -39,7 +39,7 @@ from nersery.cli.options import (
 from nersery.core import registry
 from nersery.core.errors import (
     DataError,
-    Problem,
+    Issue,
     SettingsError,
     did_you_mean,
     printable,
@@ -66,13 +66,13 @@ def stats(
     """Count sentences, words, entities by type, and dropped sentences by reason. Names every error of a file."""
     reading = shared_options(context, io.ReadOptions)
     rows = []
-    problems: list[Problem] = []
+    problems: list[Issue] = []
     fixes: list[str] = []
     for name in files:
         try:
             rows.append(_count(name, io.open_corpus(input_path(name), reading)))
         except DataError as error:
-            problems += error.problems
+            problems += error.issues
             fixes.append(error.fix)
     if problems:
         raise DataError(problems, fix=" ".join(dict.fromkeys(fixes)))
@@ -260,7 +260,7 @@ def sample(
     everything = open_corpus(source, reading, quiet=quiet)
     whole = Corpus(everything)
     if not whole:
-        raise DataError(Problem("there is no sentence to draw", everything.file.name), fix="give sentences")
+        raise DataError(Issue("there is no sentence to draw", everything.file.name), fix="give sentences")
     draw = sampling.sample_languages if each_language else sampling.sample
     corpus = draw(whole, size, protocol, seed)
     reasons = Counter(reject.reason for reject in everything.rejects)

@@ -43,7 +43,7 @@ from nersery.cli.sharding import ShardedCommand, Sharding, StageJob
 from nersery.core import registry
 from nersery.core.errors import (
     DataError,
-    Problem,
+    Issue,
     SettingsError,
     printable,
 )
@@ -104,7 +104,7 @@ def train(
     report_repairs(*sources, *dev_source, quiet=quiet)
     if dev and not any(sentence.entities for sentence in dev_sentences):
         raise DataError(
-            Problem("no sentence of the dev file has an entity, so it cannot choose weights", dev),
+            Issue("no sentence of the dev file has an entity, so it cannot choose weights", dev),
             fix="name a labelled file, or leave out --dev: then the last weights are kept",
         )
     if not quiet:
@@ -260,7 +260,7 @@ def _check_pairs(truth: Corpus, other: Corpus, name: str) -> None:
     try:
         paired(truth, other)
     except DataError as error:
-        problems = [replace(problem, file=name) for problem in error.problems]
+        problems = [replace(problem, file=name) for problem in error.issues]
         fix = f"{error.fix}. For sentences that a file has not: --missing leave-out, or missed"
         raise DataError(problems, fix=fix) from None
 
@@ -283,7 +283,7 @@ def _with_some_missing(
     for name, found in files.items():
         if not any(sentence.id in found for sentence in kept):
             raise DataError(
-                Problem("none of the gold sentences is left to score: no id of one is here", name),
+                Issue("none of the gold sentences is left to score: no id of one is here", name),
                 fix="are these files of the same sentences? Pairs are found by sentence id",
             )
     return kept, [Corpus(found.get(s.id, s.with_entities(())) for s in kept) for found in files.values()]

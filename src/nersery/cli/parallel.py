@@ -35,7 +35,7 @@ from nersery.core import registry
 from nersery.core.alignments import Alignment
 from nersery.core.errors import (
     DataError,
-    Problem,
+    Issue,
     SettingsError,
     did_you_mean,
     printable,
@@ -301,7 +301,7 @@ def _check_lengths(files: Sequence[AlignmentFile], rows: Sequence[int]) -> None:
     """
     counts = [sum(1 for _ in file.file.lines()) for file in files]
     problems = [
-        Problem(f"{count:,} lines of alignments, expected {expected:,}: one for each pair of sentences", file.file.name)
+        Issue(f"{count:,} lines of alignments, expected {expected:,}: one for each pair of sentences", file.file.name)
         for file, count, expected in zip(files, counts, rows, strict=True)
         if count != expected
     ]
@@ -413,7 +413,7 @@ def _draw(path: Path, id: str, tasks: Iterable[Task | Reject], projection: Proje
         if not isinstance(translation, Reject) and (target.id == id if id else translation.source.entities):
             source, alignment = translation
             if fault := alignment_issue(alignment, len(source), len(target)):
-                raise DataError(Problem(fault, sentence=target.id), fix="choose another pair by --picture-of")
+                raise DataError(Issue(fault, sentence=target.id), fix="choose another pair by --picture-of")
             outcome = projection.project(source, target, alignment)
             shown = outcome.sentence if isinstance(outcome, Reject) else outcome
             write_atomic(path, str(alignment_map(source, shown or target, alignment)))

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-SHOWN_PROBLEMS = 20
-"""How many problems of one file a message prints; the rest is counted."""
+SHOWN_ISSUES = 20
+"""How many issues of one file a message prints; the rest is counted."""
 
 
 class NerseryError(Exception):
-    """A fault that the user can mend; its text is meant to be read by them."""
+    """An issue that the user can mend; its text is meant to be read by them."""
 
     exit_code = 1
 
@@ -41,16 +41,18 @@ class DiskError(NerseryError):
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """One fault in one place of an input."""
+class Issue:
+    """One issue in one place of an input."""
 
     message: str
     file: str | None = None
     line: int | None = None
     sentence: str | None = None
+    kind: str = ""
+    fixes: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """The problem behind its place, e.g. ``train.conll:17 (sentence 3): …``, safe to show in a terminal."""
+        """The issue behind its place, e.g. ``train.conll:17 (sentence 3): …``, safe to show in a terminal."""
         place = printable(self.file or "")
         if self.line is not None:
             place += f":{self.line}" if place else f"line {self.line}"
@@ -62,28 +64,28 @@ class Problem:
 
 
 class DataError(NerseryError):
-    """Input that cannot be read as it is; carries all problems found, not only the first."""
+    """Input that cannot be read as it is; carries all issues found, not only the first."""
 
     exit_code = 3
 
-    def __init__(self, problems: str | Problem | Iterable[Problem], *, fix: str = "") -> None:
-        if isinstance(problems, str):
-            problems = Problem(problems)
-        self.problems: tuple[Problem, ...] = (problems,) if isinstance(problems, Problem) else tuple(problems)
+    def __init__(self, issues: str | Issue | Iterable[Issue], *, fix: str = "") -> None:
+        if isinstance(issues, str):
+            issues = Issue(issues)
+        self.issues: tuple[Issue, ...] = (issues,) if isinstance(issues, Issue) else tuple(issues)
         self.fix = fix
-        super().__init__(_summary(self.problems, fix))
+        super().__init__(_summary(self.issues, fix))
 
     def __reduce__(self) -> tuple[Any, ...]:
         """As other processes get it: made anew from its parts."""
-        return partial(type(self), fix=self.fix), (self.problems,)
+        return partial(type(self), fix=self.fix), (self.issues,)
 
 
-def _summary(problems: Sequence[Problem], fix: str) -> str:
-    lines = [str(problem) for problem in problems[:SHOWN_PROBLEMS]]
-    if len(problems) > SHOWN_PROBLEMS:
-        lines.append(f"… and {len(problems) - SHOWN_PROBLEMS} more problems")
-    if len(problems) > 1:
-        lines.insert(0, f"{len(problems)} problems:")
+def _summary(issues: Sequence[Issue], fix: str) -> str:
+    lines = [str(issue) for issue in issues[:SHOWN_ISSUES]]
+    if len(issues) > SHOWN_ISSUES:
+        lines.append(f"… and {len(issues) - SHOWN_ISSUES} more issues")
+    if len(issues) > 1:
+        lines.insert(0, f"{len(issues)} issues:")
     if fix:
         lines.append(f"Fix: {printable(fix)}")
     return "\n".join(lines)

@@ -144,9 +144,9 @@ def create(kind: str, name: str, settings: Mapping[str, Any] | None = None) -> A
     >>> create("augment", "mention_replacement", {"rate": 0.3}).rate
     0.3
     """
-    method, problems = _built(get(kind, name), name, settings or {})
-    if problems:
-        raise SettingsError("\n".join(problems))
+    method, issues = _built(get(kind, name), name, settings or {})
+    if issues:
+        raise SettingsError("\n".join(issues))
     return method
 
 
@@ -163,25 +163,25 @@ def check(kind: str, name: str, settings: Mapping[str, Any]) -> list[str]:
 
 def _built(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[Any, list[str]]:
     """A method, or None with what is wrong with its settings."""
-    values, problems = validated(cls, name, settings)
+    values, issues = validated(cls, name, settings)
     unknown = settings.keys() - {field.name for field in dataclasses.fields(cls) if field.init}
-    if len(problems) > len(unknown):  # without a setting that was refused, the method could complain of its absence
-        return None, problems
+    if len(issues) > len(unknown):  # without a setting that was refused, the method could complain of its absence
+        return None, issues
     try:
-        return cls(**values), problems
+        return cls(**values), issues
     except SettingsError as error:
-        return None, [*problems, str(error)]
+        return None, [*issues, str(error)]
 
 
 def validated(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """The settings of a dataclass in the types of its fields, and what is wrong with the others.
 
     Args:
-        name: What the problems call the dataclass.
+        name: What the issues call the dataclass.
     """
-    values, problems = _typed(cls, name, settings)
+    values, issues = _typed(cls, name, settings)
     missing = [field.name for field in dataclasses.fields(cls) if _is_required(field) and field.name not in settings]
-    return values, [*problems, *(f'{name} needs the setting "{key}"' for key in missing)]
+    return values, [*issues, *(f'{name} needs the setting "{key}"' for key in missing)]
 
 
 def _typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -191,22 +191,22 @@ def _typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict
     hints = get_type_hints(cls)
     known = [field.name for field in dataclasses.fields(cls) if field.init]
     values: dict[str, Any] = {}
-    problems = []
+    issues = []
     for key, value in settings.items():
         if key not in known:
-            problems.append(f'{name} has no setting "{key}"; {did_you_mean(key, known)}')
+            issues.append(f'{name} has no setting "{key}"; {did_you_mean(key, known)}')
             continue
         try:
             strict = True if isinstance(value, bool | str) else None  # neither true nor "0.5" is a number
             values[key] = TypeAdapter(hints[key]).validate_python(value, strict=strict)
         except ValidationError as error:
             messages = dict.fromkeys(map(_message, error.errors()))
-            problems.append(f"{name}.{key} is {value!r}: {'; or '.join(messages)}")
+            issues.append(f"{name}.{key} is {value!r}: {'; or '.join(messages)}")
             continue
         if not _is_finite(values[key]):
-            problems.append(f"{name}.{key} is {value!r}: expected finite numbers")
+            issues.append(f"{name}.{key} is {value!r}: expected finite numbers")
             del values[key]
-    return values, problems
+    return values, issues
 
 
 def check_choices(method: object) -> None:
@@ -220,8 +220,8 @@ def check_choices(method: object) -> None:
     except NameError:  # of another package, whose types are only there for its type checker
         return
     chosen = {key: value for key, value in settings_of(method).items() if _has_choices(hints[key])}
-    if problems := _typed(type(method), name_of(method), chosen)[1]:
-        raise SettingsError("\n".join(problems))
+    if issues := _typed(type(method), name_of(method), chosen)[1]:
+        raise SettingsError("\n".join(issues))
 
 
 def _has_choices(hint: Any) -> bool:

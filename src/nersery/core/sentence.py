@@ -1,10 +1,8 @@
-"""The three nouns: `Entity`, `Sentence` and `Corpus`. No sentence or corpus can be built invalid.
-
-An entity and an origin are checked by the sentence that they are put into.
-"""
+"""The three nouns: `Entity`, `Sentence` and `Corpus`. No sentence or corpus can be built invalid."""
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,34 +10,14 @@ from operator import itemgetter
 from typing import overload
 from unicodedata import normalize
 
-from nersery.core.errors import DataError, Problem
-from nersery.core.validation import fault_of, tidy
+from nersery.core.entity import Entity, Origin
+from nersery.core.errors import DataError, Issue
+from nersery.core.validation import TIDIED, issue_in
+
+__all__ = ["UNKNOWN_COLUMN", "Corpus", "Edit", "Entity", "Origin", "Sentence", "folded"]
 
 UNKNOWN_COLUMN = "_"
 """What an extra column says about a word that was not there when the column was written."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Entity:
-    """A mention: the words in ``[start, end)`` and their type. Its score is not compared.
-
-    >>> Entity(0, 2, "PER") == Entity(0, 2, "PER", score=0.9)
-    True
-    """
-
-    start: int
-    end: int
-    type: str
-    score: float | None = field(default=None, compare=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a sentence came from: the method that made it, from which sentences, as which copy."""
-
-    method: str
-    parents: tuple[str, ...] = ()
-    copy: int = 0
 
 
 Edit = tuple[int, int, Sequence[str]]
@@ -80,12 +58,18 @@ class Sentence:
     comments: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        fault = fault_of(self)
-        if fault is not None:  # perhaps only untidy, which is seldom and need not cost the others a look
-            tidy(self)
-            fault = fault_of(self)
-        if fault is not None:
-            raise DataError(Problem(fault, sentence=str(self.id) or None))
+        if (message := self._issue()) is None:
+            return
+        for name, tidied in TIDIED.items():  # lists or NumPy's numbers, perhaps; they are rare, so look for them last
+            with contextlib.suppress(AttributeError, TypeError, ValueError):
+                object.__setattr__(self, name, tidied(getattr(self, name)))
+        if (message := self._issue()) is not None:
+            raise DataError(Issue(message, sentence=str(self.id) or None))
+
+    def _issue(self) -> str | None:
+        return issue_in(
+            self.words, self.entities, self.columns, self.comments, self.id, self.language, self.scores, self.origin
+        )
 
     def __len__(self) -> int:
         """The number of words."""
@@ -156,7 +140,7 @@ class Sentence:
         for start, end, _ in edits:
             if not position <= start <= end <= len(self.words):
                 raise DataError(
-                    Problem(
+                    Issue(
                         f"cannot edit words [{start}, {end}): outside the sentence or overlapping",
                         sentence=self.id,
                     )
@@ -195,7 +179,7 @@ def _moved(entity: Entity, edits: Sequence[Edit], sentence: Sentence) -> Entity:
             inside += growth
         else:
             raise DataError(
-                Problem(
+                Issue(
                     f"cannot edit words [{start}, {end}): they cut through the entity "
                     f"[{entity.start}, {entity.end}) {entity.type}",
                     sentence=sentence.id or None,
@@ -235,7 +219,7 @@ class Corpus(Sequence[Sentence]):
         if len(self._by_id) < len(self.sentences):
             counts = Counter(sentence.id for sentence in self.sentences)
             raise DataError(
-                [Problem(f"{n} sentences share the id {id_!r}") for id_, n in counts.items() if n > 1],
+                [Issue(f"{n} sentences share the id {id_!r}") for id_, n in counts.items() if n > 1],
                 fix="give every sentence an id of its own",
             )
 

@@ -135,7 +135,7 @@ UNKNOWN_TAG = "unknown tag"
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class TagIssue:
     """One broken place in the tags of a sentence.
 
     Args:
@@ -151,10 +151,10 @@ class Fault:
     repair: str = ""
 
 
-def decode(tags: Sequence[str], scheme: str) -> tuple[tuple[Entity, ...], tuple[Fault, ...]]:
+def decode(tags: Sequence[str], scheme: str) -> tuple[tuple[Entity, ...], tuple[TagIssue, ...]]:
     """The entities that tags stand for, and all that is illegal about the tags.
 
-    Where there are faults, the entities are conlleval's reading: a tag that cannot continue an
+    Where there are issues, the entities are conlleval's reading: a tag that cannot continue an
     entity begins one, and an entity ends where the next word does not continue it.
 
     Args:
@@ -187,7 +187,7 @@ def decode(tags: Sequence[str], scheme: str) -> tuple[tuple[Entity, ...], tuple[
     if current is not None:
         entities.append(Entity(start, len(tags), current))
     broken = unknown or orphans or (SCHEMES[scheme].marks_ends and closed < len(entities))
-    return tuple(entities), _faults(tags, scheme, entities, orphans) if broken else ()
+    return tuple(entities), _issues(tags, scheme, entities, orphans) if broken else ()
 
 
 def encode(entities: Iterable[Entity], length: int, scheme: str) -> list[str]:
@@ -214,7 +214,7 @@ def detect(pairs: Iterable[tuple[str, str]]) -> str:
     """The scheme of a corpus, from all its pairs of neighbouring tags.
 
     E or S show BIOES, L or U BILOU, M or W the schemes that have them, unless more pairs would be illegal then
-    than without these letters: a stray tag is a fault and no evidence. With B and I alone it is IOB2, unless
+    than without these letters: a stray tag is an issue and no evidence. With B and I alone it is IOB2, unless
     I begins entities and B only ever parts one from another of its type. Without evidence it is IOB2.
 
     Args:
@@ -252,17 +252,19 @@ def _illegal(pairs: Iterable[tuple[str, str]], scheme: str) -> int:
     return count
 
 
-def _faults(tags: Sequence[str], scheme: str, entities: Sequence[Entity], orphans: Sequence[int]) -> tuple[Fault, ...]:
+def _issues(
+    tags: Sequence[str], scheme: str, entities: Sequence[Entity], orphans: Sequence[int]
+) -> tuple[TagIssue, ...]:
     parts, letters = parts_of(scheme), SCHEMES[scheme]
-    faults = [_unknown_tag(index, tag, letters) for index, tag in enumerate(tags) if tag not in parts]
-    faults += [_orphan(index, tags, letters) for index in orphans]
+    issues = [_unknown_tag(index, tag, letters) for index, tag in enumerate(tags) if tag not in parts]
+    issues += [_orphan(index, tags, letters) for index in orphans]
     if letters.marks_ends:
         left_open = (entity for entity in entities if not parts[tags[entity.end - 1]].closes)
-        faults += [_open_end(entity, tags, letters) for entity in left_open]
-    return tuple(sorted(faults, key=lambda fault: fault.index))
+        issues += [_open_end(entity, tags, letters) for entity in left_open]
+    return tuple(sorted(issues, key=lambda issue: issue.index))
 
 
-def _unknown_tag(index: int, tag: str, scheme: Scheme) -> Fault:
+def _unknown_tag(index: int, tag: str, scheme: Scheme) -> TagIssue:
     repair, why = "", "it is no tag"
     if tag != tag.strip(" "):
         repair, why = "outer-space", "it has a space at an end"
@@ -280,21 +282,21 @@ def _unknown_tag(index: int, tag: str, scheme: Scheme) -> Fault:
         repair, why = "bare-type", "its letter is missing"
     *others, last = (f"{letter}-TYPE" for letter in scheme.letters)
     legal = f"{', '.join(('O', *others))} or {last}"
-    return Fault(index, UNKNOWN_TAG, f"the tag {tag!r} cannot be read: {why}; expected {legal}", repair)
+    return TagIssue(index, UNKNOWN_TAG, f"the tag {tag!r} cannot be read: {why}; expected {legal}", repair)
 
 
-def _orphan(index: int, tags: Sequence[str], scheme: Scheme) -> Fault:
+def _orphan(index: int, tags: Sequence[str], scheme: Scheme) -> TagIssue:
     tag, before = tags[index], repr(tags[index - 1]) if index else "the start of the sentence"
     legal = " or ".join(f"{letter}-{tag[2:]}" for letter in dict.fromkeys((scheme.begin, scheme.single)))
     message = f"{tag!r} continues an entity, but none of its type is open after {before}; expected O, {legal}"
-    return Fault(index, "entity without beginning", message, "orphan-inside")
+    return TagIssue(index, "entity without beginning", message, "orphan-inside")
 
 
-def _open_end(entity: Entity, tags: Sequence[str], scheme: Scheme) -> Fault:
+def _open_end(entity: Entity, tags: Sequence[str], scheme: Scheme) -> TagIssue:
     last = entity.end - 1
     after = repr(tags[entity.end]) if entity.end < len(tags) else "the end of the sentence"
     legal = f"{scheme.inside}-{entity.type} or {scheme.end}-{entity.type}"
     message = f"the entity at {tags[last]!r} is not ended before {after}; expected {legal} after it"
     if entity.end - entity.start == 1:
         message += f", or {scheme.single}-{entity.type} in its place"
-    return Fault(last, "entity without end", message, "open-end")
+    return TagIssue(last, "entity without end", message, "open-end")

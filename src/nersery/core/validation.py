@@ -2,46 +2,40 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from numbers import Real
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from nersery.core.sentence import Entity, Origin, Sentence
+from nersery.core.entity import Entity, Origin
 
 NUMBERS = (float, int)
 """The types of scores: formats have no way to write NumPy's."""
 
 
-def fault_of(sentence: Sentence) -> str | None:
-    """The first thing wrong with a sentence; None where nothing is."""
-    words, entities, columns, comments = sentence.words, sentence.entities, sentence.columns, sentence.comments
-    if (
-        type(words) is not tuple
-        or type(entities) is not tuple
-        or type(columns) is not tuple
-        or type(comments) is not tuple
-    ):
+def issue_in(
+    words: tuple[str, ...],
+    entities: tuple[Entity, ...],
+    columns: tuple[tuple[str, ...], ...],
+    comments: tuple[str, ...],
+    id: str,
+    language: str,
+    scores: Mapping[str, float],
+    origin: Origin | None,
+) -> str | None:
+    """The first issue in the parts of a sentence; None if they are valid."""
+    if any(type(part) is not tuple for part in (words, entities, columns, comments)):
         return "words, entities, columns and comments must be sequences"
     return (
-        _fault_of_words(words)
-        or (_fault_of_entities(entities, words) if entities else None)
-        or _fault_of_texts(sentence)
-        or (_fault_of_scores(sentence.scores) if sentence.scores else None)
-        or (_fault_of_origin(sentence.origin) if sentence.origin is not None else None)
-        or (_fault_of_columns(columns, len(words)) if columns else None)
+        _words_issue(words)
+        or (_entities_issue(entities, words) if entities else None)
+        or _texts_issue([id, language, *comments, *scores, *(entity.type for entity in entities)], origin, comments)
+        or (_scores_issue(scores) if scores else None)
+        or (_origin_issue(origin) if origin is not None else None)
+        or (_columns_issue(columns, len(words)) if columns else None)
     )
-
-
-def tidy(sentence: Sentence) -> None:
-    """Put what is there into the types and the order that it should have, where that can be."""
-    for name, tidied in _TIDIED.items():
-        with contextlib.suppress(AttributeError, TypeError, ValueError):
-            object.__setattr__(sentence, name, tidied(getattr(sentence, name)))
 
 
 def _tidy_entities(entities: Iterable[Entity]) -> tuple[Entity, ...]:
@@ -63,7 +57,7 @@ def _plain(value: Any) -> Any:
         return float(value) if isinstance(value, Real) else value
 
 
-_TIDIED: Mapping[str, Callable[[Any], Any]] = {
+TIDIED: Mapping[str, Callable[[Any], Any]] = {
     "words": tuple,
     "entities": _tidy_entities,
     "columns": lambda columns: tuple(map(tuple, columns)),
@@ -71,10 +65,11 @@ _TIDIED: Mapping[str, Callable[[Any], Any]] = {
     "scores": lambda scores: {name: _plain(score) for name, score in dict(scores).items()},
     "origin": _tidy_origin,
 }
+"""Converts each part to the type and order that it should have."""
 
 
-def _fault_of_words(words: tuple[str, ...]) -> str | None:
-    """The first thing wrong with the words, found with a few passes over one joined string."""
+def _words_issue(words: tuple[str, ...]) -> str | None:
+    """The first issue in the words, found with a few passes over one joined string."""
     if not words:
         return "a sentence needs at least one word"
     try:
@@ -114,7 +109,7 @@ def is_type_name(name: str) -> bool:
     return name != "" and name == name.strip() and "\t" not in name and "\n" not in name and "\r" not in name
 
 
-def _fault_of_entities(entities: tuple[Entity, ...], words: tuple[str, ...]) -> str | None:
+def _entities_issue(entities: tuple[Entity, ...], words: tuple[str, ...]) -> str | None:
     position = 0
     for entity in entities:
         start, end, type_, score = entity.start, entity.end, entity.type, entity.score
@@ -132,38 +127,36 @@ def _fault_of_entities(entities: tuple[Entity, ...], words: tuple[str, ...]) -> 
     return None
 
 
-def _fault_of_scores(scores: Mapping[str, float]) -> str | None:
+def _scores_issue(scores: Mapping[str, float]) -> str | None:
     if type(scores) is not dict:
         return f"scores must be numbers by name, got {scores!r}"
     wrong = [name for name, score in scores.items() if type(score) not in NUMBERS]
     return f"the score {wrong[0]} is {scores[wrong[0]]!r}, not a number" if wrong else None
 
 
-def _fault_of_origin(origin: Origin) -> str | None:
+def _origin_issue(origin: Origin) -> str | None:
     if type(origin.parents) is not tuple:
         return f"the parents of an origin must be a tuple, got {origin.parents!r}"
     return None if type(origin.copy) is int else f"the copy of an origin is {origin.copy!r}, not a whole number"
 
 
-def _fault_of_texts(sentence: Sentence) -> str | None:
-    """The first thing wrong with the texts beside words and columns, found with one look at all of them joined."""
-    texts = [sentence.id, sentence.language, *sentence.comments, *sentence.scores]
-    texts += [entity.type for entity in sentence.entities]
+def _texts_issue(texts: list[str], origin: Origin | None, comments: tuple[str, ...]) -> str | None:
+    """The first issue in the texts beside words and columns, found with one look at all of them joined."""
     try:
-        if sentence.origin is not None:
-            texts += (sentence.origin.method, *sentence.origin.parents)
+        if origin is not None:
+            texts += (origin.method, *origin.parents)
         storable = _is_storable("".join(texts))
     except TypeError:
         return "an id, language, comment, name of a score, or part of an origin is no string"
     if not storable:
         return "a type, id, language, comment, score or origin holds a lone surrogate, which no file can store"
-    for comment in sentence.comments:
+    for comment in comments:
         if "\n" in comment or "\r" in comment:
             return f"the comment {comment!r} has a line break in it"
     return None
 
 
-def _fault_of_columns(columns: tuple[tuple[str, ...], ...], length: int) -> str | None:
+def _columns_issue(columns: tuple[tuple[str, ...], ...], length: int) -> str | None:
     for column in columns:
         if type(column) is not tuple:
             return f"an extra column must be a tuple, got {column!r}"

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from nersery import io
 from nersery.core.alignments import Pair
-from nersery.core.errors import DataError, Problem, SettingsError
+from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.crosslingual.divergence import where_apart
@@ -107,10 +107,10 @@ def in_order(source: Source) -> Iterator[Side]:
         if len(found.rejects) > told:
             yield from found.rejects[told:]
             told = len(found.rejects)
-        if not found.problems:
+        if not found.issues:
             yield sentence
     yield from found.rejects[told:]
-    if found.problems:
+    if found.issues:
         raise found.error()
     source.rejects, source.repaired = found.rejects, found.repaired
 
@@ -209,7 +209,7 @@ class Bitext:
                 continue
             counts = f"{length:,} sentences, and {lengths[0]:,} in {self.target.file.name}"
             place = where_apart(map(_words, in_order(source)), map(_words, in_order(self.target)))
-            problems.append(Problem(f"{counts}{self._seen(source, place)}", source.file.name))
+            problems.append(Issue(f"{counts}{self._seen(source, place)}", source.file.name))
         return DataError(problems, fix="mend the files so that each line is the translation of the same line")
 
     def _seen(self, source: Source, place: tuple[int, int] | None) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nersery.core.alignments import Link
-from nersery.core.errors import DataError, Problem
+from nersery.core.errors import DataError, Issue
 from nersery.io.text_file import TextFile
 
 Place = tuple[int, int]
@@ -94,17 +94,17 @@ def read_gold(path: str | Path, *, first: int = 0) -> list[Gold]:
     Raises:
         DataError: With every line that is none; or when no link is sure.
     """
-    file, found, problems = TextFile(path), list[Gold](), list[Problem]()
+    file, found, problems = TextFile(path), list[Gold](), list[Issue]()
     for line, text in enumerate(file.lines(), start=1):
         try:
             found.append(parse_gold(text, first=first))
         except ValueError as fault:
-            problems.append(Problem(str(fault), file.name, line))
+            problems.append(Issue(str(fault), file.name, line))
     if problems:
         raise DataError(problems, fix="name a file with the links of a pair of sentences in each line")
     if not any(sure for sure, _ in found):
         fix = "mark sure links by a hyphen (0-0), possible ones by a p (0p0)"
-        raise DataError(Problem("no link is sure, so none could be missed", file.name), fix=fix)
+        raise DataError(Issue("no link is sure, so none could be missed", file.name), fix=fix)
     return found
 
 

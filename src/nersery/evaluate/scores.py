@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nersery.core.errors import DataError, Problem
+from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Corpus, Sentence
 
 if TYPE_CHECKING:
@@ -190,14 +190,14 @@ def paired(
     for truth in gold:
         guess = guesses.get(truth.id)
         if guess is None:
-            problems.append(Problem(f"no {other} sentence has this id", sentence=truth.id))
+            problems.append(Issue(f"no {other} sentence has this id", sentence=truth.id))
         elif guess.words != truth.words:
-            problems.append(Problem(_first_difference(truth.words, guess.words, names), sentence=truth.id))
+            problems.append(Issue(_first_difference(truth.words, guess.words, names), sentence=truth.id))
     if gold and len(problems) >= len(gold) and not guesses.keys() & {truth.id for truth in gold}:
-        problems = [Problem(f"none of the {len(gold)} {one} ids is among the {len(predicted)} {other} ones")]
+        problems = [Issue(f"none of the {len(gold)} {one} ids is among the {len(predicted)} {other} ones")]
         raise DataError(problems, fix="are these two files of the same sentences? Pairs are found by sentence id")
     known = {sentence.id for sentence in gold}
-    problems += [Problem(f"{other}, but not in {one}", sentence=id_) for id_ in guesses if id_ not in known]
+    problems += [Issue(f"{other}, but not in {one}", sentence=id_) for id_ in guesses if id_ not in known]
     if problems:
         raise DataError(
             problems, fix="give the very same sentences under two labellings; pairs are found by sentence id"
@@ -205,10 +205,10 @@ def paired(
     return ((truth, guesses[truth.id]) for truth in gold)
 
 
-def _repeated(sentences: Sequence[Sentence], what: str) -> Iterator[Problem]:
+def _repeated(sentences: Sequence[Sentence], what: str) -> Iterator[Issue]:
     ids = Counter(sentence.id for sentence in sentences)
     if len(ids) < len(sentences):
-        yield from (Problem(f"{n} {what} sentences share the id {id_!r}") for id_, n in ids.items() if n > 1)
+        yield from (Issue(f"{n} {what} sentences share the id {id_!r}") for id_, n in ids.items() if n > 1)
 
 
 def _first_difference(gold: Sequence[str], predicted: Sequence[str], names: tuple[str, str]) -> str:

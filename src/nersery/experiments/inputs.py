@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from nersery import io
 from nersery.augment.base import made_from
-from nersery.core.errors import DataError, Problem, SettingsError
+from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.data_files import SPLITS, DataFile
 from nersery.experiments.paths import EXAMPLE_PREFIX
@@ -33,13 +33,13 @@ def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, C
     """
     parts: dict[DataFile, Corpus] = {}
     notes: list[str] = []
-    problems: list[Problem] = []
+    problems: list[Issue] = []
     fixes: list[str] = []
     for file in (file for split in SPLITS for file in recipe.data.files(split)):
         try:
             parts[file] = _read(recipe, file, say, notes)
         except DataError as error:
-            problems += error.problems
+            problems += error.issues
             fixes += [error.fix, _fix_of_shipped(recipe, file)]
     if not problems:
         problems = [*_label_problems(parts), *_size_problems(recipe, parts), *_id_problems(recipe, parts)]
@@ -69,7 +69,7 @@ def _size_notes(recipe: Recipe, parts: Parts) -> list[str]:
 def _read(recipe: Recipe, file: DataFile, say: Callable[[str], None], notes: list[str]) -> Corpus:
     path = recipe.path(file.name)
     if path.is_fifo():
-        raise DataError(Problem("this is a pipe", file.name), fix="name a file: a run that goes on reads it again")
+        raise DataError(Issue("this is a pipe", file.name), fix="name a file: a run that goes on reads it again")
     reading = recipe.data.reading
     source = io.open_corpus(path, replace(reading, language=file.language or reading.language))
     corpus = Corpus(source)
@@ -93,7 +93,7 @@ def _of_language(corpus: Corpus, file: DataFile) -> Corpus:
         first = others[0]
         counted = f"{len(others)} of {len(corpus)} sentences are in another language than {file.language}"
         raise DataError(
-            Problem(f"{counted}, this one in {first.language}", file.name, sentence=first.id),
+            Issue(f"{counted}, this one in {first.language}", file.name, sentence=first.id),
             fix="give each language a file of its own; or name one file of all languages, without a table",
         )
     return Corpus(_placed(sentence, file.language) for sentence in corpus)
@@ -114,33 +114,33 @@ def _fix_of_shipped(recipe: Recipe, file: DataFile) -> str:
     return f"nersery copy {recipe.source} my-recipe.toml, then put your own files into its [data]"
 
 
-def _label_problems(parts: Parts) -> list[Problem]:
+def _label_problems(parts: Parts) -> list[Issue]:
     problems = []
     train = {type_ for file, part in parts.items() if file.split == "train" for type_ in part.types}
     for file, part in parts.items():
         if not part:
-            problems.append(Problem(f"the {file.label} file has no sentence", file.name))
+            problems.append(Issue(f"the {file.label} file has no sentence", file.name))
         elif file.split != "raw" and not part.types:
-            problems.append(Problem(f"no sentence of the {file.label} file has an entity", file.name))
+            problems.append(Issue(f"no sentence of the {file.label} file has an entity", file.name))
         elif file.split == "test" and train and not train & {*part.types}:
             listed = f"{file.label} has the types {', '.join(part.types)}, train has {', '.join(sorted(train))}"
-            problems.append(Problem(f"{listed}: none of them", file.name))
+            problems.append(Issue(f"{listed}: none of them", file.name))
     return problems
 
 
-def _size_problems(recipe: Recipe, parts: Parts) -> list[Problem]:
+def _size_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
     problems = []
     for key, split, size in (("size", "train", recipe.sample.size), ("dev_size", "dev", recipe.sample.dev_size)):
         there = {file.label: len(part) for file, part in parts.items() if file.split == split} or {split: 0}
         problems += [
-            Problem(f"sample.{key} is {size}, but {label} has {count} sentences")
+            Issue(f"sample.{key} is {size}, but {label} has {count} sentences")
             for label, count in there.items()
             if size is not None and size > count
         ]
     return problems or _protocol_problems(recipe, parts)
 
 
-def _protocol_problems(recipe: Recipe, parts: Parts) -> list[Problem]:
+def _protocol_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
     """Seeds for which no sample with every type is found; each draws in another order."""
     size, protocol, problems = recipe.sample.size, recipe.sample.protocol, []
     for file, part in parts.items():
@@ -150,11 +150,11 @@ def _protocol_problems(recipe: Recipe, parts: Parts) -> list[Problem]:
             try:
                 sample(part, size, protocol, seed)
             except SettingsError as error:
-                problems.append(Problem(f"{file.label}, seed {seed}: {error}", file.name))
+                problems.append(Issue(f"{file.label}, seed {seed}: {error}", file.name))
     return problems
 
 
-def _id_problems(recipe: Recipe, parts: Parts) -> list[Problem]:
+def _id_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
     """What a method makes gets an id from its parent's, which then must be free."""
     methods = {system.method.method for system in recipe.systems if system.method is not None}
     train = {id for file, part in parts.items() if file.split == "train" for id in part.by_id}
@@ -163,10 +163,10 @@ def _id_problems(recipe: Recipe, parts: Parts) -> list[Problem]:
             parent, method = made_from(id)
             if parent in train and method in methods:
                 message = f"{id!r} was made by {method} already, which would give the same id again"
-                return [Problem(f"{message}; convert the file to .conll, which keeps no ids", file.name)]
+                return [Issue(f"{message}; convert the file to .conll, which keeps no ids", file.name)]
         if file.split == "raw" and (shared := train & {*part.by_id}):
             message = f"{len(shared)} ids stand in train too, among them {min(shared)!r}"
-            return [Problem(f"{message}; rename one of the files, or give its sentences other ids", file.name)]
+            return [Issue(f"{message}; rename one of the files, or give its sentences other ids", file.name)]
     return []
 
 

@@ -22,7 +22,7 @@ from typing import Any
 
 from nersery.core.errors import (
     DataError,
-    Problem,
+    Issue,
     SettingsError,
     did_you_mean,
 )
@@ -117,7 +117,7 @@ def read(path: str | Path, **options: Any) -> Corpus:
         options: The fields of `ReadOptions`.
 
     Raises:
-        DataError: With all problems of the file.
+        DataError: With all issues of the file.
     """
     return Corpus(open_corpus(path, ReadOptions(**options)))
 
@@ -143,7 +143,7 @@ def _recognise(file: TextFile, options: ReadOptions) -> str:
     if known == "text" or not extension or not first:
         return "text"
     raise DataError(
-        Problem(f'neither the extension "{extension}" nor the first lines tell the format', file.name),
+        Issue(f'neither the extension "{extension}" nor the first lines tell the format', file.name),
         fix=f"name it by --format {' or '.join(FORMATS)}",
     )
 

@@ -12,13 +12,13 @@ from typing import NamedTuple
 from nersery.core import tags
 from nersery.core.errors import (
     DataError,
-    Problem,
+    Issue,
     SettingsError,
     did_you_mean,
 )
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Entity, Sentence
-from nersery.core.tags import Fault
+from nersery.core.tags import TagIssue
 from nersery.io import repairs
 from nersery.io.ids import Ids
 from nersery.io.text_file import TextFile
@@ -41,8 +41,8 @@ EXTENSIONS: Mapping[str, str] = MappingProxyType(
     }
 )
 """What is read, and written, by the extension of the file."""
-MOST_PROBLEMS = 10_000
-"""After so many problems in one file the rest of it is not read."""
+MOST_ISSUES = 10_000
+"""After so many issues in one file the rest of it is not read."""
 
 
 MOST_PAIRS = 100_000
@@ -80,31 +80,31 @@ class ReadOptions:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "repair", (self.repair,) if isinstance(self.repair, str) else tuple(self.repair))
-        problems = [
+        issues = [
             f'there is no repair "{name}"; {did_you_mean(name, repairs.REPAIRS)}'
             for name in self.repair
             if name not in repairs.REPAIRS
         ]
         if self.format not in (AUTO, *FORMATS):
-            problems.append(f'there is no input format "{self.format}"; {did_you_mean(self.format, (AUTO, *FORMATS))}')
+            issues.append(f'there is no input format "{self.format}"; {did_you_mean(self.format, (AUTO, *FORMATS))}')
         if storable(self.language) != self.language:
-            problems.append(f"language is {self.language!r}, expected a BCP 47 tag such as en or hi")
+            issues.append(f"language is {self.language!r}, expected a BCP 47 tag such as en or hi")
         if not _is_encoding(self.encoding):
-            problems.append(f'there is no encoding "{self.encoding}"; examples: utf-8, latin-1, utf-16, gb18030')
+            issues.append(f'there is no encoding "{self.encoding}"; examples: utf-8, latin-1, utf-16, gb18030')
         for name, column in (("word_column", self.word_column), ("tag_column", self.tag_column)):
             if column is not None and column < 1:
-                problems.append(f"{name} is {column}, expected 1 or more: the first column is 1")
+                issues.append(f"{name} is {column}, expected 1 or more: the first column is 1")
         if self.word_column is not None and self.word_column == self.tag_column:
-            problems.append(f"word_column and tag_column are both {self.word_column}, expected two columns")
+            issues.append(f"word_column and tag_column are both {self.word_column}, expected two columns")
         if self.split not in SPLITTINGS:
-            problems.append(f'there is no split "{self.split}"; {did_you_mean(self.split, SPLITTINGS)}')
+            issues.append(f'there is no split "{self.split}"; {did_you_mean(self.split, SPLITTINGS)}')
         try:
             if self.scheme is not None:
                 object.__setattr__(self, "scheme", tags.scheme_name(self.scheme))
         except SettingsError as error:
-            problems.append(str(error))
-        if problems:
-            raise SettingsError("\n".join(problems))
+            issues.append(str(error))
+        if issues:
+            raise SettingsError("\n".join(issues))
 
 
 def storable(text: str) -> str:
@@ -120,56 +120,39 @@ def _is_encoding(name: str) -> bool:
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class Flaw:
-    """One thing wrong with a sentence.
-
-    Args:
-        line: Where, from 1.
-        kind: Short and the same for all of its kind, so that it can be counted.
-        message: What is wrong and what was expected.
-        fixes: What the user can do about it.
-    """
-
-    line: int
-    kind: str
-    message: str
-    fixes: tuple[str, ...] = ()
-
-    @classmethod
-    def of_tag(cls, fault: Fault, scheme: str, line: int, *, word: bool = False) -> Flaw:
-        """A fault of a sentence's tags; with ``word`` its message says which word it is."""
-        fixes = [repair_hint(fault.repair)] if fault.repair else []
-        if fault.kind != tags.UNKNOWN_TAG or not fault.repair:
-            fixes.append(f"--scheme-in NAME if the tags are not {scheme}")
-        message = f"word {fault.index}: {fault.message}" if word else fault.message
-        return cls(line, fault.kind, message, tuple(fixes))
+def tag_issue(found: TagIssue, scheme: str, line: int, *, word: bool = False) -> Issue:
+    """An issue of tags with its place in the file; with ``word`` the message names the word."""
+    fixes = [repair_hint(found.repair)] if found.repair else []
+    if found.kind != tags.UNKNOWN_TAG or not found.repair:
+        fixes.append(f"--scheme-in NAME if the tags are not {scheme}")
+    message = f"word {found.index}: {found.message}" if word else found.message
+    return Issue(message, line=line, kind=found.kind, fixes=tuple(fixes))
 
 
-def flaws_of(error: DataError, line: int) -> list[Flaw]:
-    """Why a sentence could not be built."""
-    return [Flaw(line, "invalid sentence", problem.message) for problem in error.problems]
+def issues_in(error: DataError, line: int) -> list[Issue]:
+    """Why a sentence could not be built, with its place in the file."""
+    return [Issue(issue.message, line=line, kind=issue.kind or "invalid sentence") for issue in error.issues]
 
 
-def lone_return(text: str, line: int) -> Flaw | None:
+def lone_return(text: str, line: int) -> Issue | None:
     """What is wrong with a line that has a carriage return before its end, as in files of old Macs; else None."""
     if "\r" not in text.rstrip("\r\n"):
         return None
     message = "there is a carriage return inside the line, expected line feeds at the ends of lines"
-    return Flaw(line, "carriage return", message, (RETURN_HINT,))
+    return Issue(message, line=line, kind="carriage return", fixes=(RETURN_HINT,))
 
 
 class Decoded(NamedTuple):
     """What the tags of a sentence say.
 
     Args:
-        entities: As the tags have them; not to be used where there are faults.
-        faults: What is illegal about the tags, after the repairs.
+        entities: As the tags have them; not to be used where there are issues.
+        issues: What is illegal about the tags, after the repairs.
         repaired: How many tags each repair changed.
     """
 
     entities: tuple[Entity, ...]
-    faults: tuple[Fault, ...]
+    issues: tuple[TagIssue, ...]
     repaired: Mapping[str, int] = MappingProxyType({})
 
 
@@ -188,7 +171,7 @@ class Pass:
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         self.file, self.options = file, options
-        self.problems: list[Problem] = []
+        self.issues: list[Issue] = []
         self.rejects: list[Reject] = []
         self.repaired: Counter[str] = Counter()
         self._ids = Ids()
@@ -196,44 +179,44 @@ class Pass:
 
     def decode(self, written: Sequence[str], scheme: str) -> Decoded:
         """The entities of the tags of a sentence, with the named repairs where they are needed."""
-        entities, faults = tags.decode(written, scheme)
-        if not faults or not self.options.repair:
-            return Decoded(entities, faults)
+        entities, issues = tags.decode(written, scheme)
+        if not issues or not self.options.repair:
+            return Decoded(entities, issues)
         mended, counts = repairs.repair(written, scheme, self.options.repair)
         return Decoded(*tags.decode(mended, scheme), counts)
 
-    def clash(self, id: str, line: int) -> Flaw | None:
+    def clash(self, id: str, line: int) -> Issue | None:
         """What is wrong with an id that was used before; None for a new one, which is noted."""
         if (before := self._ids.add(id, line, self.file.name)) is None:
             return None
         where = f"line {before[0]}" + (f" of {before[1]}" if before[1] != self.file.name else "")
-        return Flaw(line, "id used twice", f'the id "{id}" stands in {where} already; expected another')
+        return Issue(f'the id "{id}" stands in {where} already; expected another', line=line, kind="id used twice")
 
-    def broken(self, sentence: str, flaws: Sequence[Flaw], remains: Sentence) -> None:
-        """Deal with a sentence that cannot be read: a reject where the user asked for that, else problems.
+    def broken(self, sentence: str, issues: Sequence[Issue], remains: Sentence) -> None:
+        """Deal with a sentence that cannot be read: a reject where the user asked for that, else issues.
 
         Args:
             sentence: Its id.
-            flaws: All that is wrong with it, at least one thing.
+            issues: All that is wrong with it, at least one thing.
             remains: Its words as far as they can be told, for the rejects.
 
         Raises:
-            DataError: When there are so many problems that reading on would help nobody.
-            ValueError: When there are no flaws: the sentence would vanish without a word.
+            DataError: When there are so many issues that reading on would help nobody.
+            ValueError: When there are no issues: the sentence would vanish without a word.
         """
-        if not flaws:
-            raise ValueError(f"sentence {sentence} is broken, but no flaw says why")
-        problems = [Problem(flaw.message, self.file.name, flaw.line, sentence) for flaw in flaws]
+        if not issues:
+            raise ValueError(f"sentence {sentence} is broken, but no issue says why")
+        issues = [replace(issue, file=self.file.name, sentence=sentence) for issue in issues]
         if repairs.DROP_SENTENCE in self.options.repair:
-            comments = (f"# {problem}" for problem in problems)
+            comments = (f"# {issue}" for issue in issues)
             remains = replace(remains, id=storable(sentence), comments=(*remains.comments, *comments))
-            self.rejects.append(Reject(flaws[0].kind, remains))
+            self.rejects.append(Reject(issues[0].kind, remains))
             self.repaired[repairs.DROP_SENTENCE] += 1
             return
-        self.problems += problems
-        self._fixes.update(dict.fromkeys(fix for flaw in flaws for fix in flaw.fixes))
-        if len(self.problems) >= MOST_PROBLEMS:
-            self.problems.append(Problem(f"reading stopped after {len(self.problems):,} problems", self.file.name))
+        self.issues += issues
+        self._fixes.update(dict.fromkeys(fix for issue in issues for fix in issue.fixes))
+        if len(self.issues) >= MOST_ISSUES:
+            self.issues.append(Issue(f"reading stopped after {len(self.issues):,} issues", self.file.name))
             raise self.error()
 
     def count(self, *repaired: Mapping[str, int]) -> None:
@@ -243,9 +226,9 @@ class Pass:
                 self.repaired.update(counts)
 
     def error(self) -> DataError:
-        """All problems of the file, and what can be done about them."""
+        """All issues of the file, and what can be done about them."""
         drop = f"--repair {repairs.DROP_SENTENCE} moves each broken sentence to the rejects"
-        return DataError(self.problems, fix="; ".join(["mend the file", *self._fixes, drop]))
+        return DataError(self.issues, fix="; ".join(["mend the file", *self._fixes, drop]))
 
 
 class Source(ABC):
@@ -280,16 +263,16 @@ class Source(ABC):
     def __iter__(self) -> Iterator[Sentence]:
         """The sentences, with distinct ids.
 
-        After the first problem no more sentences come, but the rest of the file is read for further ones.
+        After the first issue no more sentences come, but the rest of the file is read for further ones.
 
         Raises:
-            DataError: At the end, with all problems of the file.
+            DataError: At the end, with all issues of the file.
         """
         found = Pass(self.file, self.options)
         for sentence in self.sentences(found):
-            if not found.problems:
+            if not found.issues:
                 yield sentence
-        if found.problems:
+        if found.issues:
             raise found.error()
         self.rejects, self.repaired = found.rejects, found.repaired
 
@@ -302,7 +285,7 @@ class Source(ABC):
         """Read everything once and keep nothing, so that work that cannot end well need not begin.
 
         Raises:
-            DataError: With all problems of the file.
+            DataError: With all issues of the file.
         """
         deque(self, maxlen=0)
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from nersery.core.errors import DataError, Problem
+from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.io.base import RETURN_HINT, ReadOptions, lone_return
@@ -145,9 +145,7 @@ def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -
     if not tags or (sure and count < NEARLY_ALL * len(rows)):
         lines = (line for sentence in sentences for line in sentence)
         if not sure and any(lone_return(line, 0) for line in lines):
-            raise DataError(
-                Problem("its lines end at carriage returns, expected line feeds", file.name), fix=RETURN_HINT
-            )
+            raise DataError(Issue("its lines end at carriage returns, expected line feeds", file.name), fix=RETURN_HINT)
         if sure or all(_may_be_comment(row[0]) for row in rows):
             return None
         raise _no_tags(file, columns)
@@ -245,7 +243,7 @@ def _counts_words(sentences: Sequence[Sequence[str]], column: int, width: int) -
 
 def _no_column(file: TextFile, role: str, column: int, width: int) -> DataError:
     return DataError(
-        Problem(f"there is no {role} column {column}: its lines have {width} columns", file.name),
+        Issue(f"there is no {role} column {column}: its lines have {width} columns", file.name),
         fix=f"name one of them by --{role}-column, or leave that out to have it found",
     )
 
@@ -253,7 +251,7 @@ def _no_column(file: TextFile, role: str, column: int, width: int) -> DataError:
 def _no_tags(file: TextFile, columns: Sequence[Sequence[str]]) -> DataError:
     values = ", ".join(repr(column[0]) for column in columns)
     return DataError(
-        Problem(f"no column looks like tags (O, B-PER, I-PER …); the first line has: {values:.100}", file.name),
+        Issue(f"no column looks like tags (O, B-PER, I-PER …); the first line has: {values:.100}", file.name),
         fix="name the column by --tag-column, with --repair bare-type if it holds types without letters (PER, O), or "
         "the format by --format text or jsonl",
     )

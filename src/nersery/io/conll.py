@@ -15,19 +15,19 @@ from itertools import chain
 from typing import NamedTuple
 
 from nersery.core import tags
-from nersery.core.errors import DataError, Problem, SettingsError
+from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence
 from nersery.io.base import (
     MOST_PAIRS,
-    Flaw,
     Pass,
     ReadOptions,
     Source,
     Writer,
-    flaws_of,
+    issues_in,
     lone_return,
     repair_hint,
     storable,
+    tag_issue,
 )
 from nersery.io.columns import (
     DOCUMENT_MARK,
@@ -137,20 +137,22 @@ class ConllSource(Source):
 
     def _sentence(self, paragraph: Paragraph, id: str, layout: Layout, found: Pass) -> Sentence | None:
         clash = found.clash(id, paragraph.line)
-        flaws, invalid = [clash] if clash else [], list[Flaw]()
+        issues, invalid = [clash] if clash else [], list[Issue]()
         if set(map(len, paragraph.rows)) == {layout.width}:
             columns = list(zip(*paragraph.rows, strict=True))
-            entities, faults, repaired = found.decode(columns[layout.tag], self.scheme)
-            flaws += (Flaw.of_tag(fault, self.scheme, paragraph.line + fault.index) for fault in faults)
+            entities, tag_issues, repaired = found.decode(columns[layout.tag], self.scheme)
+            issues += (
+                tag_issue(found_issue, self.scheme, paragraph.line + found_issue.index) for found_issue in tag_issues
+            )
             try:
-                sentence = None if flaws else self._built(columns, entities, id, paragraph.comments, layout)
+                sentence = None if issues else self._built(columns, entities, id, paragraph.comments, layout)
             except DataError as error:
-                sentence, invalid = None, flaws_of(error, paragraph.line)
+                sentence, invalid = None, issues_in(error, paragraph.line)
             if sentence is not None:
                 found.count(paragraph.repaired, repaired)
                 return sentence
-        flaws = [*flaws, *_row_flaws(paragraph, layout)] or invalid
-        found.broken(id, sorted(flaws, key=lambda flaw: flaw.line), _remains(paragraph, layout))
+        issues = [*issues, *_row_issues(paragraph, layout)] or invalid
+        found.broken(id, sorted(issues, key=lambda issue: issue.line or 0), _remains(paragraph, layout))
         return None
 
     def _built(
@@ -186,22 +188,22 @@ def _mended(
     return mended, +counts
 
 
-def _row_flaws(paragraph: Paragraph, layout: Layout) -> Iterator[Flaw]:
+def _row_issues(paragraph: Paragraph, layout: Layout) -> Iterator[Issue]:
     """What is wrong with the lines of a sentence, apart from their tags."""
     for line, row in enumerate(paragraph.rows, start=paragraph.line):
         word = row[layout.word] if len(row) == layout.width else None
-        if flaw := lone_return(TAB.join(row), line):
-            yield flaw
+        if issue := lone_return(TAB.join(row), line):
+            yield issue
         elif word is None:
             expected = f"expected {layout.width} (word {layout.word + 1}, tag {layout.tag + 1})"
             message = f"the number of columns is {len(row)}, {expected}: {', '.join(map(repr, row)):.100}"
             fixes = () if layout.fitted(row) is row else (repair_hint(RAGGED_LINES),)
-            yield Flaw(line, "wrong number of columns", message, fixes)
+            yield Issue(message, line=line, kind="wrong number of columns", fixes=fixes)
         elif not word.strip(" "):
-            yield Flaw(line, "empty word", f"the word is {word!r}, expected at least one character")
+            yield Issue(f"the word is {word!r}, expected at least one character", line=line, kind="empty word")
         elif word != word.strip(" "):
             message = f"the word {word!r} has a space at an end, expected none"
-            yield Flaw(line, "space around word", message, (repair_hint(OUTER_SPACE),))
+            yield Issue(message, line=line, kind="space around word", fixes=(repair_hint(OUTER_SPACE),))
 
 
 def _remains(paragraph: Paragraph, layout: Layout) -> Sentence:
@@ -281,6 +283,6 @@ def _head(sentence: Sentence, layout: Layout) -> str:
 
 def _refused(sentence: Sentence, message: str) -> DataError:
     return DataError(
-        Problem(f"cannot be written as columns: {message}", sentence=sentence.id or None),
+        Issue(f"cannot be written as columns: {message}", sentence=sentence.id or None),
         fix="write JSONL, which holds every sentence, or columns parted by tabs",
     )

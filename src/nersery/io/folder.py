@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from nersery.core.errors import DataError, Problem
+from nersery.core.errors import DataError, Issue
 from nersery.core.files import LABELS, files_of
 from nersery.core.sentence import Sentence
 from nersery.io.base import (
@@ -55,20 +55,20 @@ class FolderSource(Source):
         pairs = [files_of(path) for path in folder.iterdir() if path.suffix == LABELS]
         others = {text if as_pairs else labels for text, labels in pairs}  # a document is read once
         self.paths = [path for path in sorted(folder.iterdir()) if path not in others and not _is_left_out(path)]
-        if problems := list(self._problems()):
-            raise DataError(problems, fix="name a folder that holds the files of one corpus and nothing else")
+        if issues := list(self._issues()):
+            raise DataError(issues, fix="name a folder that holds the files of one corpus and nothing else")
 
-    def _problems(self) -> Iterator[Problem]:
+    def _issues(self) -> Iterator[Issue]:
         stems: dict[str, Path] = {}
         if not self.paths:
-            yield Problem("there is no file in the folder", self.file.name)
+            yield Issue("there is no file in the folder", self.file.name)
         if _is_unfinished(self.file.path / MANIFEST):
-            yield Problem("the job that writes the folder is not finished; the same command goes on", self.file.name)
+            yield Issue("the job that writes the folder is not finished; the same command goes on", self.file.name)
         for path in self.paths:
             if not path.is_file():
-                yield Problem("this is no file", str(path))
+                yield Issue("this is no file", str(path))
             elif (other := stems.setdefault(path.stem, path)) is not path:
-                yield Problem(f"sentences without ids would get the same ones as those of {other.name}", str(path))
+                yield Issue(f"sentences without ids would get the same ones as those of {other.name}", str(path))
 
     @property
     def description(self) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core import tags
-from nersery.core.errors import DataError, Problem, did_you_mean
+from nersery.core.errors import DataError, Issue, did_you_mean
 from nersery.core.outcome import Reject
 from nersery.core.sentence import (
     UNKNOWN_COLUMN,
@@ -25,13 +25,13 @@ from nersery.core.sentence import (
 )
 from nersery.io.base import (
     MOST_PAIRS,
-    Flaw,
     Pass,
     ReadOptions,
     Source,
     Writer,
-    flaws_of,
+    issues_in,
     storable,
+    tag_issue,
 )
 from nersery.io.columns import BLANKS
 from nersery.io.objects import (
@@ -146,7 +146,7 @@ class JsonlSource(Source):
                 entities, repaired = self._entities(value, line, found)
                 sentence = _built(value, id, entities, self.options.language, line)
             except BrokenError as broken:
-                found.broken(id, broken.flaws, _remains(value, text))
+                found.broken(id, broken.issues, _remains(value, text))
             else:
                 found.count(repaired)
                 yield sentence
@@ -174,10 +174,10 @@ class JsonlSource(Source):
         written, words = value[key], _words(value)
         if len(written) != len(words):
             message = f'{len(words)} words and {len(written)} "{key}", expected one for each word'
-            raise BrokenError(Flaw(line, "wrong number of tags", message))
-        entities_, faults, repaired = found.decode(written, self.scheme)
-        if faults:
-            raise BrokenError(*(Flaw.of_tag(fault, self.scheme, line, word=True) for fault in faults))
+            raise BrokenError(Issue(message, line=line, kind="wrong number of tags"))
+        entities_, tag_issues, repaired = found.decode(written, self.scheme)
+        if tag_issues:
+            raise BrokenError(*(tag_issue(found_issue, self.scheme, line, word=True) for found_issue in tag_issues))
         return entities_, repaired
 
 
@@ -207,12 +207,12 @@ def _is_column(content: Any, value: Object) -> bool:
 
 
 def _check(value: Any, line: int) -> None:
-    if not _is_plain(value) and (messages := list(_faults(value))):
-        raise BrokenError(*(Flaw(line, "wrong object", message) for message in messages))
+    if not _is_plain(value) and (messages := list(_issues(value))):
+        raise BrokenError(*(Issue(message, line=line, kind="wrong object") for message in messages))
 
 
 def _is_plain(value: Any) -> bool:
-    """Whether an object is as nersery writes it and so without faults, which most are; others need a closer look."""
+    """Whether an object is as nersery writes it and so without issues, which most are; others need a closer look."""
     if type(value) is not dict or "words" not in value:
         return False
     for key, content in value.items():
@@ -222,7 +222,7 @@ def _is_plain(value: Any) -> bool:
     return True
 
 
-def _faults(value: Any) -> Iterator[str]:
+def _issues(value: Any) -> Iterator[str]:
     """What is wrong with the keys and shapes of an object."""
     if not isinstance(value, dict):
         yield f'{value!r:.60}, expected an object such as {{"words": […], "entities": […]}}'
@@ -271,7 +271,7 @@ def _built(value: Object, id: str, entities: tuple[Entity, ...], language: str, 
             tuple(value.get("comments", ())),
         )
     except DataError as error:
-        raise BrokenError(*flaws_of(error, line)) from None
+        raise BrokenError(*issues_in(error, line)) from None
 
 
 def _remains(value: Object | None, text: str) -> Sentence:
@@ -332,7 +332,7 @@ def _line(value: Object, sentence: Sentence | None) -> str:
     except ValueError:
         place = sentence.id if sentence is not None and sentence.id else None
         raise DataError(
-            Problem("a score is NaN or infinite, which JSON has no way to write", sentence=place),
+            Issue("a score is NaN or infinite, which JSON has no way to write", sentence=place),
             fix="let the method give finite scores",
         ) from None
 
@@ -350,7 +350,7 @@ def read_rejects(path: Path) -> Iterator[Reject]:
             yield _reject(text, line)
         except BrokenError as broken:
             raise DataError(
-                [Problem(flaw.message, str(path), flaw.line) for flaw in broken.flaws],
+                [Issue(issue.message, str(path), issue.line) for issue in broken.issues],
                 fix="let nersery write the file again",
             ) from None
 
@@ -358,7 +358,7 @@ def read_rejects(path: Path) -> Iterator[Reject]:
 def _reject(text: str, line: int) -> Reject:
     value = parsed(text, line)
     if not isinstance(value, dict) or not isinstance(value.get("reason"), str):
-        raise BrokenError(Flaw(line, "no reject", f'{value!r:.60}, expected a sentence with a "reason"'))
+        raise BrokenError(Issue(f'{value!r:.60}, expected a sentence with a "reason"', line=line, kind="no reject"))
     reason: str = value.pop("reason")
     if not value:
         return Reject(reason)

@@ -1,11 +1,12 @@
-"""JSON as corpora have it: no key twice, no NaN, no half characters, and faults by line."""
+"""JSON as corpora have it: no key twice, no NaN, no half characters, and issues by line."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from nersery.io.base import Flaw, lone_return
+from nersery.core.errors import Issue
+from nersery.io.base import lone_return
 
 Object = dict[str, Any]
 
@@ -13,9 +14,9 @@ Object = dict[str, Any]
 class BrokenError(Exception):
     """What is no sentence, and why."""
 
-    def __init__(self, *flaws: Flaw) -> None:
+    def __init__(self, *issues: Issue) -> None:
         super().__init__()
-        self.flaws = flaws
+        self.issues = issues
 
 
 def _refuse_constant(name: str) -> Any:
@@ -44,7 +45,7 @@ def parsed(text: str, line: int) -> Any:
     try:
         return _decoded(text)
     except ValueError as error:
-        raise BrokenError(lone_return(text, line) or Flaw(line, "not JSON", str(error))) from None
+        raise BrokenError(lone_return(text, line) or Issue(str(error), line=line, kind="not JSON")) from None
 
 
 def _decoded(text: str) -> Any:

@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from nersery.core.errors import DataError, MissingResourceError, Problem
+from nersery.core.errors import DataError, Issue, MissingResourceError
 from nersery.io.base import ReadOptions
 from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import Object
@@ -64,7 +64,7 @@ class _Rows(TextFile):
             raise self._unreadable(error) from None
         except (_pyarrow().ArrowException, ValueError, TypeError) as error:
             message = f"this cannot be read as Parquet: {error}"
-            raise DataError(Problem(message, self.name), fix="name the format that it has by --format") from None
+            raise DataError(Issue(message, self.name), fix="name the format that it has by --format") from None
 
 
 def _without_nulls(row: Object) -> Object:

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from nersery.core.alignments import Alignment, Link
-from nersery.core.errors import DataError, Problem, SettingsError
+from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.io.text_file import TextFile
@@ -20,8 +20,8 @@ _WEIGHTED = re.compile(r"\d+-\d+:\d*\.?\d+(?: \d+-\d+:\d*\.?\d+)*\n?", re.ASCII)
 """A line of links that all have a probability, as `format_links` writes it unless one is tiny."""
 _made: Callable[[tuple[int, int, float]], Link] = partial(tuple.__new__, Link)
 """What `Link._make` does, in a third of the time; files have more links than words."""
-MOST_PROBLEMS = 1000
-"""After so many problems in one file the rest of it is not read."""
+MOST_ISSUES = 1000
+"""After so many issues in one file the rest of it is not read."""
 FIX = "expected pairs of positions such as 0-0 1-2:0.83, a line for each pair of sentences; an empty one has no links"
 
 
@@ -126,23 +126,23 @@ class AlignmentFile:
         Raises:
             DataError: At the end, with every malformed line; or when the two files differ in length.
         """
-        problems: list[Problem] = []
+        issues: list[Issue] = []
         for line, (text, beside) in enumerate(self._lines(), start=1):
             try:
                 alignment = parse_alignment(text, first=self.first, probabilities=beside)
-            except ValueError as fault:
-                problem = Problem(str(fault), self.file.name, line)
+            except ValueError as error:
+                issue = Issue(str(error), self.file.name, line)
                 if self.reject:
-                    yield Reject(MALFORMED, Sentence(tuple(text.split()) or ("_",), comments=(f"# {problem}",)))
+                    yield Reject(MALFORMED, Sentence(tuple(text.split()) or ("_",), comments=(f"# {issue}",)))
                     continue
-                problems.append(problem)
-                if len(problems) >= MOST_PROBLEMS:
+                issues.append(issue)
+                if len(issues) >= MOST_ISSUES:
                     break
             else:
-                if not problems:
+                if not issues:
                     yield alignment
-        if problems:
-            raise DataError(problems, fix=FIX)
+        if issues:
+            raise DataError(issues, fix=FIX)
 
     def _lines(self) -> Iterator[tuple[str, str | None]]:
         if self.beside is None:
@@ -152,7 +152,7 @@ class AlignmentFile:
             if text is None or beside is None:
                 shorter = self.file if text is None else self.beside
                 raise DataError(
-                    Problem(f"the file ends before line {line}, expected a line for each pair", shorter.name),
+                    Issue(f"the file ends before line {line}, expected a line for each pair", shorter.name),
                     fix="give the links and the probabilities of one and the same alignment",
                 )
             yield text, beside

@@ -6,15 +6,14 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import islice
 
-from nersery.core.errors import DataError
+from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.io.base import (
-    Flaw,
     Pass,
     ReadOptions,
     Source,
     Writer,
-    flaws_of,
+    issues_in,
     lone_return,
     storable,
 )
@@ -59,13 +58,13 @@ class TextSource(Source):
                 self.skip(found)
                 continue
             id = f"{self.file.stem}:{number}"
-            flaws = [flaw for flaw in (long, lone_return(line, number)) if flaw]
+            issues = [issue for issue in (long, lone_return(line, number)) if issue]
             try:
                 sentence = Sentence(words, id=id, language=self.options.language)
             except DataError as error:
-                flaws += flaws_of(error, number)
-            if flaws:
-                found.broken(id, flaws, Sentence(tuple(storable(line).split()) or (UNKNOWN_COLUMN,)))
+                issues += issues_in(error, number)
+            if issues:
+                found.broken(id, issues, Sentence(tuple(storable(line).split()) or (UNKNOWN_COLUMN,)))
             else:
                 yield sentence
 
@@ -73,12 +72,12 @@ class TextSource(Source):
         """Deal with a blank line, which is no sentence."""
 
 
-def _too_long(line: str, number: int) -> Flaw | None:
+def _too_long(line: str, number: int) -> Issue | None:
     """What is wrong with a line that is no single sentence; of such a one only the beginning was read."""
     if len(line.rstrip("\r\n")) <= LONGEST:
         return None
     message = f"the line has more than {LONGEST:,} characters, expected one sentence (no more of it was read)"
-    return Flaw(number, "line too long, its beginning kept", message, (SPLIT_HINT,))
+    return Issue(message, line=number, kind="line too long, its beginning kept", fixes=(SPLIT_HINT,))
 
 
 class TextWriter(Writer):

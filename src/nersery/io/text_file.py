@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 from weakref import WeakSet
 
-from nersery.core.errors import DataError, Problem, SettingsError
+from nersery.core.errors import DataError, Issue, SettingsError
 
 STANDARD_INPUT = "-"
 _CONSUMED = WeakSet[TextIO]()
@@ -100,28 +100,28 @@ class TextFile:
             siblings = [path.name for path in self.path.parent.iterdir()] if self.path.parent.is_dir() else []
             close = difflib.get_close_matches(self.path.name, siblings, n=1)
             fix = f"did you mean {close[0]}?" if close else "check the name and the folder"
-            return DataError(Problem("there is no such file", self.name), fix=fix)
+            return DataError(Issue("there is no such file", self.name), fix=fix)
         if self.path.is_dir():
-            return DataError(Problem("this is a folder, expected a file", self.name), fix="name a file in it")
-        return DataError(Problem(f"cannot be read: {error.strerror}", self.name))
+            return DataError(Issue("this is a folder, expected a file", self.name), fix="name a file in it")
+        return DataError(Issue(f"cannot be read: {error.strerror}", self.name))
 
     def _wrong_bytes(self) -> DataError:
         encoding = self.encoding.removesuffix("-sig")
         with self.path.open("rb") as stream:
             beginning = stream.read(8)
         if kind := next((_COMPRESSED[mark] for mark in _COMPRESSED if beginning.startswith(mark)), None):
-            return DataError(Problem(f"this is compressed ({kind})", self.name), fix="unpack it first")
+            return DataError(Issue(f"this is compressed ({kind})", self.name), fix="unpack it first")
         likely = "utf-16" if beginning[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
         fix = f"name the encoding that the file was written in, e.g. --encoding {likely}"
         try:
             with self.path.open(encoding=self.encoding, newline="\n", errors="surrogateescape") as stream:
                 bad = [(number, match[0]) for number, match in enumerate(map(_BAD_BYTE.search, stream), 1) if match]
-        except UnicodeError:  # an encoding of several bytes a character cannot be read past its first fault
+        except UnicodeError:  # an encoding of several bytes a character cannot be read past its first issue
             bad = []
-        problems = [
-            Problem(f"the byte 0x{ord(byte) - 0xDC00:02x} is not {encoding}", self.name, number) for number, byte in bad
+        issues = [
+            Issue(f"the byte 0x{ord(byte) - 0xDC00:02x} is not {encoding}", self.name, number) for number, byte in bad
         ]
-        return DataError(problems or Problem(f"the bytes are not {encoding}", self.name), fix=fix)
+        return DataError(issues or Issue(f"the bytes are not {encoding}", self.name), fix=fix)
 
 
 def _beginnings(stream: TextIO, longest: int) -> Iterator[str]:

@@ -18,7 +18,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from nersery.core.errors import DataError, Problem
+from nersery.core.errors import DataError, Issue
 
 Vector = NDArray[np.float32]
 
@@ -107,16 +107,16 @@ def read_head(path: str | Path) -> Head:
             line = stream.readline(LONGEST_LINE)
     head = Head(dimension, words, start)
     if not line.strip(b" \r\n"):
-        raise DataError(Problem(f"the file holds no vector; {FORMAT}", str(path), head.first_line), fix=FIX)
+        raise DataError(Issue(f"the file holds no vector; {FORMAT}", str(path), head.first_line), fix=FIX)
     if b"\t" in line.strip():
         message = f"there is a tab in the first vector; {FORMAT}"
-        raise DataError(Problem(message, str(path), head.first_line), fix=r"part them by spaces: tr '\t' ' '")
+        raise DataError(Issue(message, str(path), head.first_line), fix=r"part them by spaces: tr '\t' ' '")
     try:
         if not dimension:
             raise ValueError("has no values")
         _parsed(line, dimension)
     except ValueError as fault:
-        raise DataError(Problem(f"the first vector {fault}; {FORMAT}", str(path), head.first_line), fix=FIX) from None
+        raise DataError(Issue(f"the first vector {fault}; {FORMAT}", str(path), head.first_line), fix=FIX) from None
     return head
 
 
@@ -133,7 +133,7 @@ def read_vectors(path: str | Path, words: Iterable[str]) -> WordVectors:
     wanted = _keys(words)
     left = len(set(wanted.values()))
     rows: dict[str, Vector] = {}
-    problems: dict[str, Problem] = {}
+    problems: dict[str, Issue] = {}
     undecodable, number = 0, head.first_line - 1
     with Path(path).open("rb", buffering=BUFFER) as stream:
         stream.seek(head.start)
@@ -146,7 +146,7 @@ def read_vectors(path: str | Path, words: Iterable[str]) -> WordVectors:
                 try:
                     rows[word] = _parsed(line, head.dimension)
                 except ValueError as fault:
-                    problems[word] = Problem(f"the vector of {word!r} {fault}", str(path), number)
+                    problems[word] = Issue(f"the vector of {word!r} {fault}", str(path), number)
                 left -= 1
                 if not left:
                     break
@@ -196,7 +196,7 @@ class VectorIndex:
         """
         sought = [(place, form, word) for form, word in _forms(words).items() for place in self._places(form)]
         rows: dict[str, Vector] = {}
-        problems: dict[str, Problem] = {}
+        problems: dict[str, Issue] = {}
         with Path(self._path).open("rb") as stream:
             for place, form, word in sorted(sought):
                 stream.seek(self._starts[place])
@@ -207,7 +207,7 @@ class VectorIndex:
                     rows[word] = _parsed(line, self._head.dimension)
                 except ValueError as fault:
                     number = self._head.first_line + place
-                    problems[word] = Problem(f"the vector of {word!r} {fault}", str(self._path), number)
+                    problems[word] = Issue(f"the vector of {word!r} {fault}", str(self._path), number)
         if problems:
             raise DataError(problems.values(), fix=FIX)
         return WordVectors(self._head.dimension, rows, self._issues)
@@ -251,7 +251,7 @@ def read_first(path: str | Path, most: int, words: Iterable[str] = ()) -> WordVe
             except UnicodeDecodeError:
                 undecodable += 1
             except ValueError as fault:
-                raise DataError(Problem(f"the vector of {_shown(key)} {fault}", str(path), number), fix=FIX) from None
+                raise DataError(Issue(f"the vector of {_shown(key)} {fault}", str(path), number), fix=FIX) from None
     missing = (head.words or 0) - (number + 1 - head.first_line)
     return WordVectors(head.dimension, rows, tuple(_issues(head, missing, undecodable, again)))
 
@@ -278,8 +278,8 @@ def _forms(words: Iterable[str]) -> dict[bytes, str]:
     return {word.encode(): composed(word) for word in cased | others}
 
 
-def _too_long(path: str | Path, number: int) -> Problem:
-    return Problem(f"the line is longer than {LONGEST_LINE} bytes; {FORMAT}", str(path), number)
+def _too_long(path: str | Path, number: int) -> Issue:
+    return Issue(f"the line is longer than {LONGEST_LINE} bytes; {FORMAT}", str(path), number)
 
 
 def _parsed(line: bytes, dimension: int) -> Vector:

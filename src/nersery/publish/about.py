@@ -14,8 +14,8 @@ from nersery import io
 from nersery.core import registry
 from nersery.core.errors import (
     DataError,
+    Issue,
     MissingResourceError,
-    Problem,
     SettingsError,
 )
 from nersery.core.files import content_hash
@@ -85,7 +85,7 @@ def _text_of(path: str | Path) -> str:
     except (FileNotFoundError, IsADirectoryError):
         raise MissingResourceError(f"the file {path} does not exist. Correct the option that names it") from None
     except UnicodeDecodeError as error:
-        raise DataError(Problem(f"this is not UTF-8: {error.reason}", str(path)), fix="save it as UTF-8") from None
+        raise DataError(Issue(f"this is not UTF-8: {error.reason}", str(path)), fix="save it as UTF-8") from None
 
 
 def read_evaluation(path: str | Path) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def read_evaluation(path: str | Path) -> dict[str, Any]:
         }
     except (ValueError, LookupError, TypeError, AttributeError):
         raise DataError(
-            Problem("this is no evaluation with kinds of errors", str(path)),
+            Issue("this is no evaluation with kinds of errors", str(path)),
             fix=f"write it by: nersery evaluate GOLD PREDICTED --errors --json > {path}",
         ) from None
     return {"file": Path(path).name, "f1": f1, "per_type": per_type}
@@ -133,7 +133,7 @@ def gather(inputs: Sequence[tuple[io.Source, str]]) -> tuple[Corpus, dict[str, s
         fix = (
             "rename one of the files, for a format without ids makes them of its name; or give the sentences other ids"
         )
-        raise DataError(error.problems, fix=fix) from None
+        raise DataError(error.issues, fix=fix) from None
 
 
 def _record(source: io.Source, split: str, sentences: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 
 from nersery.core.errors import (
     DataError,
-    Problem,
+    Issue,
     SettingsError,
     did_you_mean,
 )
@@ -119,7 +119,7 @@ def divide(sentences: Sequence[Sentence], given: Mapping[str, str], settings: Di
 def _refused(sentences: Iterable[Sentence], leaking: Mapping[str, Leak]) -> DataError:
     return DataError(
         [
-            Problem(f"{own} has this sentence, and {last} one like it or of one parent with it", sentence=sentence.id)
+            Issue(f"{own} has this sentence, and {last} one like it or of one parent with it", sentence=sentence.id)
             for sentence in sentences
             if sentence.id in leaking
             for own, last in [leaking[sentence.id]]

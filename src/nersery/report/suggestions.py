@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from nersery.augment.base import Suggester
 from nersery.core.errors import (
     DataError,
+    Issue,
     MissingResourceError,
-    Problem,
     SettingsError,
     did_you_mean,
 )
@@ -205,7 +205,7 @@ def choose(corpus: Corpus, ids: Sequence[str], count: int, file: str) -> list[Se
     labelled = [sentence for sentence in corpus if sentence.entities]
     if not labelled:
         raise DataError(
-            Problem(f"none of the {len(corpus)} sentences has an entity whose words could be guessed", file=file),
+            Issue(f"none of the {len(corpus)} sentences has an entity whose words could be guessed", file=file),
             fix="check that the tag column is the right one (--tag-column)",
         )
     if not ids:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from nersery.core.errors import DataError, NerseryError, Problem
+from nersery.core.errors import DataError, Issue, NerseryError
 from nersery.core.files import locked, naming_the_full_disk
 from nersery.core.outcome import Outcome, Reject
 from nersery.core.random import item_seed
@@ -133,7 +133,7 @@ class Decisions:
     def _corrected(self, id: str, decision: Decision) -> Sentence:
         """The sentence under a decision's labels; an entity that was there before keeps its score."""
         if id not in self.corpus.by_id:
-            raise DataError(Problem("there is no such sentence", sentence=id))
+            raise DataError(Issue("there is no such sentence", sentence=id))
         sentence = self.corpus.by_id[id]
         before = {(entity.start, entity.end, entity.type): entity for entity in sentence.entities}
         return sentence.with_entities(before.get(label) or Entity(*label) for label in sorted(decision.labels))
@@ -156,7 +156,7 @@ class Decisions:
                 ) from None
             if id not in self.corpus.by_id or _shown(self.corpus.by_id[id]) != shown:
                 raise DataError(
-                    Problem("the decision is about another sentence than the input has", str(self.file), number, id),
+                    Issue("the decision is about another sentence than the input has", str(self.file), number, id),
                     fix="review the input that it was made about, choose another output, or begin anew (--force)",
                 )
             self._take(id, decision)

@@ -12,8 +12,8 @@ import numpy as np
 from nersery.augment.base import check_rate
 from nersery.core.errors import (
     DataError,
+    Issue,
     NerseryError,
-    Problem,
     SettingsError,
 )
 from nersery.core.random import item_chance
@@ -125,7 +125,7 @@ def quality_of(sentence: Sentence, name: str = QUALITY) -> float:
     """
     if name not in sentence.scores:
         raise DataError(
-            Problem(f"it has no score {name}", sentence=sentence.id),
+            Issue(f"it has no score {name}", sentence=sentence.id),
             fix="give sentences that nersery crosslingual project has written, in JSONL, which keeps scores",
         )
     return sentence.scores[name]

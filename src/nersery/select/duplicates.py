@@ -10,8 +10,8 @@ from typing import ClassVar
 
 from nersery.core.errors import (
     DataError,
+    Issue,
     NerseryError,
-    Problem,
     SettingsError,
 )
 from nersery.core.sentence import Sentence
@@ -88,7 +88,7 @@ class Duplicates(Selector):
         repeated = []
         for sentence in candidates:
             if sentence.id in self._numbers:
-                repeated.append(Problem("another candidate has the same id", sentence=sentence.id))
+                repeated.append(Issue("another candidate has the same id", sentence=sentence.id))
             self._numbers[sentence.id] = len(self._seen)
             self._seen.add(self._text(sentence))
         if repeated:

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from nersery.core.errors import (
     DataError,
+    Issue,
     NerseryError,
-    Problem,
     SettingsError,
 )
 from nersery.core.progress import Progress
@@ -226,7 +226,7 @@ class SelfTraining(Selector):
         shared = len(self._gold) - len(rest)
         if other := next((s for s in self._gold if s.id in pool.by_id and pool.by_id[s.id].words != s.words), None):
             raise DataError(
-                Problem("a gold sentence and a candidate have this id, and are not the same", sentence=other.id),
+                Issue("a gold sentence and a candidate have this id, and are not the same", sentence=other.id),
                 fix="ids come from the names of files without ids: rename one of the files, or give other ids",
             )
         what = f"{shared:,} of the {len(self._gold):,} gold sentences have the id of a candidate"

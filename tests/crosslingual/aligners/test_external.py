@@ -134,7 +134,7 @@ def test_an_answer_that_does_not_fit_is_refused(give, answer, line, fault, way):
     give(["eflomal-align"], "\n".join(f"pathlib.Path(option({w!r})).write_text({text!r})" for w, text in texts.items()))
     with pytest.raises(DataError, match=fault) as error:
         External("eflomal").fit(PAIRS)
-    assert error.value.problems[0].line == line
+    assert error.value.issues[0].line == line
     assert "eflomal" in str(error.value)
 
 

@@ -40,7 +40,7 @@ def save(path: Path, *values: Any) -> Path:
 def problems(path: Path, *repair: str) -> list[str]:
     with pytest.raises(DataError) as error:
         read(path, repair=repair)
-    return [str(problem) for problem in error.value.problems]
+    return [str(problem) for problem in error.value.issues]
 
 
 @pytest.mark.parametrize(

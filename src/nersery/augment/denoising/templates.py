@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from nersery.augment.denoising.stop_words import bare
 from nersery.augment.masked_lm.masking import random_share
-from nersery.core.errors import DataError, Problem
+from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Template:
         known = set(self.keywords)
         if list(self.keywords) != [place for place in self.sentence.outside if place in known]:
             fault = f"keywords are positions of words outside entities, in order, not {self.keywords}"
-            raise DataError(Problem(fault, sentence=self.sentence.id or None))
+            raise DataError(Issue(fault, sentence=self.sentence.id or None))
 
     @property
     def kept(self) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from nersery.augment.rules.word_lists import read_lines, read_words
-from nersery.core.errors import DataError, MissingResourceError, Problem
+from nersery.core.errors import DataError, Issue, MissingResourceError
 from nersery.core.sentence import Sentence
 
 Synonyms = Mapping[str, tuple[str, ...]]
@@ -160,7 +160,7 @@ def _synsets(path: Path) -> Iterator[list[str]]:
             count = int(head[1], 16) if head else 0
             fields = line[head.end() :].split(" ", 2 * count) if head else []
             if not count or len(fields) <= 2 * count or not fields[2 * count][:3].isdecimal():
-                problem = Problem("this is no line of a WordNet data file", file=str(path), line=number)
+                problem = Issue("this is no line of a WordNet data file", file=str(path), line=number)
                 raise DataError(problem, fix="install WordNet again, or name the folder of a whole one")
             # An adjective may end in its place in the sentence, as in "galore(ip)".
             yield [lemma.partition("(")[0].replace("_", " ") for lemma in fields[: 2 * count : 2]]
@@ -180,14 +180,14 @@ def read_table(path: str | Path) -> Synonyms:
     for number, line in read_lines(path):
         word, *synonyms = line.split("\t")
         if fault := _fault(word, synonyms):
-            problems.append(Problem(fault, file=str(path), line=number))
+            problems.append(Issue(fault, file=str(path), line=number))
         found.setdefault(key(word), set()).update(synonyms)
     if problems:
         raise DataError(problems, fix="write each line as word<TAB>synonym[<TAB>synonym …]")
     table = _sorted(found)
     if not table:
         message = "no word has another word as a synonym" if found else "the table of synonyms is empty"
-        raise DataError(Problem(message, file=str(path)), fix="give it lines of word<TAB>synonym[<TAB>synonym …]")
+        raise DataError(Issue(message, file=str(path)), fix="give it lines of word<TAB>synonym[<TAB>synonym …]")
     return table
 
 

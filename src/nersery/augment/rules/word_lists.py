@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from nersery.core.errors import DataError, MissingResourceError, Problem
+from nersery.core.errors import DataError, Issue, MissingResourceError
 
 
 def check_file(path: str | Path) -> None:
@@ -33,7 +33,7 @@ def read_lines(path: str | Path) -> Iterator[tuple[int, str]]:
             line = raw.removesuffix(b"\r").decode()
         except UnicodeDecodeError as error:
             byte = raw[error.start]
-            problems.append(Problem(f"the byte 0x{byte:02x} is not UTF-8", file=str(path), line=number))
+            problems.append(Issue(f"the byte 0x{byte:02x} is not UTF-8", file=str(path), line=number))
             continue
         if line and not problems:
             yield number, line
@@ -51,7 +51,7 @@ def read_words(path: str | Path) -> frozenset[str]:
     words, problems = set(), []
     for number, line in read_lines(path):
         if "\t" in line or line != line.strip(" "):
-            problems.append(Problem(f"{line!r} is not one word", file=str(path), line=number))
+            problems.append(Issue(f"{line!r} is not one word", file=str(path), line=number))
         words.add(line.lower())
     if problems:
         raise DataError(problems, fix="put one word on each line, without tabs and without spaces around it")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
-from nersery.core.errors import DataError, Problem, SettingsError
+from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.files import naming_the_full_disk, os_errors
 from nersery.core.outcome import Reject
 from nersery.core.training_context import NO_TRAINING, Training
@@ -114,7 +114,7 @@ class External(Aligner):
                 forward, backward = PROGRAMS[self.program].run(sources, targets, Path(folder), self.arguments)
             except AnswerError as fault:
                 raise DataError(
-                    Problem(str(fault), f"the answer of {self.program}", fault.line),
+                    Issue(str(fault), f"the answer of {self.program}", fault.line),
                     fix="look whether the program is a version that this one knows, and whether arguments change "
                     "what it writes",
                 ) from fault

@@ -6,12 +6,11 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from nersery.core.errors import SettingsError
+from nersery.core.errors import Issue, SettingsError
 from nersery.core.files import LABELS, TEXT
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.io.annotation_tools.standoff import Document, Span, StandoffSource
 from nersery.io.base import (
-    Flaw,
     Pass,
     ReadOptions,
     storable,
@@ -51,8 +50,8 @@ class BratSource(StandoffSource):
         labels = [
             (number, line, _LABEL.fullmatch(line)) for number, line in lines if line.strip() and not _is_other(line)
         ]
-        if flaws := [_flaw(number, line) for number, line, read in labels if read is None]:
-            found.broken(self.file.stem, flaws, Sentence(tuple(storable(text).split()) or (UNKNOWN_COLUMN,)))
+        if issues := [_issue(number, line) for number, line, read in labels if read is None]:
+            found.broken(self.file.stem, issues, Sentence(tuple(storable(text).split()) or (UNKNOWN_COLUMN,)))
         elif text.strip():
             spans = [_span(read, number) for number, _, read in labels if read and read["id"] not in triggers]
             yield Document(self.file.stem, text, spans)
@@ -63,9 +62,11 @@ def _is_other(line: str) -> bool:
     return line.startswith(KINDS) and not line.startswith("T")
 
 
-def _flaw(number: int, line: str) -> Flaw:
+def _issue(number: int, line: str) -> Issue:
     message = f"{line!r:.60}, expected e.g. T1, a tab, PER 0 12, a tab, Ada Lovelace"
-    return Flaw(number, "not a label", message, ("--format text where these are no labels of the text",))
+    return Issue(
+        message, line=number, kind="not a label", fixes=("--format text where these are no labels of the text",)
+    )
 
 
 def _span(read: re.Match[str], line: int) -> Span:

@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from nersery.core.errors import DataError, Problem
+from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.io.annotation_tools.standoff import (
     Document,
@@ -24,7 +24,6 @@ from nersery.io.annotation_tools.standoff import (
     StandoffSource,
 )
 from nersery.io.base import (
-    Flaw,
     Pass,
     Writer,
     storable,
@@ -85,7 +84,7 @@ class SpansSource(StandoffSource):
                 yield _document(value, id, line)
             except BrokenError as broken:
                 words = storable(value if isinstance(value, str) else ENCODER.encode(value)).split()
-                found.broken(id, broken.flaws, Sentence(tuple(words) or (UNKNOWN_COLUMN,)))
+                found.broken(id, broken.issues, Sentence(tuple(words) or (UNKNOWN_COLUMN,)))
 
     def _values(self) -> Iterator[tuple[int, Any]]:
         """The lines that are not blank, or the values of the array that the file is, with their lines from 1."""
@@ -116,7 +115,7 @@ class SpansSource(StandoffSource):
         except (ValueError, RecursionError) as error:
             line += text.count("\n", before, at)
             message = f"not JSON: {error}"
-            raise DataError(Problem(message, self.file.name, line), fix="export the file again, or mend it") from None
+            raise DataError(Issue(message, self.file.name, line), fix="export the file again, or mend it") from None
 
 
 def _behind_blanks(text: str, at: int) -> int:
@@ -152,10 +151,12 @@ def _document(value: Object, id: str, line: int) -> Document:
     if not isinstance(text, str):
         raise _broken(line, f'"text" is {text!r:.60}, expected {EXPECTED}')
     if (answer := value.get("answer")) in REFUSALS:
-        raise BrokenError(Flaw(line, f"answered {answer}", f'the answer to it was "{answer}", expected "accept"'))
+        raise BrokenError(
+            Issue(f'the answer to it was "{answer}", expected "accept"', line=line, kind=f"answered {answer}")
+        )
     if value.get("_is_binary") is True:
         message = "its answer judges one label and says nothing of others, expected all labels of the text"
-        raise BrokenError(Flaw(line, "a single label judged", message))
+        raise BrokenError(Issue(message, line=line, kind="a single label judged"))
     spans = [span for label in _labels(value, line) for span in _spans(label, line)]
     language = value.get("language")
     if not isinstance(language, str | None):
@@ -169,12 +170,16 @@ def _of_task(task: Object, line: int) -> Object:
     made = [one for one in made if isinstance(one, dict) and not one.get("was_cancelled")]
     made = [one for one in made if one.get("ground_truth")] or made
     if not made:
-        raise BrokenError(Flaw(line, "not annotated", "nobody has annotated this task", ("annotate it",)))
+        raise BrokenError(
+            Issue("nobody has annotated this task", line=line, kind="not annotated", fixes=("annotate it",))
+        )
     found = [_of_results(one.get("result") or [], line) for one in made]
     if any(sorted(map(str, other)) != sorted(map(str, found[0])) for other in found[1:]):
         fix = "keep the annotation that holds, or mark it as ground truth"
         raise BrokenError(
-            Flaw(line, "annotations differ", f"{len(made)} annotations that differ, expected one", (fix,))
+            Issue(
+                f"{len(made)} annotations that differ, expected one", line=line, kind="annotations differ", fixes=(fix,)
+            )
         )
     return {"text": _text_of(task["data"], found[0], line), "spans": found[0]}
 
@@ -269,7 +274,7 @@ def _places(tokens: Any, text: str, line: int) -> list[Place] | None:
 
 
 def _broken(line: int, message: str) -> BrokenError:
-    return BrokenError(Flaw(line, "wrong object", message))
+    return BrokenError(Issue(message, line=line, kind="wrong object"))
 
 
 class SpansWriter(Writer):
@@ -287,7 +292,7 @@ class SpansWriter(Writer):
         """
         if odd := next((word for word in sentence.words if word.strip() != word), None):
             message = f"the word {odd!r} begins or ends with white space, which labels by characters cannot keep"
-            raise DataError(Problem(message, sentence=sentence.id or None), fix="write .jsonl, which holds everything")
+            raise DataError(Issue(message, sentence=sentence.id or None), fix="write .jsonl, which holds everything")
         places, at = [], 0
         for word in sentence.words:
             places.append((at, at + len(word)))

@@ -1,7 +1,7 @@
 """Texts whose labels stand apart, by characters, as annotation tools write them: cut into sentences and words.
 
 A line of a text is a sentence. Words are cut at punctuation, in every format the same, and never inside a label: where
-a label begins or ends in the middle of a word, that is a fault, which can be mended by name.
+a label begins or ends in the middle of a word, that is an issue, which can be mended by name.
 """
 
 from __future__ import annotations
@@ -13,13 +13,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from nersery.core.errors import DataError
+from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence
 from nersery.io.base import (
-    Flaw,
     Pass,
     Source,
-    flaws_of,
+    issues_in,
     lone_return,
     repair_hint,
     storable,
@@ -173,25 +172,25 @@ class Line:
         return [place for start, end, cuts in inside for place in pairwise([start, *cuts, end])]
 
     def entities(self, places: Sequence[Place]) -> tuple[Entity, ...]:
-        """The labels by words, none of them twice; they have no flaws."""
+        """The labels by words, none of them twice; they have no issues."""
         first, last = {start: n for n, (start, _) in enumerate(places)}, {end: n for n, (_, end) in enumerate(places)}
         inner = {(*span.inner(self.document.text), span.type): None for span in self.spans}
         return tuple(Entity(first[start], last[end] + 1, type_) for start, end, type_ in inner)
 
-    def flaws(self, places: Sequence[Place]) -> Iterator[Flaw]:
+    def issues(self, places: Sequence[Place]) -> Iterator[Issue]:
         """What is wrong with its labels."""
         of_javascript = [repair_hint(UTF16_OFFSETS)] if self.has_pairs else []
         for span in self.spans:
             start, end = span.inner(self.document.text)
             if span.parts > 1:
                 message = f"{span} is in {span.parts} parts, expected one"
-                yield Flaw(span.line, "label in parts", message, ("label each part by itself",))
+                yield Issue(message, line=span.line, kind="label in parts", fixes=("label each part by itself",))
             elif message := self._misplaced(span, start, end):
-                yield Flaw(span.line, "label out of place", message, tuple(of_javascript))
+                yield Issue(message, line=span.line, kind="label out of place", fixes=tuple(of_javascript))
             elif (part := self._cut_by(start, end, places)) is not None:
                 fixes = [*(["--split characters"] if runs_on([part]) else []), repair_hint(CUT_WORDS), *of_javascript]
                 message = f"{span} covers {self.document.text[start:end]!r:.60}, a part of {part!r:.60}"
-                yield Flaw(span.line, "label within a word", message, tuple(fixes))
+                yield Issue(message, line=span.line, kind="label within a word", fixes=tuple(fixes))
 
     def _misplaced(self, span: Span, start: int, end: int) -> str:
         """What is wrong with the place of a label, whatever the words are; empty where nothing is."""
@@ -242,26 +241,26 @@ class StandoffSource(Source):
 
     def _sentence(self, line: Line, id: str, found: Pass) -> Sentence | None:
         document = line.document
-        flaws = [flaw for flaw in (_too_long(line), lone_return(line.text, document.line)) if flaw]
+        issues = [issue for issue in (_too_long(line), lone_return(line.text, document.line)) if issue]
         if clash := found.clash(id, document.line):
-            flaws.append(clash)
+            issues.append(clash)
         language = self.options.language if document.language is None else document.language
-        places = whole = [] if flaws else line.places(splitter(self._splitting, language))
+        places = whole = [] if issues else line.places(splitter(self._splitting, language))
         if CUT_WORDS in self.options.repair:
             places = line.finer(whole)
         words = tuple(document.text[start:end] for start, end in places)
-        if not flaws:
-            flaws += line.flaws(places)
+        if not issues:
+            issues += line.issues(places)
             try:
-                sentence = Sentence(words, () if flaws else line.entities(places), id, language)
+                sentence = Sentence(words, () if issues else line.entities(places), id, language)
             except DataError as error:
-                flaws += flaws_of(error, document.line)
-        if not flaws:
+                issues += issues_in(error, document.line)
+        if not issues:
             found.count(+Counter({CUT_WORDS: len(places) - len(whole)}))
             return sentence
         comments = tuple(storable(f"# label: {span}") for span in line.spans)
         remains = storable(" ".join(words) or line.text).split()
-        found.broken(id, flaws, Sentence(tuple(remains) or (UNKNOWN_COLUMN,), comments=comments))
+        found.broken(id, issues, Sentence(tuple(remains) or (UNKNOWN_COLUMN,), comments=comments))
         return None
 
     @property
@@ -269,8 +268,8 @@ class StandoffSource(Source):
         return "characters" if self.options.split == "characters" else "punctuation"
 
 
-def _too_long(line: Line) -> Flaw | None:
+def _too_long(line: Line) -> Issue | None:
     if line.end - line.start <= LONGEST:
         return None
     message = f"a line of the text has more than {LONGEST:,} characters, expected one sentence"
-    return Flaw(line.document.line, "line too long", message, (SPLIT_HINT,))
+    return Issue(message, line=line.document.line, kind="line too long", fixes=(SPLIT_HINT,))

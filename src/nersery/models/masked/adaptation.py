@@ -87,7 +87,7 @@ def _read(path: str) -> list[tuple[str, ...]]:
     try:
         texts = [sentence.words for sentence in io.open_corpus(path)]
     except DataError as error:  # its own advice is about options of the command line, which are not this file's
-        raise DataError(error.problems, fix=fix) from error
+        raise DataError(error.issues, fix=fix) from error
     if not texts:
         raise DataError(f"{path} holds no sentence to adapt to", fix=fix)
     return texts
