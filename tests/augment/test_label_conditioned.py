@@ -136,7 +136,7 @@ def test_the_note_says_how_to_give_one(tiny_masked_lm: str, capsys: pytest.Captu
     assert "no definition of X1, y z, and" in message
     assert 'definitions = { "X1" = "..." }' in message
     LabelConditioned(tiny_masked_lm, definitions={"X1": "a thing", "y z": "another"}, **QUICK).fit(gold)
-    LabelConditioned("bundled")._tell_of_undefined(["PER", "LOC", "Amount-Unit", "WORK_OF_ART", "CW"])
+    LabelConditioned("bundled")._warn_of_undefined(["PER", "LOC", "Amount-Unit", "WORK_OF_ART", "CW"])
     assert capsys.readouterr().err == ""
 
 

@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import pytest
 
 from nersery import Entity, Sentence, io
-from nersery.augment.denoising.stop_words import stop_words
 from nersery.augment.denoising.templates import attention_keywords
+from nersery.augment.words.stop_words import stop_words
 from nersery.core.warnings import warn
 from nersery.taggers.components.word_attention import word_attention
 from nersery.taggers.transformer import TransformerTagger

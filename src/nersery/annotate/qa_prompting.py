@@ -76,8 +76,8 @@ class QaPrompting(Annotator, ModelSettings):
     threshold: float = 0.5
     _model: Any = field(default=None, init=False, repr=False, compare=False)
     _questions: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
-    _has_looked: bool = field(default=False, init=False, repr=False, compare=False)
-    _has_told: bool = field(default=False, init=False, repr=False, compare=False)
+    _is_model_checked: bool = field(default=False, init=False, repr=False, compare=False)
+    _has_warned: bool = field(default=False, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -106,7 +106,7 @@ class QaPrompting(Annotator, ModelSettings):
             SettingsError: When there is no type to ask for, or a question is too long for the model.
         """
         types = self._types(gold)
-        self._tell_of_undefined(types)
+        self._warn_of_undefined(types)
         self._questions = {type_: question(type_, self.definitions) for type_ in types}
         self._opened().check_questions(self._questions.values())
 
@@ -158,7 +158,7 @@ class QaPrompting(Annotator, ModelSettings):
             warn(f'definitions has "{unused[0]}", which is not asked for; {did_you_mean(unused[0], types)}')
         return types
 
-    def _tell_of_undefined(self, types: Sequence[str]) -> None:
+    def _warn_of_undefined(self, types: Sequence[str]) -> None:
         from nersery.core.warnings import warn
 
         if undefined := [type_ for type_ in types if type_ not in self.definitions and not is_known(type_)]:
@@ -181,14 +181,14 @@ class QaPrompting(Annotator, ModelSettings):
         """Say once when the model does not suit the text, and once when a sentence is hardly one."""
         from nersery.core.warnings import warn
 
-        if not self._has_looked and sentences:
+        if not self._is_model_checked and sentences:
             words = [word for sentence in sentences for word in sentence.words]
             self._opened().warn_if_unsuited(words, {sentence.language for sentence in sentences})
-            self._has_looked = True
+            self._is_model_checked = True
         longest = max(sentences, key=len, default=None)
-        if longest is not None and len(longest) > LONG and not self._has_told:
+        if longest is not None and len(longest) > LONG and not self._has_warned:
             warn(
                 f"the sentence {printable(longest.id)} has {len(longest):,} words: a question to so long a text finds "
                 "less than one to each of its sentences. Put each sentence on a line of its own"
             )
-            self._has_told = True
+            self._has_warned = True

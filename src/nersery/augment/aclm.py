@@ -11,7 +11,6 @@ from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.augment.denoising.masked_backend import GapLengths, infill, partly_hidden
 from nersery.augment.denoising.mixner import Partners, is_mixed
 from nersery.augment.denoising.seq2seq_backend import denoise, length_issue, pair
-from nersery.augment.denoising.stop_words import stop_words
 from nersery.augment.denoising.templates import (
     NO_TEMPLATE,
     Template,
@@ -20,13 +19,14 @@ from nersery.augment.denoising.templates import (
 )
 from nersery.augment.linearized.linearization import token_descriptions
 from nersery.augment.linearized.parsing import check_new, check_similarity
-from nersery.augment.masked_lm.masking import (
+from nersery.augment.masked_lm.fine_tuning import (
     check_fine_tuning,
     check_model,
     fine_tuning,
     open_model,
-    tell_of_unused,
+    warn_of_unused,
 )
+from nersery.augment.words.stop_words import stop_words
 from nersery.core.definitions import check_texts
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
@@ -181,7 +181,7 @@ class ACLM(Augmenter, ModelSettings):
                 "no training sentence has an entity, and aclm has nothing to learn from",
                 fix="name a file with entities; nersery inspect stats shows what is read from one",
             )
-        tell_of_unused(self.descriptions, "descriptions", gold)
+        warn_of_unused(self.descriptions, "descriptions", gold)
         self._stop_words = {} if self.keywords == "none" else stop_words(gold, self.stop_words)
         self._tagger = (
             gold_tagger(name_of(self), self.tagger, everything, training) if self.keywords == "attention" else None

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.rules.gazetteer import EntityPool, Mention, known
-from nersery.augment.rules.word_lists import check_file
+from nersery.augment.words.gazetteer import Gazetteer, Mention, known
+from nersery.augment.words.word_lists import check_file
 from nersery.core.errors import (
     DataError,
     Issue,
@@ -93,7 +93,7 @@ class CodeMixing(Augmenter, ModelSettings):
     similarity: Literal["ess", "random"] = "ess"
     vectors: dict[str, FileName] = field(default_factory=dict)
     model: ModelName = ""
-    _pools: dict[Place, EntityPool] = field(default_factory=dict, init=False, repr=False)
+    _gazetteers: dict[Place, Gazetteer] = field(default_factory=dict, init=False, repr=False)
     _languages: Sequence[str] = field(default=(), init=False, repr=False)
     _nearest: dict[Place, dict[Mention, Nearest]] = field(default_factory=dict, init=False, repr=False)
     _indexes: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
@@ -157,11 +157,11 @@ class CodeMixing(Augmenter, ModelSettings):
         if self._searches:
             self._prepare(mentions)
             matrices = self._embed_all(mentions, self._read)
-            self._tell_of_unknown(matrices)
-        pools = {place: EntityPool.of(members, matrices.get(place)) for place, members in mentions.items()}
-        pools = {place: pool for place, pool in pools.items() if pool.mentions}
-        _require_shared_type(pools, languages, "with a word that the vectors know ")
-        self._pools, self._languages, self._indexes = pools, languages, {}
+            self._warn_of_unknown(matrices)
+        gazetteers = {place: Gazetteer.of(members, matrices.get(place)) for place, members in mentions.items()}
+        gazetteers = {place: gazetteer for place, gazetteer in gazetteers.items() if gazetteer.mentions}
+        _require_shared_type(gazetteers, languages, "with a word that the vectors know ")
+        self._gazetteers, self._languages, self._indexes = gazetteers, languages, {}
         self._nearest = {place: self._search(place, mentions[place], rows) for place, rows in matrices.items()}
 
     def _prepare(self, mentions: Mapping[Place, Sequence[Mention]]) -> None:
@@ -237,7 +237,7 @@ class CodeMixing(Augmenter, ModelSettings):
         found: WordVectors = self._indexes[language].read(words)
         return found
 
-    def _tell_of_unknown(self, matrices: Mapping[Place, Embeddings]) -> None:
+    def _warn_of_unknown(self, matrices: Mapping[Place, Embeddings]) -> None:
         from nersery.core.warnings import warn
 
         for language in sorted({language for language, _ in matrices}):
@@ -252,23 +252,25 @@ class CodeMixing(Augmenter, ModelSettings):
     def _search(self, place: Place, mentions: Sequence[Mention], matrix: Embeddings) -> dict[Mention, Nearest]:
         """For each mention of a language and type the nearest entity in each other language."""
         found: dict[Mention, dict[str, Mention]] = {mention: {} for mention in mentions}
-        for target, pool in self._others(place):
-            for mention, entity in zip(mentions, pool.nearest(mentions, matrix), strict=True):
+        for target, gazetteer in self._others(place):
+            for mention, entity in zip(mentions, gazetteer.nearest(mentions, matrix), strict=True):
                 if entity is not None:
                     found[mention][target] = entity
         return dict(found)
 
-    def _others(self, place: Place) -> list[tuple[str, EntityPool]]:
+    def _others(self, place: Place) -> list[tuple[str, Gazetteer]]:
         """The entities of a type in all languages but one, by language."""
         own, type_ = place
-        pools = [(language, self._pools.get((language, type_))) for language in self._languages if language != own]
-        return [(language, pool) for language, pool in pools if pool is not None]
+        gazetteers = [
+            (language, self._gazetteers.get((language, type_))) for language in self._languages if language != own
+        ]
+        return [(language, gazetteer) for language, gazetteer in gazetteers if gazetteer is not None]
 
     def generate_batch(
         self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]
     ) -> Sequence[Sentence | Reject]:
         """One outcome for each sentence; mentions that `fit` has not seen are searched for together."""
-        if not self._pools:
+        if not self._gazetteers:
             raise unfitted(self)
         try:
             unseen = self._search_unseen(sentences) if self._searches else {}
@@ -305,22 +307,22 @@ class CodeMixing(Augmenter, ModelSettings):
             place, mention = (sentence.language, entity.type), sentence.mention(entity)
             if self._searches:
                 found = self._nearest.get(place, {}).get(mention) or unseen.get(place, {}).get(mention, {})
-                choices: Sequence[Mention | EntityPool] = [*found.values()]
+                choices: Sequence[Mention | Gazetteer] = [*found.values()]
             else:
-                choices = [pool for _, pool in self._others(place) if pool.has_other(mention)]
+                choices = [gazetteer for _, gazetteer in self._others(place) if gazetteer.has_other(mention)]
             replaceable = replaceable or bool(choices)
             if chosen and choices:
                 choice = choices[int(rng.random() * len(choices))]
-                other = choice.draw_other(mention, rng) if isinstance(choice, EntityPool) else choice
+                other = choice.draw_other(mention, rng) if isinstance(choice, Gazetteer) else choice
                 edits.append((entity.start, entity.end, other))
         return sentence.replace_spans(edits) if replaceable else Reject(self._reason(sentence))
 
     def _reason(self, sentence: Sentence) -> str:
         """Why none of the mentions can be replaced."""
         if not any(
-            pool.has_other(sentence.mention(entity))
+            gazetteer.has_other(sentence.mention(entity))
             for entity in sentence.entities
-            for _, pool in self._others((sentence.language, entity.type))
+            for _, gazetteer in self._others((sentence.language, entity.type))
         ):
             return NOTHING_TO_PUT_IN
         return UNKNOWN if self._can_embed(sentence.language) else f"no vectors for its language, {sentence.language}"

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.rules.segments import reordered, segments, shuffled
-from nersery.augment.rules.thesaurus import Thesaurus, check_wordnet, tell_of_foreign
-from nersery.augment.rules.word_lists import check_file
+from nersery.augment.words.segments import reordered, segments, shuffled
+from nersery.augment.words.thesaurus import Thesaurus, check_wordnet, warn_of_foreign
+from nersery.augment.words.word_lists import check_file
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.registry import FileName
@@ -104,9 +104,9 @@ class Eda(Augmenter):
         except MissingResourceError as error:
             if self.table or not self._can_do_without:
                 raise
-            _tell_of_missing(self.operations, error)
+            _warn_of_missing(self.operations, error)
         else:
-            tell_of_foreign(sentences, self.table)
+            warn_of_foreign(sentences, self.table)
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence changed by the first of the operations, in random order, that can change it."""
@@ -119,7 +119,7 @@ class Eda(Augmenter):
         return Reject("no operation applies")
 
 
-def _tell_of_missing(operations: Iterable[str], error: MissingResourceError) -> None:
+def _warn_of_missing(operations: Iterable[str], error: MissingResourceError) -> None:
     from nersery.core.warnings import warn
 
     left = ", ".join(operation for operation in operations if operation not in WITH_SYNONYMS)

@@ -15,13 +15,13 @@ from nersery.augment.base import (
     unfitted,
 )
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
-from nersery.augment.masked_lm.masking import (
+from nersery.augment.masked_lm.fine_tuning import (
     check_fine_tuning,
     check_model,
     fill,
     fine_tune,
     open_model,
-    tell_of_unused,
+    warn_of_unused,
 )
 from nersery.core.definitions import check_texts
 from nersery.core.errors import DataError
@@ -130,7 +130,7 @@ class FlipDA(Augmenter, ModelSettings):
                 "no training sentence has an entity, and flipda has nothing to learn from",
                 fix="name a file with entities; nersery inspect stats shows what is read from one",
             )
-        tell_of_unused(self.descriptions, "descriptions", gold)
+        warn_of_unused(self.descriptions, "descriptions", gold)
         self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)
         model = open_model(self, gold, training)
         self._add_tokens(model, [*gold, *training.dev])

@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import Augmenter, unfitted
-from nersery.augment.masked_lm.masking import (
+from nersery.augment.masked_lm.fine_tuning import (
     check_fine_tuning,
     check_model,
     fine_tune,
     open_model,
-    tell_of_unused,
+    warn_of_unused,
 )
 from nersery.augment.masked_lm.word_replacement import (
     check_conditions,
@@ -115,8 +115,8 @@ class LabelConditioned(Augmenter, ModelSettings):
         if not gold:
             raise DataError("there are no training sentences, and label_conditioned has nothing to learn from")
         types = types_in([*gold, *training.dev])
-        self._tell_of_undefined(types)
-        tell_of_unused(self.definitions, "definitions", gold)
+        self._warn_of_undefined(types)
+        warn_of_unused(self.definitions, "definitions", gold)
         model = open_model(self, gold, training)
         check_conditions(model, types, self._definition)
         fine_tune(model, self, gold, self._random_masked_input, training, rate=1.0)
@@ -143,7 +143,7 @@ class LabelConditioned(Augmenter, ModelSettings):
     def _definition(self, type: str | None) -> tuple[str, ...]:
         return tuple((OUTSIDE if type is None else definition(type, self.definitions)).split())
 
-    def _tell_of_undefined(self, types: Sequence[str]) -> None:
+    def _warn_of_undefined(self, types: Sequence[str]) -> None:
         from nersery.core.warnings import warn
 
         if undefined := [type_ for type_ in types if type_ not in self.definitions and not is_known(type_)]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.rules.word_lists import check_file, read_words
+from nersery.augment.words.word_lists import check_file, read_words
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.registry import FileName

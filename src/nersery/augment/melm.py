@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
-from nersery.augment.masked_lm.masking import (
+from nersery.augment.masked_lm.fine_tuning import (
     check_fine_tuning,
     check_model,
     fine_tune,
     guesses_at,
     open_model,
     replace_in_mentions,
-    tell_of_unused,
+    warn_of_unused,
 )
 from nersery.core.definitions import check_texts
 from nersery.core.errors import DataError
@@ -112,7 +112,7 @@ class MELM(Augmenter, ModelSettings):
                 "no training sentence has an entity, and melm has nothing to learn from",
                 fix="name a file with entities; nersery inspect stats shows what is read from one",
             )
-        tell_of_unused(self.descriptions, "descriptions", gold)
+        warn_of_unused(self.descriptions, "descriptions", gold)
         self._languages = _languages_of_mentions(gold)
         model = open_model(self, gold, training)
         self._add_tokens(model, [*gold, *training.dev])

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.rules.gazetteer import EntityPool, Mention
+from nersery.augment.words.gazetteer import Gazetteer, Mention
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Edit, Sentence
@@ -37,7 +37,7 @@ class MentionReplacement(Augmenter):
     """
 
     rate: float = 0.3
-    _pools: dict[str, EntityPool] = field(default_factory=dict, init=False, repr=False)
+    _gazetteers: dict[str, Gazetteer] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -58,18 +58,18 @@ class MentionReplacement(Augmenter):
                 "the training sentences hold no entity, and mention_replacement has nothing to put in",
                 fix="give it labelled sentences, or use another method",
             )
-        self._pools = {type_: EntityPool.of(sorted(mentions), None) for type_, mentions in seen.items()}
+        self._gazetteers = {type_: Gazetteer.of(sorted(mentions), None) for type_, mentions in seen.items()}
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some mentions replaced."""
-        if not self._pools:
+        if not self._gazetteers:
             raise unfitted(self)
         if not sentence.entities:
             return Reject("no entities")
         edits: list[Edit] = []
         for entity in sentence.entities:
             if rng.random() < self.rate:
-                pool, mention = self._pools.get(entity.type), sentence.mention(entity)
-                if pool is not None and pool.has_other(mention):
-                    edits.append((entity.start, entity.end, pool.draw_other(mention, rng)))
+                gazetteer, mention = self._gazetteers.get(entity.type), sentence.mention(entity)
+                if gazetteer is not None and gazetteer.has_other(mention):
+                    edits.append((entity.start, entity.end, gazetteer.draw_other(mention, rng)))
         return sentence.replace_spans(edits)

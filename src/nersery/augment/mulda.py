@@ -16,10 +16,10 @@ from nersery.augment.linearized.parsing import (
     child_of,
     parse,
 )
-from nersery.augment.masked_lm.masking import (
+from nersery.augment.masked_lm.fine_tuning import (
     check_fine_tuning,
     fine_tuning,
-    tell_of_unused,
+    warn_of_unused,
 )
 from nersery.core.definitions import check_texts
 from nersery.core.errors import DataError
@@ -118,7 +118,7 @@ class MulDA(Augmenter, ModelSettings):
                 "no training sentence has an entity, and mulda has nothing to learn from",
                 fix="name a file with entities; nersery inspect stats shows what is read from one",
             )
-        tell_of_unused(self.descriptions, "descriptions", gold)
+        warn_of_unused(self.descriptions, "descriptions", gold)
         examples, plan, keeping = fine_tuning(self, gold, training)
         model = Seq2Seq(self.source, self.device, self.precision, self.language)
         self._types = frozenset(entity.type for sentence in (*gold, *training.dev) for entity in sentence.entities)

@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 
 from nersery.augment.base import Augmenter, check_rate
-from nersery.augment.rules.segments import segments, shuffled
+from nersery.augment.words.segments import segments, shuffled
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.rules.thesaurus import Thesaurus, check_wordnet, tell_of_foreign
-from nersery.augment.rules.word_lists import check_file
+from nersery.augment.words.thesaurus import Thesaurus, check_wordnet, warn_of_foreign
+from nersery.augment.words.word_lists import check_file
 from nersery.core.outcome import Reject
 from nersery.core.registry import FileName
 from nersery.core.sentence import Sentence
@@ -65,7 +65,7 @@ class SynonymReplacement(Augmenter):
             MissingResourceError: When there is neither WordNet nor a table.
         """
         self._thesaurus = Thesaurus.read(self.wordnet, self.table, self.stop_words)
-        tell_of_foreign(sentences, self.table)
+        warn_of_foreign(sentences, self.table)
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some words replaced."""

@@ -142,7 +142,7 @@ def _attentions(
 
 
 def _stop_words(corpus: Corpus, keywords: Keywords, file: str) -> Mapping[str, frozenset[str]]:
-    from nersery.augment.denoising.stop_words import stop_words
+    from nersery.augment.words.stop_words import stop_words
 
     return {} if keywords == "none" else stop_words([one for one in corpus if one.entities], file)
 

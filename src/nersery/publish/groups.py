@@ -8,7 +8,7 @@ from itertools import chain
 
 from nersery.augment.base import made_from
 from nersery.core.sentence import Sentence
-from nersery.select.helpers.near_duplicates import Near, Text, text_of
+from nersery.select.similarity.near_duplicates import NearDuplicates, Text, text_of
 
 LARGE = 16
 """From so many sentences on a set is looked at as one."""
@@ -84,7 +84,7 @@ def _join_alike(joined: _Joined, sentences: Sequence[Sentence], similarity: floa
         joined.join(number, first.setdefault(text_of(sentence), number))
     if similarity == 1:
         return
-    near = Near(similarity)
+    near = NearDuplicates(similarity)
     for text in first:
         near.add(text)
     numbers = list(first.values())

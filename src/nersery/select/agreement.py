@@ -34,7 +34,7 @@ class Agreement(Selector):
     threshold: float = 1.0
     tagger: ModelName | None = None
     _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
-    _told: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
+    _warned: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -63,7 +63,7 @@ class Agreement(Selector):
         """
         if self._tagger is None:
             raise NerseryError("agreement was asked for scores before fit")
-        tell_of_labels(self._tagger.types, sentences, self._told)
+        tell_of_labels(self._tagger.types, sentences, self._warned)
         predicted = self._tagger.predict(sentences)
         return [
             strict_f1([labelled], [guess]) if labelled.labels != guess.labels else 1.0

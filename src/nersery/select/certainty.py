@@ -38,7 +38,7 @@ class Certainty(Selector):
     passes: int = 10
     tagger: ModelName | None = None
     _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
-    _told: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
+    _warned: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
     _seed: int = field(default=0, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -70,6 +70,6 @@ class Certainty(Selector):
         """
         if self._tagger is None:
             raise NerseryError("certainty was asked for scores before fit")
-        tell_of_labels(self._tagger.types, sentences, self._told)
+        tell_of_labels(self._tagger.types, sentences, self._warned)
         shares = self._tagger.certainty(sentences, passes=self.passes, seed=self._seed)
         return [sum(words) / len(words) for words in shares]

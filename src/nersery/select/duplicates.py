@@ -17,10 +17,10 @@ from nersery.core.errors import (
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.select.base import Selector
-from nersery.select.helpers.near_duplicates import (
+from nersery.select.similarity.near_duplicates import (
     NOTHING,
     Found,
-    Near,
+    NearDuplicates,
     Text,
     text_of,
 )
@@ -65,8 +65,8 @@ class Duplicates(Selector):
             raise SettingsError(f"threshold is {self.threshold:g}, expected a number in [0, 1]")
         self._seen = self._memory()
 
-    def _memory(self) -> _Exact | Near:
-        return _Exact() if self.similarity == 1 else Near(self.similarity)
+    def _memory(self) -> _Exact | NearDuplicates:
+        return _Exact() if self.similarity == 1 else NearDuplicates(self.similarity)
 
     def fit(
         self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING

@@ -24,14 +24,14 @@ from nersery.core.sentence import Corpus, Sentence
 from nersery.core.training_context import NO_TRAINING, Training, copies_for_upsampling
 from nersery.core.warnings import NO_NOTES
 from nersery.select.base import Selector
-from nersery.select.helpers.self_training_checkpoint import (
+from nersery.select.checkpoints.self_training_checkpoint import (
     CERTAINTY,
     Joined,
-    Step,
+    TrainingStep,
     as_joined,
-    read_course,
+    read_checkpoint,
     tagger_folder,
-    write_course,
+    write_checkpoint,
 )
 from nersery.taggers.base import (
     LOADING,
@@ -106,7 +106,7 @@ class SelfTraining(Selector):
     tagger: dict[str, Any] = field(default_factory=dict)
     _gold: list[Sentence] = field(default_factory=list, init=False, repr=False, compare=False)
     _training: Training = field(default=NO_TRAINING, init=False, repr=False, compare=False)
-    _course: list[Step] = field(default_factory=list, init=False, repr=False, compare=False)
+    _finished_steps: list[TrainingStep] = field(default_factory=list, init=False, repr=False, compare=False)
     _fingerprint: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     _known: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
 
@@ -157,7 +157,7 @@ class SelfTraining(Selector):
         """Take gold, dev and the taggers that are there; what is learnt is learnt from the candidates."""
         if not self.tagger and training.new_tagger is None:
             self._check_second_stage(self._new_tagger())
-        self._gold, self._training, self._course = list(gold), training, []
+        self._gold, self._training, self._finished_steps = list(gold), training, []
 
     def survey(self, candidates: Iterable[Sentence]) -> None:
         """Train step by step; with a folder, a call after a kill goes on at the step that was not finished.
@@ -179,18 +179,21 @@ class SelfTraining(Selector):
             )
         folder = self._training.folder
         self._fingerprint = self._depends_on(pool)
-        self._course = read_course(folder, self._fingerprint)
-        tagger = self._last_tagger(folder) if folder and self._course else None
+        self._finished_steps = read_checkpoint(folder, self._fingerprint)
+        tagger = self._last_tagger(folder) if folder and self._finished_steps else None
         if tagger is None:
             tagger = self._first_tagger()
-            self._write_down(Step(sentences=len(self._gold), dev_f1=self._dev_f1(tagger)), tagger)
+            self._write_down(TrainingStep(sentences=len(self._gold), dev_f1=self._dev_f1(tagger)), tagger)
         while not self._is_over() and (joining := self._draw(pool, tagger)):
-            step = Step({s.id: Joined(s.scores[CERTAINTY], list(s.labels)) for s in joining})
-            before = [] if self.relabel else self._labelled(pool, [s.joined for s in self._course])
+            step = TrainingStep({s.id: Joined(s.scores[CERTAINTY], list(s.labels)) for s in joining})
+            before = [] if self.relabel else self._labelled(pool, [s.joined for s in self._finished_steps])
             tagger, step.sentences = self._train(tagger, [*before, *joining])
             step.dev_f1 = self._dev_f1(tagger)
             self._write_down(step, tagger)
-        self.history = {"steps": [self._record(number) for number in range(len(self._course))], "best": self._best()}
+        self.history = {
+            "steps": [self._record(number) for number in range(len(self._finished_steps))],
+            "best": self._best(),
+        }
 
     def revise(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """The sentences with the certainty, and where they were relabelled the labels, with which they joined."""
@@ -243,8 +246,8 @@ class SelfTraining(Selector):
 
     def _draw(self, pool: Corpus, tagger: Tagger) -> list[Sentence]:
         """The candidates that join next, with their certainty, in the order of the pool."""
-        number, seed = len(self._course), self._training.seed
-        joined = {} if self.relabel else {id for step in self._course for id in step.joined}
+        number, seed = len(self._finished_steps), self._training.seed
+        joined = {} if self.relabel else {id for step in self._finished_steps for id in step.joined}
         rest = [sentence for sentence in pool if sentence.id not in joined]
         chances = {s.id: _chances(seed, "self_training", s.id, number) for s in rest}
         count = self.per_step * (number if self.relabel else 1)
@@ -284,7 +287,7 @@ class SelfTraining(Selector):
         train = [*self._gold * copies_for_upsampling(len(self._gold), len(others), self.upsampling), *others]
         tagger = before if self.warm_start else self._new_tagger()
         training = self._training
-        folder = training.folder / f"training-{len(self._course)}" if training.folder else None
+        folder = training.folder / f"training-{len(self._finished_steps)}" if training.folder else None
         tagger.fit(
             train, training.dev, seed=training.seed, progress=training.progress, folder=folder, warm=self.warm_start
         )
@@ -309,7 +312,7 @@ class SelfTraining(Selector):
         """The tagger of the last step that was written down."""
         wanted = vars(self._new_tagger())
         known = {key: wanted[key] for key in LOADING if key in wanted}
-        return load_tagger(tagger_folder(folder, len(self._course)), **known)
+        return load_tagger(tagger_folder(folder, len(self._finished_steps)), **known)
 
     def _first_tagger(self) -> Tagger:
         """The tagger on gold alone."""
@@ -323,10 +326,10 @@ class SelfTraining(Selector):
 
     # --- what was done --------------------------------------------------------------------------------------------
 
-    def _write_down(self, step: Step, tagger: Tagger) -> None:
+    def _write_down(self, step: TrainingStep, tagger: Tagger) -> None:
         """Write a finished step down, after the tagger that the next one needs."""
-        self._course.append(step)
-        folder, number = self._training.folder, len(self._course)
+        self._finished_steps.append(step)
+        folder, number = self._training.folder, len(self._finished_steps)
         if folder is None:
             return
         unfinished = tagger_folder(folder, number).with_suffix(".part")
@@ -334,7 +337,7 @@ class SelfTraining(Selector):
         tagger.save(unfinished)
         shutil.rmtree(tagger_folder(folder, number), ignore_errors=True)
         os.replace(unfinished, tagger_folder(folder, number))
-        write_course(folder, self._fingerprint, self._course)
+        write_checkpoint(folder, self._fingerprint, self._finished_steps)
         shutil.rmtree(tagger_folder(folder, number - 1), ignore_errors=True)
         shutil.rmtree(folder / f"training-{number - 1}", ignore_errors=True)
 
@@ -347,11 +350,11 @@ class SelfTraining(Selector):
 
     def _best(self) -> int:
         """The number of the step whose tagger is best on dev, 0 for gold alone; the last one without dev."""
-        scores = [step.dev_f1 for step in self._course if step.dev_f1 is not None]
-        return scores.index(max(scores)) if scores else len(self._course) - 1
+        scores = [step.dev_f1 for step in self._finished_steps if step.dev_f1 is not None]
+        return scores.index(max(scores)) if scores else len(self._finished_steps) - 1
 
     def _is_over(self) -> bool:
-        done = len(self._course) - 1
+        done = len(self._finished_steps) - 1
         return done >= self.steps or done - self._best() >= self.patience
 
     def _kept(self) -> Mapping[str, tuple[int, Joined]]:
@@ -359,15 +362,17 @@ class SelfTraining(Selector):
         best = self._best()
         first: dict[str, int] = {}
         for number in range(1, best + 1):
-            first = dict.fromkeys(self._course[number].joined, number) | first
+            first = dict.fromkeys(self._finished_steps[number].joined, number) | first
         steps = [best] if self.relabel and best else range(1, best + 1)
-        return {id: (first[id], joined) for number in steps for id, joined in self._course[number].joined.items()}
+        return {
+            id: (first[id], joined) for number in steps for id, joined in self._finished_steps[number].joined.items()
+        }
 
     def _labelled(self, pool: Corpus, parts: Iterable[Mapping[str, Joined]]) -> list[Sentence]:
         return [as_joined(pool.by_id[id], joined) for part in parts for id, joined in part.items()]
 
     def _record(self, number: int) -> dict[str, Any]:
-        step = self._course[number]
+        step = self._finished_steps[number]
         certainties = [joined.certainty for joined in step.joined.values()]
         mean = sum(certainties) / len(certainties) if certainties else None
         return {"joined": len(certainties), "certainty": mean, "sentences": step.sentences, "dev_f1": step.dev_f1}

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from nersery.augment.denoising.stop_words import bare
-from nersery.augment.masked_lm.masking import random_share
+from nersery.augment.masked_lm.fine_tuning import random_share
+from nersery.augment.words.stop_words import bare
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 
@@ -121,7 +121,7 @@ def attention_keywords(
     Args:
         attention: Between the sentence's words; see `nersery.taggers.components.word_attention.word_attention`.
         rate: That share, in [0, 1] (the paper's p), rounded up to whole words.
-        stop_words: As `nersery.augment.denoising.stop_words.bare` writes words.
+        stop_words: As `nersery.augment.words.stop_words.bare` writes words.
 
     Raises:
         ValueError: When the attention is not between the sentence's words.
@@ -142,7 +142,7 @@ def random_keywords(sentence: Sentence, rate: float, stop_words: Set[str], rng: 
 
     Args:
         rate: See `attention_keywords`.
-        stop_words: As `nersery.augment.denoising.stop_words.bare` writes words.
+        stop_words: As `nersery.augment.words.stop_words.bare` writes words.
     """
     eligible = _eligible(sentence, stop_words)
     count = min(len(eligible), _share_of_outside(sentence, rate))

@@ -1,1 +1,1 @@
-"""augment/linearized."""
+"""Sentences with tag tokens among their words, and the way back."""

@@ -116,7 +116,7 @@ class FineTuned(Protocol):
     patience: int | None
 
 
-def tell_of_unused(texts: Mapping[str, str], setting: str, sentences: Iterable[Sentence]) -> None:
+def warn_of_unused(texts: Mapping[str, str], setting: str, sentences: Iterable[Sentence]) -> None:
     """Say which of the user's types the sentences do not have."""
     from nersery.core.warnings import warn
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from nersery.augment.rules.word_lists import read_lines, read_words
+from nersery.augment.words.word_lists import read_lines, read_words
 from nersery.core.errors import DataError, Issue, MissingResourceError
 from nersery.core.sentence import Sentence
 
@@ -88,7 +88,7 @@ def key(word: str) -> str:
     return unicodedata.normalize("NFC", word.lower())
 
 
-def tell_of_foreign(sentences: Iterable[Sentence], table: str) -> None:
+def warn_of_foreign(sentences: Iterable[Sentence], table: str) -> None:
     """Say where WordNet is asked for synonyms in other languages than its own.
 
     Args:

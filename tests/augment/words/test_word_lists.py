@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from nersery.augment.rules.word_lists import read_words
+from nersery.augment.words.word_lists import read_words
 from nersery.core.errors import DataError
 
 

@@ -3,12 +3,12 @@ from pathlib import Path
 import pytest
 
 from nersery import Sentence
-from nersery.augment.rules.thesaurus import (
+from nersery.augment.words.thesaurus import (
     PARTS_OF_SPEECH,
     Thesaurus,
     read_table,
     read_wordnet,
-    tell_of_foreign,
+    warn_of_foreign,
 )
 from nersery.core import registry
 from nersery.core.errors import DataError, MissingResourceError
@@ -115,7 +115,7 @@ def test_how_accents_are_encoded_does_not_matter(tmp_path: Path):
 ])  # fmt: skip
 def test_wordnet_is_said_to_know_english_alone(languages: tuple[str, ...], table: str, told: str, capsys):
     warn.cache_clear()
-    tell_of_foreign([Sentence(("die",), language=language) for language in languages], table)
+    warn_of_foreign([Sentence(("die",), language=language) for language in languages], table)
     said = capsys.readouterr().err
     assert told in said
     assert bool(said) == bool(told)

@@ -1,4 +1,4 @@
-"""The course of a self-training: what joined at each step, on disk too, so that a kill costs one step."""
+"""The checkpoint of a self-training: what joined at each step, on disk too, so that a kill costs one step."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Joined:
 
 
 @dataclass
-class Step:
+class TrainingStep:
     """A step of the self-training.
 
     Args:
@@ -52,7 +52,7 @@ def tagger_folder(folder: Path, steps: int) -> Path:
     return folder / f"tagger-{steps}"
 
 
-def read_course(folder: Path | None, fingerprint: Mapping[str, Any]) -> list[Step]:
+def read_checkpoint(folder: Path | None, fingerprint: Mapping[str, Any]) -> list[TrainingStep]:
     """The steps that an earlier call finished."""
     from nersery.models.training.checkpoint import broken_state, refuse_other
 
@@ -62,7 +62,9 @@ def read_course(folder: Path | None, fingerprint: Mapping[str, Any]) -> list[Ste
         state = json.loads((folder / STEPS_FILE).read_text("utf-8"))
         there = state["fingerprint"]
         steps = [
-            Step({id: Joined(**joined) for id, joined in step["joined"].items()}, step["sentences"], step["dev_f1"])
+            TrainingStep(
+                {id: Joined(**joined) for id, joined in step["joined"].items()}, step["sentences"], step["dev_f1"]
+            )
             for step in state["steps"]
         ]
     except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -71,7 +73,7 @@ def read_course(folder: Path | None, fingerprint: Mapping[str, Any]) -> list[Ste
     return steps
 
 
-def write_course(folder: Path, fingerprint: Mapping[str, Any], steps: Sequence[Step]) -> None:
+def write_checkpoint(folder: Path, fingerprint: Mapping[str, Any], steps: Sequence[TrainingStep]) -> None:
     """Write down the steps that are finished."""
     state = {"fingerprint": fingerprint, "steps": [asdict(step) for step in steps]}
     write_atomic(folder / STEPS_FILE, json.dumps(state, ensure_ascii=False))

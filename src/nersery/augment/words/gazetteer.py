@@ -23,7 +23,7 @@ DECIMALS = 6
 
 
 @dataclass(frozen=True, slots=True)
-class EntityPool:
+class Gazetteer:
     """The entities of one type in one language that can be put in.
 
     Args:
@@ -37,8 +37,8 @@ class EntityPool:
     matrix: Embeddings | None
 
     @classmethod
-    def of(cls, mentions: Sequence[Mention], matrix: Embeddings | None) -> EntityPool:
-        """The pool of sorted mentions, without those that have no embedding."""
+    def of(cls, mentions: Sequence[Mention], matrix: Embeddings | None) -> Gazetteer:
+        """The gazetteer of sorted mentions, without those that have no embedding."""
         if matrix is not None:
             is_known = known(matrix)
             mentions = list(compress(mentions, is_known))

@@ -30,7 +30,7 @@ def text_of(sentence: Sentence, *, ignore_case: bool = True) -> Text:
     return tuple(joined.split("\n"))
 
 
-class Near:
+class NearDuplicates:
     """Finds similar ones among the earlier texts, comparing only those that can be similar enough.
 
     Texts of n and m words that are ``similarity`` s alike have s (n + m) / 2 words in common, so at least

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from nersery import Entity, Sentence
-from nersery.augment.denoising.stop_words import bare, stop_words
-from nersery.augment.rules.thesaurus import FUNCTION_WORDS
+from nersery.augment.words.stop_words import bare, stop_words
+from nersery.augment.words.thesaurus import FUNCTION_WORDS
 from nersery.core import warnings
 from nersery.core.errors import DataError, MissingResourceError
 

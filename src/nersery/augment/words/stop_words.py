@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from nersery.augment.rules.thesaurus import FUNCTION_WORDS
-from nersery.augment.rules.word_lists import read_words
+from nersery.augment.words.thesaurus import FUNCTION_WORDS
+from nersery.augment.words.word_lists import read_words
 from nersery.core.sentence import Sentence
 
 COMMON = 1 / 1000
@@ -86,7 +86,7 @@ def _common(gold: Iterable[Sentence], language: str) -> frozenset[str]:
     if listed:
         always = FUNCTION_WORDS if _code(language) == "en" else frozenset()
         return always | {word for word in listed & counts.keys() if counts[word] >= COMMON * total}
-    _tell_of_missing(language)
+    _warn_of_missing(language)
     return frozenset(word for word, count in counts.items() if count >= max(LEAST_COUNT, FREQUENT * total))
 
 
@@ -101,7 +101,7 @@ def _code(language: str) -> str:
     return language.replace("_", "-").split("-")[0].lower()
 
 
-def _tell_of_missing(language: str) -> None:
+def _warn_of_missing(language: str) -> None:
     from nersery.core.warnings import warn
 
     whose = f'the language "{language}"' if language else "sentences that do not say their language"
