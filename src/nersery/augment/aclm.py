@@ -19,7 +19,7 @@ from nersery.augment.denoising.templates import (
 )
 from nersery.augment.linearized.linearization import token_descriptions
 from nersery.augment.linearized.parsing import check_new, check_similarity
-from nersery.augment.masked_lm.fine_tuning import (
+from nersery.augment.masked_lm.model_setup import (
     check_fine_tuning,
     check_model,
     fine_tuning,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import Augmenter, unfitted
-from nersery.augment.masked_lm.fine_tuning import check_model, open_model
+from nersery.augment.masked_lm.model_setup import check_model, open_model
 from nersery.augment.masked_lm.word_replacement import (
     check_words,
     replace_words,

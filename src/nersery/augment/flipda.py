@@ -15,7 +15,7 @@ from nersery.augment.base import (
     unfitted,
 )
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
-from nersery.augment.masked_lm.fine_tuning import (
+from nersery.augment.masked_lm.model_setup import (
     check_fine_tuning,
     check_model,
     fill,

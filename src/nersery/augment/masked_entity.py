@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.masked_lm.fine_tuning import (
+from nersery.augment.masked_lm.model_setup import (
     check_model,
     guesses_at,
     open_model,

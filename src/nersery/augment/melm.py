@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
-from nersery.augment.masked_lm.fine_tuning import (
+from nersery.augment.masked_lm.model_setup import (
     check_fine_tuning,
     check_model,
     fine_tune,

@@ -16,7 +16,7 @@ from nersery.augment.linearized.parsing import (
     child_of,
     parse,
 )
-from nersery.augment.masked_lm.fine_tuning import (
+from nersery.augment.masked_lm.model_setup import (
     check_fine_tuning,
     fine_tuning,
     warn_of_unused,
