@@ -68,20 +68,11 @@ def methods() -> dict[str, str]:
 
 @pytest.mark.parametrize("module", methods())
 def test_methods_do_not_know_each_other(module: str) -> None:
-    assert not {name for name, _ in imports(module)} & methods().keys() - ALLOWED.get(module, set())
-
-
-ALLOWED: dict[str, set[str]] = {}
-RINGS = [
-    ("nersery.experiments.results", "nersery.experiments.runner"),
-]
-"""To be cut."""
+    assert not {name for name, _ in imports(module)} & methods().keys()
 
 
 def test_no_modules_import_each_other_in_a_ring() -> None:
     graph = {module: {name for name, _ in imports(module) if name in INSIDE} - {module} for module in INSIDE}
-    for one, other in RINGS:
-        graph[one] -= {other}
     while leaves := {module for module, names in graph.items() if not names}:
         graph = {module: names - leaves for module, names in graph.items() if module not in leaves}
     assert not graph, f"of these some import each other: {sorted(graph)}"

@@ -56,6 +56,42 @@ class TestAgain:
         assert before.items() <= files(Path("run/seed-0")).items()
         assert [described["name"] for described in report["systems"]][3:] == ["shuffle_within_segments"]
 
+    def test_an_unfinished_system_can_be_removed(self, memory: Trainings, capsys: pytest.CaptureFixture[str]):
+        append_system('name = "late"\nmethod = "shuffle_within_segments"')
+        execute()
+        Path("run/seed-0/late/result.json").unlink()  # as a kill during its training leaves it
+        text = Path("recipe.toml").read_text("utf-8")
+        Path("recipe.toml").write_text(text[: text.rindex("[[systems]]")], "utf-8")
+        report = Run(load("recipe.toml"), Path("run")).execute()
+        assert [system["name"] for system in report["systems"]] == ["gold", "both", "one"]
+        assert 'the system "late" had not finished and is no longer in the recipe' in capsys.readouterr().err
+        assert not Path("run/seed-0/late").exists()
+        append_system('name = "late"\nmethod = "shuffle_within_segments"\nrate = 0.9')
+        assert execute()["systems"][-1]["settings"]["rate"] == 0.9, "nothing of the first one is in its way"
+
+    def test_what_a_removed_system_generated_stays_with_its_twin(self, memory: Trainings):
+        twin = 'method = "shuffle_within_segments"\nselect = []'
+        append_system(f'name = "late"\n{twin}')
+        append_system(f'name = "twin"\n{twin}')
+        report = execute()
+        Path("run/seed-0/late/result.json").unlink()
+        text = Path("recipe.toml").read_text("utf-8")
+        head, late, twin = (
+            text.rpartition("[[systems]]")[0].rpartition("[[systems]]")[0],
+            *text.split("[[systems]]")[-2:],
+        )
+        Path("recipe.toml").write_text(f"{head}[[systems]]{twin}", "utf-8")
+        memory.clear()
+        assert execute()["systems"][-1] == report["systems"][-1]
+        assert not memory
+
+    def test_a_finished_system_cannot_be_removed(self):
+        execute()
+        text = Path("recipe.toml").read_text("utf-8")
+        Path("recipe.toml").write_text(text[: text.rindex("[[systems]]")], "utf-8")
+        with pytest.raises(SettingsError, match="holds a run with other settings"):
+            execute()
+
     def test_systems_in_another_order(self, memory: Trainings):
         report = execute()
         before = files(Path("run/seed-0"))
@@ -78,7 +114,7 @@ class TestAgain:
         (note,) = (note for note in report["notes"] if "torch" in note)
         assert note.startswith("made with numpy 9.9 in place of ")
         assert note.endswith("with which the run began: gold (seed 1), both (seed 1), one (seed 1)")
-        assert "note: this run goes on with numpy 9.9 in place of" in capsys.readouterr().err
+        assert "note: this run continues with numpy 9.9 in place of" in capsys.readouterr().err
         assert json.loads(Path("run/seed-1/one/result.json").read_text("utf-8"))["versions"]["torch"] == "9.9"
 
     def test_other_words_about_it_and_other_ends(self, memory: Trainings):

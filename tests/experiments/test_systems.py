@@ -286,7 +286,8 @@ class TestRuns:
         self, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(Duplicates, "history", {"looked": 1})
-        execute('systems.zero-shot.select=["duplicates"]')
+        (stage,) = execute('systems.zero-shot.select=["duplicates"]')["zero-shot"]["selection"]
+        assert stage["history"] == {"0": {"looked": 1}}
         assert not Path("run/seed-0/zero-shot/generated.jsonl").exists(), "those of teacher serve"
         assert Path("run/seed-0/zero-shot/1-duplicates.history.json").exists()
 

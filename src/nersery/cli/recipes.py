@@ -32,7 +32,7 @@ def run(
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
-            help="Change the recipe, e.g. tagger.steps=100 or augment.NAME.copies=5; may be repeated.",
+            help="Change the recipe, e.g. tagger.steps=100 or systems.NAME.copies=5; may be repeated.",
         ),
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Check recipe and files, run nothing.")] = False,
@@ -64,7 +64,9 @@ def run(
 
 
 def _print_plan(plan: dict[str, Any]) -> None:
-    print(f"{plan['recipe']}: nothing wrong found. Systems: {', '.join(plan['systems'])}. Seeds: {plan['seeds']}")
+    warnings = len(plan["notes"])
+    found = f"valid, with {warnings} warning{'s' * (warnings > 1)} above" if warnings else "valid"
+    print(f"{plan['recipe']}: {found}. Systems: {', '.join(plan['systems'])}. Seeds: {plan['seeds']}")
 
 
 def _print_summary(report: dict[str, Any], folder: Path) -> None:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import glob
 import json
+import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from nersery.core import registry
 from nersery.core.errors import SettingsError
-from nersery.core.files import content_hash, differences
+from nersery.core.files import content_hash, differences, remove_folder
 from nersery.core.version import __version__
 from nersery.experiments.data_files import SPLITS
 from nersery.experiments.recipe import Recipe
@@ -40,11 +42,14 @@ def identity_of(recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def check_folder(folder: Path, identity: dict[str, Any]) -> None:
-    """Refuse a folder that holds something else than a run; more seeds or systems than before are welcome.
+def check_folder(folder: Path, identity: dict[str, Any]) -> list[str]:
+    """Refuse a folder that holds something else than this run; seeds and systems may be added.
+
+    Returns:
+        Systems that an earlier recipe had, that never finished, and that the recipe no longer has.
 
     Raises:
-        SettingsError: Saying what is there, and in what it differs.
+        SettingsError: Saying what the folder holds, and how that differs.
     """
     record = folder / "run.json"
     if folder.exists() and not folder.is_dir():
@@ -52,18 +57,47 @@ def check_folder(folder: Path, identity: dict[str, Any]) -> None:
     if not record.exists():
         if folder.exists() and any(path.name not in BEGINNINGS for path in folder.iterdir()):
             raise SettingsError(f"{folder} is not empty and holds no run. Choose another folder (--out)")
-        return
+        return []
     try:
         there = json.loads(record.read_text("utf-8"))
         old = comparable({key: there[key] for key in identity})
     except (ValueError, LookupError, TypeError):
         raise SettingsError(f"{record} was not written by this version. Choose another folder (--out)") from None
     new = comparable(json.loads(json.dumps(identity)))
+    systems = old["recipe"]["systems"]
+    removed = [name for name in systems if name not in new["recipe"]["systems"]]
+    abandoned = [name for name in removed if not any(folder.glob(f"seed-*/{glob.escape(name)}/result.json"))]
+    for name in abandoned:
+        del systems[name]
     if difference := differences(old, without_additions(new, old)):
         raise SettingsError(
             f"{folder} holds a run with other settings:\n{difference}\n"
-            "Choose another folder (--out), or repeat the settings to go on with this one"
+            "Choose another folder (--out), or repeat the settings to resume this one"
         )
+    return abandoned
+
+
+def remove_abandoned(folder: Path, names: Iterable[str]) -> Iterator[str]:
+    """Remove the files of systems that never finished, so that none is mistaken for a later system of that name.
+
+    What they generated may serve systems with the same method: it moves to the first of these that has none.
+
+    Yields:
+        A note on each.
+    """
+    record = json.loads((folder / "run.json").read_text("utf-8")) if names else {}
+    for name in names:
+        systems = {system["name"]: system for system in record["recipe"]["systems"]}
+        made = ("method", "base", "merge", "vote", "copies")
+        same = [other for other in systems if all(systems[other][key] == systems[name][key] for key in made)]
+        for own in sorted(folder.glob(f"seed-*/{glob.escape(name)}")):
+            for heir in (own.with_name(other) for other in same if own.with_name(other).is_dir()):
+                for file in own.glob("generated.jsonl*"):
+                    if heir != own and file.is_file() and not (heir / file.name).exists():
+                        os.replace(file, heir / file.name)
+            remove_folder(own)
+        (folder / "grid" / f"{name}.json").unlink(missing_ok=True)
+        yield f'the system "{name}" had not finished and is no longer in the recipe: its files were removed'
 
 
 def versions() -> dict[str, str]:

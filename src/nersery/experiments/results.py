@@ -7,7 +7,7 @@ import shlex
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -23,11 +23,9 @@ from nersery.evaluate.significance import paired_bootstrap, sign_flip
 from nersery.experiments.fingerprint import changed_versions, first_versions
 from nersery.experiments.grid import grid_record
 from nersery.experiments.recipe import Recipe
+from nersery.experiments.run_folder import RunFolder
 from nersery.experiments.systems import GOLD, System
 from nersery.pipeline.job import rejects_of
-
-if TYPE_CHECKING:
-    from nersery.experiments.runner import Run
 
 SHOWN_EXAMPLES = 20
 SHOWN_REJECTS = 12
@@ -37,7 +35,7 @@ NOTHING_LEARNT = "no training sentence has an entity, so nothing was learnt and 
 FIGURES = ("precision", "recall", "f1")
 
 
-def build_report(run: Run, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def build_report(run: RunFolder, inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Everything the report shows, as JSON values; equal runs give equal reports, so there is no clock in it.
 
     Args:
@@ -60,7 +58,7 @@ def build_report(run: Run, inputs: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _command(run: Run) -> str:
+def _command(run: RunFolder) -> str:
     """The command line to type for this run; what is not UTF-8 in it cannot be shown."""
     settings = (word for override in run.recipe.overrides for word in ("--set", override))
     command = shlex.join(["nersery", "run", run.recipe.source, "--out", str(run.folder), *settings])
@@ -80,7 +78,7 @@ def _empty_notes(recipe: Recipe, systems: Sequence[Mapping[str, Any]]) -> list[s
     return notes
 
 
-def _version_notes(run: Run, first: Mapping[str, str]) -> list[str]:
+def _version_notes(run: RunFolder, first: Mapping[str, str]) -> list[str]:
     """Which results were made by other versions than the run began with."""
     made: dict[str, list[str]] = {}
     for system in run.recipe.systems:
@@ -90,7 +88,7 @@ def _version_notes(run: Run, first: Mapping[str, str]) -> list[str]:
     return [f"made with {other}, with which the run began: {', '.join(of)}" for other, of in made.items()]
 
 
-def _grid_notes(run: Run) -> list[str]:
+def _grid_notes(run: RunFolder) -> list[str]:
     """Which systems have settings that were chosen with another seed than the first, which came to the run later."""
     records = {system.name: _grid(run, system) for system in run.recipe.systems} if run.recipe.grid else {}
     first = run.recipe.seeds[0]
@@ -101,15 +99,15 @@ def _grid_notes(run: Run) -> list[str]:
     ]
 
 
-def _grid(run: Run, system: System) -> Any:
+def _grid(run: RunFolder, system: System) -> Any:
     return json.loads(grid_record(run.folder, system).read_text("utf-8"))
 
 
-def _result(run: Run, seed: int, system: System) -> Any:
+def _result(run: RunFolder, seed: int, system: System) -> Any:
     return json.loads(run.path(seed, system, "result.json").read_text("utf-8"))
 
 
-def _split(run: Run, split: str, hashes: str | Mapping[str, str]) -> dict[str, Any]:
+def _split(run: RunFolder, split: str, hashes: str | Mapping[str, str]) -> dict[str, Any]:
     """Where a split comes from and what it holds; where each language has a file, this of each language too."""
     corpus = run.corpora[split]
     if isinstance(hashes, str):
@@ -135,7 +133,7 @@ def _counts(sentences: Sequence[Sentence]) -> dict[str, Any]:
     }
 
 
-def _system(run: Run, system: System) -> dict[str, Any]:
+def _system(run: RunFolder, system: System) -> dict[str, Any]:
     seeds = run.recipe.seeds
     results = [_result(run, seed, system) for seed in seeds]
     scores = [result["scores"] for result in results]
@@ -192,12 +190,12 @@ def _settings(system: System) -> dict[str, Any]:
     return {**(system.method.settings if system.method else {}), **own, "gold_copies": system.gold_copies}
 
 
-def _new_entities(run: Run, seed: int, system: System) -> int:
+def _new_entities(run: RunFolder, seed: int, system: System) -> int:
     """How many distinct mentions the system's training corpus has that gold has not."""
     return novelty(io.open_corpus(run.path(seed, system, "train.jsonl")), run.sampled(seed)[0]).total.new
 
 
-def _diversity(run: Run, system: System) -> dict[str, Any]:
+def _diversity(run: RunFolder, system: System) -> dict[str, Any]:
     """How far what the system adds to gold goes from what it was made from; null where nothing was added."""
     measures: dict[str, list[float]] = {"entity": [], "non_entity": [], "length": []}
     for seed in run.recipe.seeds:
@@ -208,13 +206,13 @@ def _diversity(run: Run, system: System) -> dict[str, Any]:
     return {name: _summary(values) if values else None for name, values in measures.items()}
 
 
-def _with_gold(run: Run, seed: int, system: System) -> Corpus:
+def _with_gold(run: RunFolder, seed: int, system: System) -> Corpus:
     """What a system was trained on, and gold where it was not: of these its sentences were made."""
     train = io.read(run.path(seed, system, "train.jsonl"))
     return Corpus([*(sentence for sentence in run.sampled(seed)[0] if sentence.id not in train.by_id), *train])
 
 
-def _errors(run: Run, system: System) -> dict[str, Any]:
+def _errors(run: RunFolder, system: System) -> dict[str, Any]:
     """Mistakes on test by type and kind, summed over seeds, with examples from the first seed."""
     test = run.corpora["test"]
     found = [find_errors(test, io.read(run.path(seed, system, "predicted.jsonl"))) for seed in run.recipe.seeds]
@@ -226,7 +224,7 @@ def _errors(run: Run, system: System) -> dict[str, Any]:
     return {**found[0].as_dict(SHOWN_MISTAKES), "per_type": counted}
 
 
-def _self_training(run: Run, system: System) -> list[dict[str, Any]]:
+def _self_training(run: RunFolder, system: System) -> list[dict[str, Any]]:
     """The steps of the system's self-training for each seed, in the form of a tagger's training; empty without one."""
     courses = []
     for number, selector in enumerate(system.select, start=1):
@@ -235,6 +233,12 @@ def _self_training(run: Run, system: System) -> list[dict[str, Any]]:
             evaluations = [{"step": step, "score": one["dev_f1"]} for step, one in enumerate(history["steps"])]
             courses.append({"seed": seed, "best_step": history["best"], "evaluations": evaluations, **history})
     return courses
+
+
+def _histories(run: RunFolder, system: System, number: int, selector: str) -> dict[str, Any]:
+    """What a selector says of how it came to its choice, by seed; empty if it says nothing."""
+    paths = {str(seed): run.path(seed, system, f"{number}-{selector}.history.json") for seed in run.recipe.seeds}
+    return {seed: json.loads(path.read_text("utf-8")) for seed, path in paths.items() if path.exists()}
 
 
 def _summary(values: Iterable[float]) -> dict[str, Any]:
@@ -256,7 +260,7 @@ def _per(scores: Sequence[Mapping[str, Any]], part: str) -> dict[str, Any]:
     }
 
 
-def _against_gold(run: Run, system: System) -> dict[str, Any]:
+def _against_gold(run: RunFolder, system: System) -> dict[str, Any]:
     """The system against the baseline on the same test sentences and seeds."""
     baseline, test, seeds = run.recipe.systems[0], run.corpora["test"], run.recipe.seeds
 
@@ -281,7 +285,7 @@ def _f1(counts: Any) -> list[float]:
     return [Counts(*map(int, run.sum(axis=0))).f1 for run in counts]
 
 
-def _generated(run: Run, system: System) -> dict[str, Any]:
+def _generated(run: RunFolder, system: System) -> dict[str, Any]:
     """What the method made and the selectors kept, summed over seeds, with examples from the first seed."""
     made = [run.generated(seed, system) for seed in run.recipe.seeds]
     stages = [(_made_by(system), made)]
@@ -289,6 +293,8 @@ def _generated(run: Run, system: System) -> dict[str, Any]:
         files = [run.path(seed, system, f"{number}-{selector.method}.jsonl") for seed in run.recipe.seeds]
         stages.append((selector.method, files))
     tallies = [{"method": method, **_tally(files).as_dict()} for method, files in stages]
+    for number, stage in enumerate(tallies[1:], start=1):
+        stage["history"] = _histories(run, system, number, stage["method"])
     parents = _with_gold(run, run.recipe.seeds[0], run.recipe.system(system.base or GOLD))
     kept = list(io.open_corpus(stages[-1][1][0]))
     rejected = [(method, reject) for method, files in stages for reject in io.read_rejects(rejects_of(files[0]))]

@@ -40,7 +40,6 @@ from nersery.core.files import (
     locked,
     remove_folder,
     unfinished_path,
-    write_atomic,
     write_json,
 )
 from nersery.core.outcome import Step
@@ -53,6 +52,7 @@ from nersery.experiments.fingerprint import (
     check_folder,
     first_versions,
     identity_of,
+    remove_abandoned,
     versions,
 )
 from nersery.experiments.grid import (
@@ -64,9 +64,8 @@ from nersery.experiments.grid import (
 )
 from nersery.experiments.inputs import read_inputs
 from nersery.experiments.prerequisites import check_prerequisites
-from nersery.experiments.recipe import Recipe
 from nersery.experiments.results import NOTHING_LEARNT, build_report
-from nersery.experiments.sampling import id_list, sample, sample_languages
+from nersery.experiments.run_folder import RunFolder
 from nersery.experiments.systems import GOLD, MethodSettings, System
 from nersery.experiments.voting import voted
 from nersery.pipeline.job import BATCH_SIZE, FileJob, rejects_of
@@ -83,21 +82,18 @@ from nersery.taggers.components.second_stage import changed, fit_second_stage, r
 
 
 @dataclass
-class Run:
-    """A recipe in its folder.
+class Run(RunFolder):
+    """Runs a recipe in its folder.
 
     Args:
         recipe: Checked by `nersery.experiments.recipe.load`.
-        folder: Made when it is not there; a folder of another run is refused.
+        folder: Created if missing; the folder of another run is refused.
         quiet: Show no progress.
     """
 
-    recipe: Recipe
-    folder: Path
     quiet: bool = False
-    corpora: dict[str, Corpus] = field(default_factory=dict, init=False)
-    notes: list[str] = field(default_factory=list, init=False)
     _done: int = field(default=0, init=False)
+    _abandoned: list[str] = field(default_factory=list, init=False)
 
     def execute(self) -> dict[str, Any]:
         """Carry out what is not done yet, write the report and return it.
@@ -109,19 +105,17 @@ class Run:
         identity = self.check()
         self.folder.mkdir(parents=True, exist_ok=True)
         with locked(self.folder):
+            for note in remove_abandoned(self.folder, self._abandoned):
+                self._say(f"note: {note}")
             first = first_versions(self.folder)
             if other := changed_versions(first, versions()):
-                self._say(f"note: this run goes on with {other}")
+                self._say(f"note: this run continues with {other}")
             write_json(self.folder / "run.json", {**identity, "versions": first})
             for seed in self.recipe.seeds:
                 self._run_seed(seed)
             report = build_report(self, identity["inputs"])
             write_report(report, self.folder)
         return report
-
-    def path(self, seed: int, system: System, *names: str) -> Path:
-        """Where a system's files of a seed lie."""
-        return self.folder.joinpath(f"seed-{seed}", system.name, *names)
 
     # --- before anything runs -----------------------------------------------------------------------------------
 
@@ -136,7 +130,7 @@ class Run:
         """
         self.read_corpora()
         identity = identity_of(self.recipe)
-        check_folder(self.folder, identity)
+        self._abandoned = check_folder(self.folder, identity)
         check_prerequisites(self.recipe)
         return identity
 
@@ -184,33 +178,6 @@ class Run:
         }
         write_json(self.path(seed, system, "result.json"), result)
         self._say(f"{self._label(seed, system, 'test')}: F1 {100 * result['scores']['micro']['f1']:.1f}")
-
-    def sampled(self, seed: int) -> tuple[Corpus, Corpus]:
-        """The gold and dev sentences of a seed, drawn once and written down."""
-        folder = self.folder / f"seed-{seed}" / "sample"
-        settings = self.recipe.sample
-        drawn = {}
-        for split, size, protocol in (
-            ("train", settings.size, settings.protocol),
-            ("dev", settings.dev_size, "random"),
-        ):
-            path = folder / f"{split}.jsonl"
-            if not path.exists():
-                corpus = self.corpora[split]
-                if size is not None and size < len(corpus):
-                    draw = sample_languages if self.recipe.data.has_languages(split) else sample
-                    corpus = draw(corpus, size, protocol, seed)
-                folder.mkdir(parents=True, exist_ok=True)
-                write_atomic(folder / f"{split}.ids.txt", id_list(corpus))
-                io.write(corpus, path)  # last, for what is there is not drawn again
-            drawn[split] = io.read(path)
-        return drawn["train"], drawn["dev"]
-
-    def generated(self, seed: int, system: System) -> Path:
-        """What a system's method made: one file for all that generate the same, with the first of them that has it."""
-        same = [other for other in self.recipe.systems if other.makes_the_same_as(system)]
-        paths = [self.path(seed, other, "generated.jsonl") for other in same]
-        return next((path for path in paths if path.exists()), paths[0])
 
     def _kept(self, seed: int, system: System, gold: Corpus) -> list[Sentence]:
         """All new sentences that a system adds to gold, those of the system it goes on from before its own.

@@ -30,13 +30,13 @@ _REPORT: Mapping[str, Any] = {
     "name": "report", "description": "", "nersery": "", "versions": {}, "command": "", "recipe": {},
     "seeds": (), "notes": (), "data": {}, "sample": None, "systems": (),
 }  # fmt: skip
-_ARM: Mapping[str, Any] = {
+_SYSTEM: Mapping[str, Any] = {
     "name": "", "method": None, "select": (), "settings": {}, "precision": None, "recall": None, "f1": None,
     "per_type": {}, "per_language": {}, "train_sentences": (), "new_entities": (), "diversity": {},
     "errors": {}, "grid": None, "training": (), "self_training": (), "generation": None, "selection": (),
     "against_gold": None, "examples": (), "reject_examples": (),
 }  # fmt: skip
-_STAGE: Mapping[str, Any] = {"method": "", "read": 0, "written": 0, "rejected": 0, "reasons": {}}
+_STAGE: Mapping[str, Any] = {"method": "", "read": 0, "written": 0, "rejected": 0, "reasons": {}, "history": {}}
 _MISTAKE: Mapping[str, Any] = {
     "kind": "", "id": "", "words": (), "language": "", "gold": (), "predicted": (), "gold_entity": None,
     "predicted_entity": None,
@@ -118,7 +118,7 @@ def _files(data: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _completed(system: Mapping[str, Any]) -> dict[str, Any]:
-    full = {**_ARM, **system}
+    full = {**_SYSTEM, **system}
     full["label"] = label(full)
     first = [{**_STAGE, "method": full["method"], **full["generation"]}] if full["generation"] else []
     full["stages"] = first + [{**_STAGE, **stage} for stage in full["selection"]]

@@ -1,0 +1,59 @@
+"""The folder of a run: the paths of its files, and the samples of each seed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from nersery import io
+from nersery.core.files import write_atomic
+from nersery.core.sentence import Corpus
+from nersery.experiments.recipe import Recipe
+from nersery.experiments.sampling import id_list, sample, sample_languages
+from nersery.experiments.systems import System
+
+
+@dataclass
+class RunFolder:
+    """A recipe and the folder that holds its results.
+
+    Args:
+        recipe: Checked by `nersery.experiments.recipe.load`.
+        folder: Created if missing; the folder of another run is refused.
+    """
+
+    recipe: Recipe
+    folder: Path
+    corpora: dict[str, Corpus] = field(default_factory=dict, init=False)
+    notes: list[str] = field(default_factory=list, init=False)
+
+    def path(self, seed: int, system: System, *names: str) -> Path:
+        """The path of a system's file for one seed."""
+        return self.folder.joinpath(f"seed-{seed}", system.name, *names)
+
+    def sampled(self, seed: int) -> tuple[Corpus, Corpus]:
+        """The gold and dev sentences of a seed, drawn once and saved."""
+        folder = self.folder / f"seed-{seed}" / "sample"
+        settings = self.recipe.sample
+        drawn = {}
+        for split, size, protocol in (
+            ("train", settings.size, settings.protocol),
+            ("dev", settings.dev_size, "random"),
+        ):
+            path = folder / f"{split}.jsonl"
+            if not path.exists():
+                corpus = self.corpora[split]
+                if size is not None and size < len(corpus):
+                    draw = sample_languages if self.recipe.data.has_languages(split) else sample
+                    corpus = draw(corpus, size, protocol, seed)
+                folder.mkdir(parents=True, exist_ok=True)
+                write_atomic(folder / f"{split}.ids.txt", id_list(corpus))
+                io.write(corpus, path)  # last, because an existing file is not drawn again
+            drawn[split] = io.read(path)
+        return drawn["train"], drawn["dev"]
+
+    def generated(self, seed: int, system: System) -> Path:
+        """The sentences that a system's method made; systems that generate the same share one file."""
+        same = [other for other in self.recipe.systems if other.makes_the_same_as(system)]
+        paths = [self.path(seed, other, "generated.jsonl") for other in same]
+        return next((path for path in paths if path.exists()), paths[0])
