@@ -76,11 +76,8 @@ class TestAgain:
         report = execute()
         Path("run/seed-0/late/result.json").unlink()
         text = Path("recipe.toml").read_text("utf-8")
-        head, late, twin = (
-            text.rpartition("[[systems]]")[0].rpartition("[[systems]]")[0],
-            *text.split("[[systems]]")[-2:],
-        )
-        Path("recipe.toml").write_text(f"{head}[[systems]]{twin}", "utf-8")
+        *head, _, twin = text.split("[[systems]]")
+        Path("recipe.toml").write_text("[[systems]]".join([*head, twin]), "utf-8")
         memory.clear()
         assert execute()["systems"][-1] == report["systems"][-1]
         assert not memory
