@@ -24,7 +24,7 @@ from nersery import (
     io,
 )
 from nersery.augment.base import Augmenter, augment
-from nersery.cli import corpora, suggestions
+from nersery.cli import catalogue, inspect_suggestions
 from nersery.cli.main import all_commands
 from nersery.core import registry, tags
 from nersery.experiments import recipe, sampling, systems
@@ -207,7 +207,7 @@ def faults(name: str, values: dict[str, Any]) -> list[str]:
         method = values["method"] or settings.pop("method", "transformer")
         return problems + registry.check(KINDS[name], method, settings)
     if name == "inspect suggestions":
-        columns = suggestions._asked(values["methods"] or [], values["models"] or [])
+        columns = inspect_suggestions._asked(values["methods"] or [], values["models"] or [])
         return [problem for one in columns for problem in registry.check("augment", one.method, one.settings)]
     if name == "run" and values["recipe"] in recipe.shipped_recipes():
         recipe.load(values["recipe"], values["overrides"] or [])
@@ -222,7 +222,7 @@ def examples() -> list[str]:
 
 
 def listed() -> list[str]:
-    return [*corpora._listings(), *(name for kind in registry.KINDS for name in registry.names(kind))]
+    return [*catalogue._listings(), *(name for kind in registry.KINDS for name in registry.names(kind))]
 
 
 @pytest.mark.parametrize(("page", "text"), MENTIONED, ids=lambda value: value)

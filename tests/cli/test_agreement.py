@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nersery import Entity, Sentence, io
-from nersery.cli import agreement as _agreement  # noqa: F401 - it adds the command
+from nersery.cli import inspect_agreement as _agreement  # noqa: F401 - it adds the command
 from nersery.evaluate.annotator_agreement import agreement
 from tests.cli.calls import call
 

@@ -14,7 +14,7 @@ from nersery import (
     Sentence,
     io,
 )
-from nersery.cli import quality as _quality  # noqa: F401 - it adds the command
+from nersery.cli import inspect_quality as _quality  # noqa: F401 - it adds the command
 from nersery.models.fluency import likelihood, open_scorer
 from nersery.models.loading import ModelSource
 from tests.cli.calls import call

@@ -14,8 +14,8 @@ import typer
 from nersery.cli.app import INTERRUPTED, INTERRUPTED_EXIT_CODE, app
 
 COMMANDS = (
-    "agreement", "corpora", "labels", "methods", "models", "parallel", "publishing", "quality", "recipes",
-    "reviewing", "suggestions", "templates",
+    "catalogue", "convert", "inspect_agreement", "inspect_quality", "inspect_stats", "inspect_suggestions",
+    "inspect_templates", "labels", "methods", "models", "parallel", "publishing", "recipes", "reviewing", "sample",
 )  # fmt: skip
 """The modules that add the commands."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
@@ -219,6 +219,7 @@ def evaluate(
     """Score predicted entities: strict precision, recall and F1. Also shows them by type."""
     reading = shared_options(context, io.ReadOptions)
     from nersery.evaluate.error_analysis import find_errors
+    from nersery.evaluate.missing_sentences import absence, check_pairs, with_some_missing
     from nersery.evaluate.scores import score, sentence_counts
     from nersery.evaluate.significance import paired_bootstrap
 
@@ -227,9 +228,12 @@ def evaluate(
     if missing == "refuse":
         labelled = [read_relabelled(truth, name, reading) for name in names]
     else:
-        truth, labelled = _with_some_missing(truth, names, missing, reading)
+        labelled = [Corpus(io.open_corpus(input_path(name), reading)) for name in names]
+        for name, other in zip(names, labelled, strict=True):
+            print(f"note: {absence(truth, other, printable(name))}", file=sys.stderr)
+        truth, labelled = with_some_missing(truth, [*zip(names, labelled, strict=True)], missing)
     for name, other in zip(names, labelled, strict=True):
-        _check_pairs(truth, other, name)
+        check_pairs(truth, other, name)
     guesses = labelled[0]
     result: dict[str, Any] = score(truth, guesses).as_dict()
     if against is not None:
@@ -247,46 +251,6 @@ def evaluate(
     _print_scores(result)
     if mistakes is not None:
         _print_errors(mistakes)
-
-
-def _check_pairs(truth: Corpus, other: Corpus, name: str) -> None:
-    """Refuse a file of other sentences.
-
-    Raises:
-        DataError: Naming it.
-    """
-    from nersery.evaluate.scores import paired
-
-    try:
-        paired(truth, other)
-    except DataError as error:
-        problems = [replace(problem, file=name) for problem in error.issues]
-        fix = f"{error.fix}. For sentences that a file has not: --missing leave-out, or missed"
-        raise DataError(problems, fix=fix) from None
-
-
-def _with_some_missing(
-    truth: Corpus, names: Sequence[str], missing: Missing, reading: io.ReadOptions
-) -> tuple[Corpus, list[Corpus]]:
-    """The gold sentences to score and each file's labels of them, those that it has not without an entity.
-
-    Raises:
-        DataError: When a file has none of them.
-    """
-    files = {name: Corpus(io.open_corpus(input_path(name), reading)).by_id for name in names}
-    for name, found in files.items():
-        absent = sum(sentence.id not in found for sentence in truth)
-        more = len(found) - (len(truth) - absent)
-        others = f", and {more} of its sentences are not in gold and not scored" if more else ""
-        print(f"note: {absent} of {len(truth)} gold sentences are not in {printable(name)}{others}", file=sys.stderr)
-    kept = Corpus(s for s in truth if missing == "missed" or all(s.id in found for found in files.values()))
-    for name, found in files.items():
-        if not any(sentence.id in found for sentence in kept):
-            raise DataError(
-                Issue("none of the gold sentences is left to score: no id of one is here", name),
-                fix="are these files of the same sentences? Pairs are found by sentence id",
-            )
-    return kept, [Corpus(found.get(s.id, s.with_entities(())) for s in kept) for found in files.values()]
 
 
 def _print_scores(result: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Commands that show what methods bring: suggest, novelty."""
+"""Commands that show what methods bring: inspect suggestions, inspect novelty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Commands that compare with what people made: agree, evaluate-links."""
+"""Commands that compare with what people made: inspect agreement, inspect alignments."""
 
 from __future__ import annotations
 
@@ -48,30 +48,17 @@ def agree(
     """Cohen's kappa over words, and F1 over whole entities, of two labellings of the same sentences."""
     reading = shared_options(context, io.ReadOptions)
     from nersery.evaluate.annotator_agreement import agreement
+    from nersery.evaluate.missing_sentences import shared_sentences
 
     one = Corpus(io.open_corpus(input_path(first), reading))
     other = read_relabelled(one, second, reading)
     if missing == "leave-out":
-        one, other = _shared(one, other, second)
+        one, other, left_out = shared_sentences(one, other, second)
+        print(
+            f"note: left out {left_out[0]} sentences of the first file and {left_out[1]} of the second", file=sys.stderr
+        )
     found = agreement(one, other)
     print_json(found.as_dict()) if json else _print(found)
-
-
-def _shared(one: Corpus, other: Corpus, name: str) -> tuple[Corpus, Corpus]:
-    """The sentences that both have; says how many the others are.
-
-    Raises:
-        DataError: When there is none.
-    """
-    shared = [sentence for sentence in one if sentence.id in other.by_id]
-    if not shared:
-        raise DataError(
-            Issue("it has no sentence of the first file", name),
-            fix="are these files of the same sentences? Pairs are found by sentence id",
-        )
-    left_out = [len(corpus) - len(shared) for corpus in (one, other)]
-    print(f"note: left out {left_out[0]} sentences of the first file and {left_out[1]} of the second", file=sys.stderr)
-    return Corpus(shared), Corpus(other.by_id[sentence.id] for sentence in shared)
 
 
 def _print(found: Agreement) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -34,7 +33,7 @@ from nersery.core.sentence import Corpus, Entity, Sentence
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from nersery.augment.denoising.templates import Attention, Template
+    from nersery.augment.denoising.templates import Template
 
 Keywords = Literal["attention", "random", "none"]
 MASK = "___"
@@ -76,6 +75,13 @@ def templates(
 ) -> None:
     """Show what ACLM keeps of each sentence: its entities and keywords."""
     reading = shared_options(context, io.ReadOptions)
+    from nersery.report.template_listing import (
+        attentions_between_words,
+        keyword_stop_words,
+        make_templates,
+        templates_as_json,
+    )
+
     if picture is not None:
         refuse_same_file(picture, source)
         check_picture(picture, force=force)
@@ -85,8 +91,10 @@ def templates(
     shown = _chosen(corpus, sentence, limit, source)
     drawn = _drawn(shown) if picture is not None else []
     looked_at = shown if keywords == "attention" else drawn
-    attentions = _attentions(tagger, corpus, looked_at, layers, seed, quiet=quiet)
-    made = _templates(shown, keywords, rate, _stop_words(corpus, keywords, stop_words), seed, attentions)
+    if tagger is None and any(one.entities for one in looked_at) and not quiet:
+        print("note: no --tagger is named, so one is trained on all the sentences first", file=sys.stderr)
+    attentions = attentions_between_words(tagger, corpus, looked_at, layers, seed, quiet=quiet)
+    made = make_templates(shown, keywords, rate, keyword_stop_words(corpus, keywords, stop_words), seed, attentions)
     if picture is not None:
         from nersery.report.attention_map import attention_map
 
@@ -94,7 +102,7 @@ def templates(
         image = attention_map(one, attentions[one.id], made[one.id].keywords)
         write_atomic(picture, image)
     if json:
-        print_json({"file": source, "keywords": keywords, "rate": rate, "sentences": _as_json(shown, made)})
+        print_json({"file": source, "keywords": keywords, "rate": rate, "sentences": templates_as_json(shown, made)})
     else:
         _print(shown, made, quiet=quiet)
     if picture is not None and not quiet:
@@ -119,71 +127,6 @@ def _drawn(shown: Sequence[Sentence]) -> Sequence[Sentence]:
     if not with_entities:
         raise DataError("no sentence that is shown has an entity whose attention could be drawn", fix="name another")
     return with_entities[:1]
-
-
-def _attentions(
-    tagger: str | None, corpus: Corpus, sentences: Sequence[Sentence], layers: int, seed: int, *, quiet: bool
-) -> Mapping[str, Attention]:
-    """The attention between the words of some sentences, by their ids."""
-    due = [sentence for sentence in sentences if sentence.entities]
-    if not due:
-        return {}
-    if tagger is None and not quiet:
-        print("note: no --tagger is named, so one is trained on all the sentences first", file=sys.stderr)
-    from nersery.core.progress import Progress
-    from nersery.core.training_context import Training
-    from nersery.taggers.components.gold_tagger import gold_tagger
-    from nersery.taggers.components.word_attention import word_attention
-
-    with Progress("train" if tagger is None else "tagger", quiet=quiet) as progress:
-        looked_into = gold_tagger("templates", tagger, corpus, Training(seed=seed, progress=progress))
-    found = word_attention(looked_into, due, layers)
-    return {sentence.id: attention for sentence, attention in zip(due, found, strict=True)}
-
-
-def _stop_words(corpus: Corpus, keywords: Keywords, file: str) -> Mapping[str, frozenset[str]]:
-    from nersery.augment.words.stop_words import stop_words
-
-    return {} if keywords == "none" else stop_words([one for one in corpus if one.entities], file)
-
-
-def _templates(
-    shown: Sequence[Sentence],
-    keywords: Keywords,
-    rate: float,
-    stop_words: Mapping[str, frozenset[str]],
-    seed: int,
-    attentions: Mapping[str, Attention],
-) -> dict[str, Template]:
-    """The templates of the sentences that have one, by their ids."""
-    from nersery.augment.denoising.templates import Template, attention_keywords, random_keywords
-    from nersery.core.random import item_rng
-
-    made = {}
-    for sentence in shown:
-        if not sentence.entities:
-            continue
-        places: tuple[int, ...] = ()
-        if keywords == "attention":
-            places = attention_keywords(sentence, attentions[sentence.id], rate, stop_words[sentence.language])
-        elif keywords == "random":
-            rng: random.Random = item_rng(seed, "templates", sentence.id)
-            places = random_keywords(sentence, rate, stop_words[sentence.language], rng)
-        made[sentence.id] = Template(sentence, places)
-    return made
-
-
-def _as_json(shown: Sequence[Sentence], made: Mapping[str, Template]) -> list[dict[str, Any]]:
-    from nersery.augment.denoising.templates import NO_TEMPLATE
-
-    rows = []
-    for sentence in shown:
-        row: dict[str, Any] = {"id": sentence.id, "words": sentence.words}
-        row["entities"] = [{"start": e.start, "end": e.end, "type": e.type} for e in sentence.entities]
-        template = made.get(sentence.id)
-        found = {"keywords": template.keywords, "gaps": template.gaps()} if template else {"no_template": NO_TEMPLATE}
-        rows.append(row | found)
-    return rows
 
 
 def _print(shown: Sequence[Sentence], made: Mapping[str, Template], *, quiet: bool) -> None:

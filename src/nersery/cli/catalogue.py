@@ -1,0 +1,123 @@
+"""Commands on what nersery brings: list, copy."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nersery.cli.app import app
+from nersery.cli.options import (
+    AsJson,
+    Force,
+    input_path,
+    print_json,
+    refuse_existing,
+    refuse_same_file,
+)
+from nersery.core import registry
+from nersery.core.errors import (
+    SettingsError,
+    did_you_mean,
+)
+from nersery.core.files import write_atomic
+from nersery.experiments.paths import EXAMPLE_PREFIX
+
+
+@app.command(
+    name="list",
+    epilog="Examples:\n\n  nersery list augment\n\n  nersery list mention_replacement",
+)
+def list_(
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            help="augment, annotate, align, select, tagger, recipes, presets, protocols, repairs, types, examples; or "
+            "a method's name."
+        ),
+    ] = None,
+    json: AsJson = False,
+) -> None:
+    """Show what there is. Methods with their settings, recipes, presets, protocols, repairs, types, examples."""
+    listings = _listings()
+    if what is None or what in listings:
+        chosen = {what: listings[what]()} if what else {key: make() for key, make in listings.items()}
+        print_json(chosen) if json else _print_listings(chosen)
+        return
+    for kind in registry.KINDS:
+        if what in registry.names(kind):
+            description = registry.describe(kind, what)
+            print_json(description) if json else _print_method(description)
+            return
+    methods = [name for kind in registry.KINDS for name in registry.names(kind)]
+    raise SettingsError(f'there is nothing called "{what}"; {did_you_mean(what, [*listings, *methods])}')
+
+
+def _listings() -> dict[str, Any]:
+    from nersery.core import definitions
+    from nersery.experiments import paths, recipe, sampling
+    from nersery.io import repairs
+
+    def methods(kind: str) -> dict[str, str]:
+        return {name: registry.summary(kind, name) for name in registry.names(kind)}
+
+    def examples() -> dict[str, str]:
+        folder = paths.shipped("recipes/example")
+        return {
+            f"{EXAMPLE_PREFIX}{p.name}": f"{p.stat().st_size:,} bytes"
+            for p in sorted(folder.iterdir())
+            if p.suffix in (".conll", ".txt")
+        }
+
+    return {
+        **{kind: (lambda kind=kind: methods(kind)) for kind in registry.KINDS},
+        "recipes": lambda: {name: recipe.description_of(path) for name, path in recipe.shipped_recipes().items()},
+        "presets": lambda: {name: preset["description"] for name, preset in paths.presets().items()},
+        "protocols": lambda: {
+            name: (protocol.__doc__ or "").split("\n")[0] for name, protocol in sampling.PROTOCOLS.items()
+        },
+        "repairs": lambda: {name: repair.summary for name, repair in repairs.REPAIRS.items()},
+        "types": definitions.known,
+        "examples": examples,
+    }
+
+
+def _print_listings(listings: dict[str, dict[str, str]]) -> None:
+    for title, entries in listings.items():
+        print(title)
+        width = max(map(len, entries), default=0)
+        for name, text in entries.items():
+            print(f"  {name:<{width}}  {text}")
+
+
+def _print_method(description: dict[str, Any]) -> None:
+    print(
+        f"{description['kind']} {description['name']}\n\n{description['documentation']}\n\nSettings and their defaults:"
+    )
+    for name, setting in description["settings"].items():
+        print(f"  {name} = {setting['default']!r}   ({setting['type']})")
+
+
+@app.command(epilog="Examples:\n\n  nersery copy demo my-recipe.toml\n\n  nersery copy example:train.conll train.conll")
+def copy(
+    name: Annotated[str, typer.Argument(help="A shipped recipe, or an example file.")],
+    target: Annotated[Path, typer.Argument(help="Where to write it.", metavar="OUTPUT")],
+    force: Force = False,
+) -> None:
+    """Copy a shipped recipe or example file, to change it."""
+    from nersery.experiments import recipe
+
+    path = Path(input_path(name)) if name.startswith(EXAMPLE_PREFIX) else recipe.find(name)
+    if target.is_dir():
+        target = target / path.name
+    refuse_same_file(target, str(path))
+    refuse_existing(target, force=force)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(target, path.read_text("utf-8"))
+    print(target)
+    if target.suffix == ".toml":
+        command = shlex.join(["nersery", "run", str(target), "--out", f"runs/{target.stem}"])
+        print(f"note: run it with: {command}", file=sys.stderr)

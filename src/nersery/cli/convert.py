@@ -1,0 +1,106 @@
+"""The command between formats: convert."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from nersery import io
+from nersery.cli.app import app
+from nersery.cli.options import (
+    AsJson,
+    Force,
+    Quiet,
+    ReadingCommand,
+    Source,
+    Target,
+    content_of,
+    file_job,
+    open_corpus,
+    output_format,
+    print_tally,
+    refuse_same_file,
+    report_repairs,
+    shared_options,
+)
+from nersery.core.errors import (
+    SettingsError,
+    did_you_mean,
+    printable,
+)
+from nersery.core.outcome import Step
+from nersery.core.sentence import Sentence
+from nersery.core.validation import is_type_name
+
+
+@app.command(
+    cls=ReadingCommand,
+    epilog="Examples:\n\n  nersery convert train.iob1 train.conll --scheme BIOES\n\n"
+    "  nersery convert broken.conll clean.jsonl --repair lost-prefix --repair bare-dash\n\n"
+    "  nersery convert test.conll people.jsonl --type PER=PERSON --type MISC=",
+)
+def convert(
+    context: typer.Context,
+    source: Source,
+    target: Target,
+    to: Annotated[
+        str | None,
+        typer.Option("--to", help=f"Output format: {', '.join(io.OUTPUT_FORMATS)}; by default from its extension."),
+    ] = None,
+    scheme: Annotated[str, typer.Option(help="Tag scheme of CoNLL output.")] = "IOB2",
+    separator: Annotated[str, typer.Option(help="What separates CoNLL columns: tab or space.")] = "tab",
+    types: Annotated[
+        list[str] | None,
+        typer.Option("--type", metavar="OLD=NEW", help="Rename a type; OLD= drops its entities. May be repeated."),
+    ] = None,
+    force: Force = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Read one format and write another. Sentences, labels and code points stay as they are."""
+    reading = shared_options(context, io.ReadOptions)
+    from nersery.core.progress import Progress
+
+    separators = {"tab": "\t", "space": " "}
+    if separator not in separators:
+        raise SettingsError(f'--separator is "{separator}"; {did_you_mean(separator, separators)}')
+    refuse_same_file(target, source)
+    format = output_format(target, to)
+    write = partial(io.writer, format, scheme=scheme, separator=separators[separator])
+    write()  # says what is wrong with the options before anything is read
+    names = _new_names(types or [])
+    corpus = open_corpus(source, reading, quiet=quiet)
+    writer = write(columns=corpus.extra_columns)
+    made_by = {"convert": format, "types": names, "scheme": scheme, "separator": separator, "reading": asdict(reading)}
+    job = file_job(target, {**made_by, "input": content_of(corpus)}, writer)
+    job.check_target(overwrite=force)
+    met = {entity.type for sentence in corpus for entity in sentence.entities}  # which also shows every fault first
+    with Progress("convert", quiet=quiet) as progress:
+        tally = job.run(corpus.outcomes(), _renamed(names), progress=progress, overwrite=force)
+    report_repairs(corpus, quiet=quiet)
+    if unmet := () if quiet else [name for name in names if name not in met]:
+        print(f"note: no entity has the type {printable(', '.join(unmet))} that --type names", file=sys.stderr)
+    print_tally(target, tally, as_json=json)
+
+
+def _renamed(names: Mapping[str, str]) -> Step[Sentence]:
+    """The step that calls types otherwise; without names it changes nothing."""
+    return lambda batch: [sentence.with_types(names) for sentence in batch] if names else batch
+
+
+def _new_names(pairs: list[str]) -> dict[str, str]:
+    """What types are to be called, from ``OLD=NEW``."""
+    names = dict(pair.partition("=")[::2] for pair in pairs)
+    if wrong := [pair for pair in pairs if "=" not in pair or not pair.partition("=")[0]]:
+        raise SettingsError(f'--type is "{wrong[0]}", expected OLD=NEW, e.g. PER=PERSON, or MISC= to leave them out')
+    if len(names) < len(pairs):
+        raise SettingsError("--type names a type twice: give each one new name")
+    for old, new in names.items():
+        if new and not is_type_name(new):
+            raise SettingsError(f"--type {old}={new}: a type is a name without tabs, line breaks or outer spaces")
+    return names

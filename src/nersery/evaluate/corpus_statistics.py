@@ -1,0 +1,51 @@
+"""Counts of sentences, words and entities in a corpus."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+from nersery import io
+from nersery.pipeline.job import rejects_of
+
+
+def corpus_statistics(source: io.Source, name: str) -> dict[str, Any]:
+    """The counts of a corpus, and of what was dropped when it was written.
+
+    Args:
+        name: What the file is called.
+    """
+    sentences = words = entity_words = without = longest = 0
+    types: Counter[str] = Counter()
+    origins: Counter[str] = Counter()
+    for sentence in source:
+        sentences += 1
+        words += len(sentence)
+        longest = max(longest, len(sentence))
+        without += not sentence.entities
+        types.update(entity.type for entity in sentence.entities)
+        entity_words += sum(entity.end - entity.start for entity in sentence.entities)
+        if sentence.origin is not None:
+            origins[sentence.origin.method] += 1
+    return {
+        "file": name,
+        "format": source.description,
+        "sentences": sentences,
+        "words": words,
+        "longest_sentence": longest,
+        "entities": types.total(),
+        "entity_words": entity_words,
+        "sentences_without_entities": without,
+        "types": dict(sorted(types.items())),
+        "generated_by": dict(sorted(origins.items())),
+        "repaired": dict(sorted(source.repaired.items())),
+        "rejected": len(source.rejects),
+        "dropped": _dropped(source.file.path),
+    }
+
+
+def _dropped(path: Path) -> dict[str, int]:
+    """Sentences that the job that wrote this file rejected, by reason, the most frequent first."""
+    reasons = Counter(reject.reason for reject in io.read_rejects(rejects_of(path)))
+    return dict(sorted(reasons.items(), key=lambda pair: (-pair[1], pair[0])))

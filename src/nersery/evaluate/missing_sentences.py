@@ -1,0 +1,69 @@
+"""What to do with sentences that only some of the compared files have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from nersery.core.errors import DataError, Issue
+from nersery.core.sentence import Corpus
+from nersery.evaluate.scores import paired
+
+SAME_SENTENCES = "are these files of the same sentences? Pairs are found by sentence id"
+
+
+def shared_sentences(first: Corpus, second: Corpus, name: str) -> tuple[Corpus, Corpus, tuple[int, int]]:
+    """The sentences that both corpora have, and how many of each are left out.
+
+    Args:
+        name: The file of the second corpus.
+
+    Raises:
+        DataError: When there is none.
+    """
+    shared = [sentence for sentence in first if sentence.id in second.by_id]
+    if not shared:
+        raise DataError(Issue("it has no sentence of the first file", name), fix=SAME_SENTENCES)
+    left_out = (len(first) - len(shared), len(second) - len(shared))
+    return Corpus(shared), Corpus(second.by_id[sentence.id] for sentence in shared), left_out
+
+
+def check_pairs(truth: Corpus, other: Corpus, name: str) -> None:
+    """Refuse a file of other sentences.
+
+    Raises:
+        DataError: Naming it.
+    """
+    try:
+        paired(truth, other)
+    except DataError as error:
+        problems = [replace(problem, file=name) for problem in error.issues]
+        fix = f"{error.fix}. For sentences that a file has not: --missing leave-out, or missed"
+        raise DataError(problems, fix=fix) from None
+
+
+def absence(truth: Corpus, other: Corpus, name: str) -> str:
+    """How many gold sentences a file lacks, and how many of its own are not in gold."""
+    absent = sum(sentence.id not in other.by_id for sentence in truth)
+    more = len(other) - (len(truth) - absent)
+    others = f", and {more} of its sentences are not in gold and not scored" if more else ""
+    return f"{absent} of {len(truth)} gold sentences are not in {name}{others}"
+
+
+def with_some_missing(truth: Corpus, files: Sequence[tuple[str, Corpus]], missing: str) -> tuple[Corpus, list[Corpus]]:
+    """The gold sentences to score, and each file's labels of them.
+
+    Args:
+        missing: ``missed`` gives a sentence that a file lacks no entity; ``leave-out`` leaves it out everywhere.
+
+    Raises:
+        DataError: When a file has no gold sentence that is left.
+    """
+    kept = Corpus(s for s in truth if missing == "missed" or all(s.id in found.by_id for _, found in files))
+    for name, found in files:
+        if not any(sentence.id in found.by_id for sentence in kept):
+            raise DataError(
+                Issue("none of the gold sentences is left to score: no id of one is here", name),
+                fix=SAME_SENTENCES,
+            )
+    return kept, [Corpus(found.by_id.get(s.id, s.with_entities(())) for s in kept) for _, found in files]

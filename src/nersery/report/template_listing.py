@@ -1,0 +1,79 @@
+"""ACLM's templates of sentences, to look at: what keywords each entity keeps."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from nersery.augment.denoising.templates import (
+    NO_TEMPLATE,
+    Attention,
+    Template,
+    attention_keywords,
+    random_keywords,
+)
+from nersery.augment.words.stop_words import stop_words
+from nersery.core.sentence import Corpus, Sentence
+
+Keywords = Literal["attention", "random", "none"]
+
+
+def attentions_between_words(
+    tagger: str | None, corpus: Corpus, sentences: Sequence[Sentence], layers: int, seed: int, *, quiet: bool
+) -> Mapping[str, Attention]:
+    """The attention between the words of some sentences, by their ids."""
+    due = [sentence for sentence in sentences if sentence.entities]
+    if not due:
+        return {}
+    from nersery.core.progress import Progress
+    from nersery.core.training_context import Training
+    from nersery.taggers.components.gold_tagger import gold_tagger
+    from nersery.taggers.components.word_attention import word_attention
+
+    with Progress("train" if tagger is None else "tagger", quiet=quiet) as progress:
+        looked_into = gold_tagger("templates", tagger, corpus, Training(seed=seed, progress=progress))
+    found = word_attention(looked_into, due, layers)
+    return {sentence.id: attention for sentence, attention in zip(due, found, strict=True)}
+
+
+def keyword_stop_words(corpus: Corpus, keywords: Keywords, file: str) -> Mapping[str, frozenset[str]]:
+    """Words that are no keywords, by language; a file replaces the list of the language."""
+    return {} if keywords == "none" else stop_words([one for one in corpus if one.entities], file)
+
+
+def make_templates(
+    shown: Sequence[Sentence],
+    keywords: Keywords,
+    rate: float,
+    stop_words: Mapping[str, frozenset[str]],
+    seed: int,
+    attentions: Mapping[str, Attention],
+) -> dict[str, Template]:
+    """The templates of the sentences that have one, by their ids."""
+    from nersery.core.random import item_rng
+
+    made = {}
+    for sentence in shown:
+        if not sentence.entities:
+            continue
+        places: tuple[int, ...] = ()
+        if keywords == "attention":
+            places = attention_keywords(sentence, attentions[sentence.id], rate, stop_words[sentence.language])
+        elif keywords == "random":
+            rng: random.Random = item_rng(seed, "templates", sentence.id)
+            places = random_keywords(sentence, rate, stop_words[sentence.language], rng)
+        made[sentence.id] = Template(sentence, places)
+    return made
+
+
+def templates_as_json(shown: Sequence[Sentence], made: Mapping[str, Template]) -> list[dict[str, Any]]:
+    """A row for each sentence: words, entities, and the keywords and gaps of its template."""
+    rows = []
+    for sentence in shown:
+        row: dict[str, Any] = {"id": sentence.id, "words": sentence.words}
+        row["entities"] = [{"start": e.start, "end": e.end, "type": e.type} for e in sentence.entities]
+        template = made.get(sentence.id)
+        found = {"keywords": template.keywords, "gaps": template.gaps()} if template else {"no_template": NO_TEMPLATE}
+        rows.append(row | found)
+    return rows
