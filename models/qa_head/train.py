@@ -301,7 +301,7 @@ def run(data: Material, model: Any, work: Path, steps: int, seed: int) -> None:
             draw=draw,
             evaluate=evaluate,
             is_new=lambda name: name.endswith((bundled.UP, bundled.DOWN)) or bundled.QA_OUTPUTS in name,
-            progress=Progress("train", steps),
+            progress=Progress("train"),
             folder=work / "state",
             fingerprint=fingerprint(data, model),
         )

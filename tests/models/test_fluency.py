@@ -15,12 +15,7 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.progress import Progress
 from nersery.models import fluency
 from nersery.models.causal import CausalLM, Likelihood
-from nersery.models.fluency import (
-    PseudoLM,
-    likelihood,
-    open_scorer,
-    warn_if_unsuited,
-)
+from nersery.models.fluency import PseudoLM, likelihood, open_scorer, warn_if_unsuited
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import MaskedInput
 from tests.models.test_causal import build

@@ -24,12 +24,7 @@ from nersery.core.progress import Progress
 from nersery.core.warnings import warn
 from nersery.models import bundled, question_answering
 from nersery.models.loading import ModelSource
-from nersery.models.question_answering import (
-    ROWS,
-    ExtractedAnswer,
-    QuestionAnswerer,
-    best_spans,
-)
+from nersery.models.question_answering import ROWS, ExtractedAnswer, QuestionAnswerer, best_spans
 from nersery.models.subwords.pair_inputs import PairEncoder, SpecialTokens
 from nersery.models.subwords.subwords import SubwordEncoder
 from tests.conftest import TINY, build_tokenizer

@@ -11,13 +11,7 @@ import pytest
 
 from nersery.core.errors import DataError
 from nersery.models import word_vectors
-from nersery.models.word_vectors import (
-    Head,
-    VectorIndex,
-    read_first,
-    read_head,
-    read_vectors,
-)
+from nersery.models.word_vectors import Head, VectorIndex, read_first, read_head, read_vectors
 
 FILE = (
     b"3 2\nParis 1 0.5\n\xe0\xa4\xa6\xe0\xa4\xbf\xe0\xa4\xb2\xe0\xa5\x8d\xe0\xa4\xb2\xe0\xa5\x80 -2e-1 3 \noslo 0 4\n"

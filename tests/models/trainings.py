@@ -15,12 +15,7 @@ from torch import Tensor, nn
 
 from nersery.core.random import item_rng
 from nersery.models.training import checkpoint
-from nersery.models.training.trainer import (
-    History,
-    TrainingPlan,
-    seeded,
-    train,
-)
+from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 
 STEPS = 12
 PLAN: dict[str, Any] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -13,15 +12,8 @@ from torch import Tensor, nn
 
 from nersery.core.errors import SettingsError
 from nersery.core.registry import Precision
-from nersery.models.loading import (
-    ModelSource,
-    autocast,
-    pick_device,
-    positions,
-    quiet_transformers,
-    refuse_nan,
-)
-from nersery.models.subwords.subwords import MAX_SUBWORDS, SubwordEncoder
+from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
+from nersery.models.subwords.subwords import MAX_SUBWORDS, SubwordEncoder, by_length
 
 Text = Sequence[str]
 """Its words."""
@@ -142,22 +134,20 @@ class CausalLM:
 
     def _batches(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[_Window]]]:
         """Windows of one padded length, and the numbers of the texts they belong to; the longest come first."""
-        by_length: dict[int, list[tuple[int, _Window]]] = defaultdict(list)
-        for number, subwords in enumerate(self._subwords(texts) if texts else []):
-            for window in _windows((*self.begin, *subwords), self.max_subwords):
-                by_length[-(-len(window.subwords) // LENGTH_MULTIPLE)].append((number, window))
-        for length in sorted(by_length, reverse=True):
-            group, rows = by_length[length], _rows(length)
-            for start in range(0, len(group), rows):
-                part = group[start : start + rows]
-                yield [number for number, _ in part], [window for _, window in part]
+        owned = [
+            (number, window)
+            for number, subwords in enumerate(self._subwords(texts) if texts else [])
+            for window in _windows((*self.begin, *subwords), self.max_subwords)
+        ]
+        for part in by_length([len(window.subwords) for _, window in owned], _rows, LENGTH_MULTIPLE):
+            yield [owned[place][0] for place in part], [owned[place][1] for place in part]
 
     @torch.no_grad()
     def _scores(self, windows: Sequence[_Window]) -> list[list[float]]:
         """The log probability of each subword of each window, after those before it; 0 for the first."""
-        multiples = -(-len(windows[0].subwords) // LENGTH_MULTIPLE)
-        length = min(multiples * LENGTH_MULTIPLE, self.max_subwords)
-        filled = [*windows, *[windows[0]] * (_rows(multiples) - len(windows))]
+        padded = -(-len(windows[0].subwords) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
+        length = min(padded, self.max_subwords)
+        filled = [*windows, *[windows[0]] * (_rows(padded) - len(windows))]
         ids, mask = (self._padded(filled, length, values).to(self.device) for values in ("subwords", "mask"))
         with autocast(self.device, self.precision):
             logits: Tensor = self._network(input_ids=ids, attention_mask=mask, use_cache=False).logits
@@ -173,9 +163,9 @@ class CausalLM:
         return torch.tensor([row + (pad,) * (length - len(row)) for row in rows])
 
 
-def _rows(multiples: int) -> int:
-    """How many windows go together through the model, by their length."""
-    return max(1, PASS_SUBWORDS // (multiples * LENGTH_MULTIPLE))
+def _rows(length: int) -> int:
+    """Windows in one pass, by their padded length."""
+    return max(1, PASS_SUBWORDS // length)
 
 
 def _windows(subwords: tuple[int, ...], room: int) -> Iterator[_Window]:

@@ -17,10 +17,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.models import bundled
 from nersery.models.causal import CausalLM, Likelihood, Text
-from nersery.models.loading import (
-    ModelSource,
-    refuse_nan,
-)
+from nersery.models.loading import ModelSource, refuse_nan
 from nersery.models.masked.masked_inputs import OWN, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
 

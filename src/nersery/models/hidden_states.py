@@ -15,19 +15,8 @@ from torch import Tensor, nn
 from nersery.core.errors import SettingsError
 from nersery.core.files import os_errors
 from nersery.core.registry import Precision
-from nersery.models.loading import (
-    ModelSource,
-    autocast,
-    pick_device,
-    positions,
-    quiet_transformers,
-)
-from nersery.models.subwords.subwords import (
-    SubwordEncoder,
-    Window,
-    by_length,
-    collate,
-)
+from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers
+from nersery.models.subwords.subwords import SubwordEncoder, Window, by_length, collate
 from nersery.models.text_encoder import Text
 
 LENGTH_MULTIPLE = 8
@@ -133,7 +122,7 @@ class LayerEncoder:
     def _values(self, windows: Sequence[Window], places: Sequence[tuple[int, list[int]]], total: int) -> Tensor:
         values = torch.zeros(total + 1, int(self._encoder.config.hidden_size), device=self.device)
         with autocast(self.device, self.precision):
-            for numbers in by_length(windows, self._rows, LENGTH_MULTIPLE):
+            for numbers in by_length([len(window.subwords) for window in windows], self._rows, LENGTH_MULTIPLE):
                 part = [windows[number] for number in numbers]
                 length = -(-len(part[0].subwords) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
                 hidden = self.hidden(part, self._rows(length), LENGTH_MULTIPLE)

@@ -12,17 +12,11 @@ import torch
 from torch import Tensor, nn
 
 from nersery.core.errors import SettingsError
-from nersery.core.progress import Progress
 from nersery.models.loading import pick_device
 from nersery.models.masked.masked_inputs import OWN
 from nersery.models.masked.masked_lm import fine_tuning_plan
 from nersery.models.seq2seq.seq2seq_inputs import UNKNOWN
-from nersery.models.training.trainer import (
-    History,
-    TrainingPlan,
-    seeded,
-    train,
-)
+from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 
 Text = Sequence[str]
 Row = tuple[int, ...]
@@ -87,9 +81,6 @@ class LSTMLanguageModel:
             keeping: ``progress``, ``folder`` and ``fingerprint`` of `nersery.models.training.trainer.train`.
         """
         rows, dev_rows = ([self._row(text) for text in part] for part in (texts, dev))
-        progress: Progress | None = keeping.get("progress")
-        if progress is not None:
-            progress.total = (progress.total or 0) + plan.total_steps(len(rows))
         with seeded(seed):
             return train(
                 self.network,

@@ -15,13 +15,7 @@ from nersery.core.progress import Progress
 from nersery.core.registry import Precision
 from nersery.core.warnings import warn
 from nersery.models import bundled
-from nersery.models.loading import (
-    ModelSource,
-    autocast,
-    pick_device,
-    positions,
-    refuse_nan,
-)
+from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
 from nersery.models.subwords.pair_inputs import PairBatch, PairEncoder, Reading
 from nersery.models.subwords.subwords import SubwordEncoder
 

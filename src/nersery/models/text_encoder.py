@@ -12,18 +12,8 @@ from torch import Tensor
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.registry import Precision
-from nersery.models.loading import (
-    ModelSource,
-    autocast,
-    pick_device,
-    positions,
-)
-from nersery.models.subwords.subwords import (
-    SubwordEncoder,
-    Window,
-    by_length,
-    collate,
-)
+from nersery.models.loading import ModelSource, autocast, pick_device, positions
+from nersery.models.subwords.subwords import SubwordEncoder, Window, by_length, collate
 
 Embeddings = NDArray[np.float32]
 Text = Sequence[str]
@@ -119,7 +109,7 @@ class TextEncoder:
         for start in range(0, len(texts), CHUNK):
             chunk = enumerate(texts[start : start + CHUNK], start)
             owned = [(number, window) for number, text in chunk for window in self.subwords.windows(text)]
-            for part in by_length([window for _, window in owned], lambda _: ROWS, LENGTH_MULTIPLE):
+            for part in by_length([len(window.subwords) for _, window in owned], lambda _: ROWS, LENGTH_MULTIPLE):
                 yield [owned[index][0] for index in part], [owned[index][1] for index in part]
 
     def _counted(self, window: Window) -> list[int]:

@@ -11,13 +11,7 @@ from typing import Any, Self
 
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.progress import Progress
-from nersery.core.registry import (
-    check_choices,
-    files_in,
-    get,
-    name_of,
-    settings_of,
-)
+from nersery.core.registry import check_choices, files_in, get, name_of, settings_of
 from nersery.core.sentence import Sentence
 
 DESCRIPTION = "nersery.json"

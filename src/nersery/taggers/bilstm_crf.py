@@ -22,18 +22,10 @@ from nersery.core.progress import Progress
 from nersery.core.registry import FileName, Precision, settings_of
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
-from nersery.models.loading import (
-    autocast,
-    pick_device,
-)
+from nersery.models.loading import autocast, pick_device
 from nersery.models.subwords.subwords import Window, collate
 from nersery.models.training.dropout import thinned
-from nersery.models.training.trainer import (
-    Optimizer,
-    Schedule,
-    seeded,
-    train,
-)
+from nersery.models.training.trainer import seeded
 from nersery.models.word_vectors import read_first, read_head
 from nersery.taggers.base import (
     DESCRIPTION,
@@ -41,25 +33,16 @@ from nersery.taggers.base import (
     describe,
     read_description,
     require_labels,
-    strict_f1,
-    training_record,
 )
-from nersery.taggers.components.decoding import (
-    LENGTH_MULTIPLE,
-    Example,
-    emissions,
-    examples,
-    labelled,
-    loss,
-    shares,
-)
+from nersery.taggers.components.decoding import LENGTH_MULTIPLE, Example, emissions, examples, labelled, loss, shares
 from nersery.taggers.components.recurrent import RecurrentNetwork, Sizes
-from nersery.taggers.components.tag_set import OutputScheme, TagSet
+from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.components.training_settings import (
+    TrainingSettings,
     check_settings,
     from_settings,
     plan_of,
-    training_history,
+    train_tagger,
 )
 from nersery.taggers.components.word_features import GivenVectors, KnownWords, WordTable
 
@@ -74,7 +57,7 @@ LEXICON_FILE = "lexicon.json"
 
 
 @dataclass
-class BiLSTMCRF(Tagger):
+class BiLSTMCRF(Tagger, TrainingSettings):
     """A BiLSTM over words and their characters with a CRF on top, trained from nothing: the quick tagger.
 
     Args:
@@ -82,18 +65,8 @@ class BiLSTMCRF(Tagger):
             it they start at random.
         most_vectors: How many vectors of the file are kept, from its beginning, where the frequent words are; those of
             training words are kept wherever they stand.
-        scheme: The tags inside the model, IOB2 or BIOES.
-        steps: Batches to train for; when neither steps nor epochs are given 800, or eight epochs if that is more.
-        epochs: Passes over the training data, instead of steps.
-        evaluate_every: Steps between two looks at dev; None looks after each epoch, but at most ten times when
-            ``steps`` is given.
-        patience: Stop after so many looks at dev without a better F1; None trains to the end.
-        batch_size: Sentences in a step.
+        steps: Training steps. If neither steps nor epochs are given: 800, or eight epochs if that is more.
         learning_rate: The highest rate.
-        warmup: Share of the steps over which the rate rises, in [0, 1].
-        schedule: ``linear`` falls to zero, ``constant`` stays.
-        optimizer: ``adamw``, ``adam`` or ``sgd``.
-        weight_decay: AdamW's, of weights, not of biases.
         clip: The longest gradient of a step.
         dropout: Share of the features left out before and behind the BiLSTM, in [0, 1).
         word_dropout: How often training shows a word as one that it does not know, in [0, 1).
@@ -122,17 +95,7 @@ class BiLSTMCRF(Tagger):
 
     vectors: FileName | None = None
     most_vectors: int = 100_000
-    scheme: OutputScheme = "IOB2"
-    steps: int | None = None
-    epochs: int | None = None
-    evaluate_every: int | None = None
-    patience: int | None = None
-    batch_size: int = 16
     learning_rate: float = 1e-2
-    warmup: float = 0.1
-    schedule: Schedule = "linear"
-    optimizer: Optimizer = "adamw"
-    weight_decay: float = 0.01
     clip: float = 5.0
     dropout: float = 0.3
     word_dropout: float = 0.05
@@ -203,21 +166,18 @@ class BiLSTMCRF(Tagger):
                 example for s in gold for example in examples(table.windows(s.words), s.entities, len(s), self._tags)
             ]
             plan = plan_of(self, len(learnt), LEAST_STEPS, LEAST_EPOCHS, head_learning_rate=None)
-            if progress is not None:
-                progress.total = (progress.total or 0) + plan.total_steps(len(learnt))
-            history = train(
+            self.history = train_tagger(
+                self,
                 self.network,
                 learnt,
                 lambda batch: self._loss(table, batch),
                 plan,
+                (gold, dev),
                 seed=seed,
-                device=self.network.device,
-                evaluate=(lambda: strict_f1(dev, self.predict(dev))) if dev else None,
                 progress=progress,
                 folder=folder,
-                fingerprint={**training_record(self, gold, dev), "warm": warm},
+                warm=warm,
             )
-        self.history = training_history(history, seed, len(gold))
         return self.history
 
     def _build(self, gold: Sequence[Sentence], *, warm: bool) -> None:

@@ -21,23 +21,11 @@ from nersery.core.progress import Progress
 from nersery.core.registry import settings_of
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
-from nersery.models.loading import (
-    ModelSource,
-    autocast,
-    pick_device,
-    positions,
-    quiet_transformers,
-)
+from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers
 from nersery.models.model_settings import ModelSettings
 from nersery.models.subwords.subwords import SubwordEncoder, Window, collate
 from nersery.models.training.dropout import thinned
-from nersery.models.training.trainer import (
-    Optimizer,
-    Schedule,
-    TrainingPlan,
-    seeded,
-    train,
-)
+from nersery.models.training.trainer import TrainingPlan, seeded
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
 from nersery.taggers.base import (
     DESCRIPTION,
@@ -45,25 +33,16 @@ from nersery.taggers.base import (
     describe,
     read_description,
     require_labels,
-    strict_f1,
-    training_record,
 )
 from nersery.taggers.components.crf import ConditionalRandomField
-from nersery.taggers.components.decoding import (
-    LENGTH_MULTIPLE,
-    Example,
-    emissions,
-    examples,
-    labelled,
-    loss,
-    shares,
-)
-from nersery.taggers.components.tag_set import OutputScheme, TagSet
+from nersery.taggers.components.decoding import LENGTH_MULTIPLE, Example, emissions, examples, labelled, loss, shares
+from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.components.training_settings import (
+    TrainingSettings,
     check_settings,
     from_settings,
     plan_of,
-    training_history,
+    train_tagger,
 )
 
 Head = Literal["linear", "crf"]
@@ -74,7 +53,7 @@ CRF_FILE = "crf.safetensors"
 
 
 @dataclass
-class TransformerTagger(Tagger, ModelSettings):
+class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
     """A pretrained encoder with a linear or CRF head on each word's first subword.
 
     Args:
@@ -82,20 +61,10 @@ class TransformerTagger(Tagger, ModelSettings):
             question answering about names left it, a better start for English.
         head: What scores tag sequences: ``linear`` scores each word by itself, ``crf`` also the step from tag to tag.
             Either way only legal sequences are predicted.
-        scheme: The tags inside the model, IOB2 or BIOES.
-        steps: Batches to train for; when neither steps nor epochs are given 300, or three epochs if that is more.
-        epochs: Passes over the training data, instead of steps.
-        evaluate_every: Steps between two looks at dev; None looks after each epoch, but at most ten times when
-            ``steps`` is given.
-        patience: Stop after so many looks at dev without a better F1; None trains to the end.
-        batch_size: Sentences in a step.
+        steps: Training steps. If neither steps nor epochs are given: 300, or three epochs if that is more.
         learning_rate: The encoder's highest rate.
         head_learning_rate: The highest rate of what was not pretrained; None takes ``learning_rate``, for which a
             recipe gives the same number.
-        warmup: Share of the steps over which the rate rises, in [0, 1].
-        schedule: ``linear`` falls to zero, ``constant`` stays.
-        optimizer: ``adamw``, ``adam`` or ``sgd``.
-        weight_decay: AdamW's, of weights, not of biases and norms.
         clip: The longest gradient of a step.
         dropout: Before the head, in [0, 1); None keeps the model's own.
         max_subwords: The longest window that the model reads at once; None is the model's limit, at most 512.
@@ -112,18 +81,8 @@ class TransformerTagger(Tagger, ModelSettings):
     """
 
     head: Head = "crf"
-    scheme: OutputScheme = "IOB2"
-    steps: int | None = None
-    epochs: int | None = None
-    evaluate_every: int | None = None
-    patience: int | None = None
-    batch_size: int = 16
     learning_rate: float = 1e-4
     head_learning_rate: float | None = 2e-3
-    warmup: float = 0.1
-    schedule: Schedule = "linear"
-    optimizer: Optimizer = "adamw"
-    weight_decay: float = 0.01
     clip: float = 1.0
     dropout: float | None = None
     max_subwords: int | None = None
@@ -172,23 +131,20 @@ class TransformerTagger(Tagger, ModelSettings):
             self._warn_if_unsuited(gold)
             learnt = [example for sentence in gold for example in self._examples(sentence)]
             plan = self._plan(len(learnt))
-            if progress is not None:
-                progress.total = (progress.total or 0) + plan.total_steps(len(learnt))
             with pruned_vocabulary(network, self._subwords(learnt, dev)):
-                history = train(
+                self.history = train_tagger(
+                    self,
                     self._trained_parts(),
                     learnt,
                     self._loss,
                     plan,
+                    (gold, dev),
                     seed=seed,
-                    device=network.device,
-                    evaluate=(lambda: strict_f1(dev, self.predict(dev))) if dev else None,
-                    is_new=lambda name: not name.startswith(f"network.{network.base_model_prefix}."),
                     progress=progress,
                     folder=folder,
-                    fingerprint={**training_record(self, gold, dev), "warm": warm},
+                    warm=warm,
+                    is_new=lambda name: not name.startswith(f"network.{network.base_model_prefix}."),
                 )
-        self.history = training_history(history, seed, len(gold))
         return self.history
 
     def _warn_if_unsuited(self, gold: Sequence[Sentence]) -> None:

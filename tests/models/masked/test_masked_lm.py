@@ -13,15 +13,7 @@ import torch
 from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
 from nersery.models.masked.masked_lm import ROWS, MaskedLM
 from nersery.models.subwords.subword_vocabulary import BEHIND_BORDER, OPENING
-from tests.models.masked_texts import (
-    KINDS,
-    MARKS,
-    TEXTS,
-    masked_inputs_of_all_sorts,
-    opened,
-    plan,
-    rngs,
-)
+from tests.models.masked_texts import KINDS, MARKS, TEXTS, masked_inputs_of_all_sorts, opened, plan, rngs
 
 
 class TestFilling:

@@ -19,14 +19,7 @@ from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM, fine_tuning_plan
 from nersery.models.masked.masked_subwords import MaskedWindow
 from nersery.models.subwords.subwords import collate
-from tests.models.masked_texts import (
-    TEXTS,
-    all_words,
-    one_word,
-    opened,
-    plan,
-    weights,
-)
+from tests.models.masked_texts import TEXTS, all_words, one_word, opened, plan, weights
 
 
 class TestFineTuning:

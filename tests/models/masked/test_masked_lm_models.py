@@ -16,12 +16,7 @@ from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
 from nersery.models.subwords.subwords import collate
-from tests.models.masked_texts import (
-    TEXTS,
-    opened,
-    plan,
-    rngs,
-)
+from tests.models.masked_texts import TEXTS, opened, plan, rngs
 
 SMALL: dict[str, Any] = {
     "vocab_size": 600,

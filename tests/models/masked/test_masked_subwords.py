@@ -8,12 +8,7 @@ import pytest
 
 from nersery.core.errors import SettingsError
 from nersery.models.loading import ModelSource
-from nersery.models.masked.masked_inputs import (
-    OWN,
-    Drawing,
-    MaskedInput,
-    is_replaceable,
-)
+from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput, is_replaceable
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow
 from nersery.models.subwords.subwords import SubwordEncoder
 

@@ -17,18 +17,8 @@ from nersery.core.sentence import Entity, Sentence
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import GAP, OWN
 from nersery.models.masked.masked_lm import fine_tuning_plan
-from nersery.models.seq2seq.encoder_decoder import (
-    Seq2Seq,
-    check,
-    that_fit,
-    warn_of_words_apart,
-)
-from nersery.models.seq2seq.seq2seq_inputs import (
-    BROKEN,
-    UNKNOWN,
-    Sampling,
-    TextPair,
-)
+from nersery.models.seq2seq.encoder_decoder import Seq2Seq, check, that_fit, warn_of_words_apart
+from nersery.models.seq2seq.seq2seq_inputs import BROKEN, UNKNOWN, Sampling, TextPair
 from nersery.models.training import checkpoint
 
 KINDS = ["bart", "mbart", "t5"]

@@ -16,15 +16,7 @@ from nersery.core.errors import SettingsError
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import GAP
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq
-from nersery.models.seq2seq.generation import (
-    BLOCK,
-    ROWS,
-    SOURCES,
-    Draft,
-    Request,
-    Sampler,
-    largest,
-)
+from nersery.models.seq2seq.generation import BLOCK, ROWS, SOURCES, Draft, Request, Sampler, largest
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling
 
 KINDS = ["bart", "mbart", "t5"]

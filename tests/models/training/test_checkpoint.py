@@ -16,22 +16,8 @@ from nersery.core.errors import SettingsError
 from nersery.core.files import locked
 from nersery.core.progress import Progress
 from nersery.models.training import checkpoint
-from nersery.models.training.checkpoint import (
-    BrokenStateError,
-    Checkpoint,
-    OtherTrainingError,
-    is_foreign,
-)
-from tests.models.trainings import (
-    STEPS,
-    Stop,
-    Tied,
-    Wider,
-    fit,
-    outcome,
-    save_always,
-    stop_at,
-)
+from nersery.models.training.checkpoint import BrokenStateError, Checkpoint, OtherTrainingError, is_foreign
+from tests.models.trainings import STEPS, Stop, Tied, Wider, fit, outcome, save_always, stop_at
 from tests.standins import files
 
 

@@ -16,12 +16,7 @@ import torch
 from torch import nn
 
 from nersery.models.training import checkpoint
-from tests.models.trainings import (
-    STEPS,
-    fit,
-    outcome,
-    save_always,
-)
+from tests.models.trainings import STEPS, fit, outcome, save_always
 from tests.standins import environment
 
 MOMENTS = {

@@ -13,13 +13,7 @@ from torch import Tensor, nn
 
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.progress import Progress
-from nersery.models.training.trainer import (
-    Evaluation,
-    History,
-    TrainingPlan,
-    seeded,
-    train,
-)
+from nersery.models.training.trainer import Evaluation, History, TrainingPlan, seeded, train
 
 PLAN = TrainingPlan(
     steps=10,

@@ -135,8 +135,6 @@ def fine_tune(
             "there is no pair to learn from", fix="give sentences with their translations, neither of them empty"
         )
     plan = _plan(settings, encoder)
-    if training.progress is not None:
-        training.progress.total = (training.progress.total or 0) + plan.total_steps(len(examples))
     views = [learner.view(pair, index, 0, "dev") for index, pair in enumerate(learner.readable(dev))]
     with seeded(training.seed):
         return train(

@@ -17,18 +17,11 @@ from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.core.progress import Progress
 from nersery.core.random import item_rng
 from nersery.core.registry import Precision
 from nersery.core.warnings import warn
 from nersery.models import bundled
-from nersery.models.loading import (
-    ModelSource,
-    autocast,
-    pick_device,
-    positions,
-    refuse_nan,
-)
+from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow, Place
 from nersery.models.subwords.subword_vocabulary import (
@@ -41,12 +34,7 @@ from nersery.models.subwords.subword_vocabulary import (
 )
 from nersery.models.subwords.subwords import MOST_UNMARKED, SubwordEncoder, collate
 from nersery.models.subwords.token_embeddings import add_rows, output_at
-from nersery.models.training.trainer import (
-    History,
-    TrainingPlan,
-    seeded,
-    train,
-)
+from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 
 Example = TypeVar("Example")
 Guess = tuple[str, float]
@@ -167,9 +155,6 @@ class MaskedLM:
             return self.gaps.hidden(masked_input(example, rng), rate, rng)
 
         dev_rows = [row for index, example in enumerate(dev) for row in draw(example, index, 0, "dev")]
-        progress: Progress | None = keeping.get("progress")
-        if progress is not None:
-            progress.total = (progress.total or 0) + plan.total_steps(len(examples))
         with seeded(seed):
             return train(
                 self.network,

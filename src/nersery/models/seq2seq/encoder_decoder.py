@@ -11,28 +11,17 @@ import torch
 from torch import Tensor, nn
 
 from nersery.core.errors import DataError, MissingResourceError
-from nersery.core.progress import Progress
 from nersery.core.random import item_rng
 from nersery.core.registry import Precision
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
-from nersery.models.loading import (
-    ModelSource,
-    autocast,
-    pick_device,
-    positions,
-)
+from nersery.models.loading import ModelSource, autocast, pick_device, positions
 from nersery.models.masked.masked_inputs import OWN
 from nersery.models.seq2seq.generation import Request, Sampler
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
 from nersery.models.seq2seq.seq2seq_tokenization import WITH_GAPS, Seq2SeqTokenization
 from nersery.models.subwords.token_embeddings import add_rows, output_at
-from nersery.models.training.trainer import (
-    History,
-    TrainingPlan,
-    seeded,
-    train,
-)
+from nersery.models.training.trainer import History, TrainingPlan, seeded, train
 
 Example = TypeVar("Example")
 DEV_ROWS = 16
@@ -157,9 +146,6 @@ class Seq2Seq:
             return self._row(pair(item, item_rng(seed, split, index, epoch)))
 
         dev_rows = [draw(item, index, 0, "dev") for index, item in enumerate(dev)]
-        progress: Progress | None = keeping.get("progress")
-        if progress is not None:
-            progress.total = (progress.total or 0) + plan.total_steps(len(items))
         with seeded(seed):
             return train(
                 self.network,

@@ -5,7 +5,6 @@ The subwords of a question are computed once, those of a sentence once, and then
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, Self
 
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.models.subwords.subwords import SubwordEncoder, window_spans
+from nersery.models.subwords.subwords import SubwordEncoder, by_length, window_spans
 
 Ids = NDArray[np.int64]
 
@@ -173,13 +172,9 @@ class PairEncoder:
 
     def batches(self, readings: Iterable[Reading], rows: int, multiple: int) -> Iterator[list[Reading]]:
         """At most so many readings whose length, rounded up, is the same; the longest come first."""
-        by_length: dict[int, list[Reading]] = defaultdict(list)
-        for reading in readings:
-            by_length[-(-self._length(reading) // multiple)].append(reading)
-        for length in sorted(by_length, reverse=True):
-            group = by_length[length]
-            for start in range(0, len(group), rows):
-                yield group[start : start + rows]
+        readings = list(readings)
+        for part in by_length(map(self._length, readings), lambda _: rows, multiple):
+            yield [readings[number] for number in part]
 
     def _length(self, reading: Reading) -> int:
         return self.template.length + len(reading.question) + len(reading.subwords)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -270,16 +270,23 @@ def collate(
     )
 
 
-def by_length(windows: Sequence[Window], rows: Callable[[int], int], multiple: int) -> Iterator[list[int]]:
-    """The numbers of the windows of each forward pass, which all have one padded length; the longest come first.
+def by_length(lengths: Iterable[int], rows: Callable[[int], int], multiple: int) -> Iterator[list[int]]:
+    """Split inputs into forward passes of one padded length each, the longest first.
+
+    A product of matrices rounds differently for other shapes. Passes therefore have a shape that follows from each of
+    their inputs alone, so that an input gets the same numbers to the last bit whatever stands beside it.
 
     Args:
-        rows: At most how many are in a pass, by the padded length.
-        multiple: As for `collate`.
+        lengths: The length of each input.
+        rows: The most inputs in a pass, by the padded length.
+        multiple: Lengths are padded to a multiple of this.
+
+    Yields:
+        The numbers of the inputs of a pass.
     """
     groups: dict[int, list[int]] = defaultdict(list)
-    for number, window in enumerate(windows):
-        groups[-(-len(window.subwords) // multiple) * multiple].append(number)
+    for number, length in enumerate(lengths):
+        groups[-(-length // multiple) * multiple].append(number)
     for length in sorted(groups, reverse=True):
         group, most = groups[length], rows(length)
         yield from (group[start : start + most] for start in range(0, len(group), most))

@@ -27,12 +27,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from nersery.core.errors import NerseryError, SettingsError
-from nersery.core.files import (
-    differences,
-    locked,
-    os_errors,
-    write_atomic,
-)
+from nersery.core.files import differences, locked, os_errors, write_atomic
 
 CHECKPOINT_SECONDS = 60.0
 """How often the state is written, unless writing would take too much of the time."""

@@ -22,15 +22,7 @@ from nersery.core.progress import Progress
 from nersery.core.registry import Precision
 from nersery.core.version import __version__
 from nersery.models.loading import autocast
-from nersery.models.training.checkpoint import (
-    Checkpoint,
-    Tensors,
-    opened,
-    put_weights,
-    restore,
-    snapshot,
-    weights_of,
-)
+from nersery.models.training.checkpoint import Checkpoint, Tensors, opened, put_weights, restore, snapshot, weights_of
 from nersery.models.training.memory import give_back
 
 Example = TypeVar("Example")
@@ -140,6 +132,8 @@ def train(
     """
     if not examples:
         raise DataError("there is no example to train on", fix="give at least one")
+    if progress is not None:
+        progress.total = (progress.total or 0) + plan.total_steps(len(examples))
     depends_on = {
         **(fingerprint or {}),
         "nersery": __version__,

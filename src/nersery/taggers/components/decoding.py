@@ -75,7 +75,7 @@ def emissions(
     flat = [(number, window) for number, several in enumerate(windows) for window in several]
     parts: list[dict[int, Tensor]] = [{} for _ in windows]
     rows = partial(_rows, passes=passes)
-    for part in by_length([window for _, window in flat], rows, LENGTH_MULTIPLE):
+    for part in by_length([len(window.subwords) for _, window in flat], rows, LENGTH_MULTIPLE):
         members = [flat[place] for place in part]
         length = max(len(window.subwords) for _, window in members)
         scores = score([window for _, window in members], rows(length + -length % LENGTH_MULTIPLE)).float().cpu()

@@ -9,12 +9,7 @@ from torch import Tensor, nn
 
 from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.tag_set import TagSet
-from nersery.taggers.components.word_features import (
-    FIRST,
-    PAD,
-    UNKNOWN,
-    KnownWords,
-)
+from nersery.taggers.components.word_features import FIRST, PAD, UNKNOWN, KnownWords
 
 
 @dataclass(frozen=True)

@@ -1,24 +1,63 @@
-"""What taggers share in training: the settings of it, their checks, and the course of it as JSON values."""
+"""What taggers share in training: its settings, their checks, one call to the trainer, and the settings on disk."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, asdict, dataclass
+from pathlib import Path
 from typing import Any
 
+from torch import Tensor, nn
+
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.models.training.trainer import History, TrainingPlan
+from nersery.core.progress import Progress
+from nersery.core.sentence import Sentence
+from nersery.models.training.trainer import Optimizer, Schedule, TrainingPlan, train
+from nersery.taggers.base import Tagger, strict_f1, training_record
+from nersery.taggers.components.tag_set import OutputScheme
+
+
+@dataclass
+class TrainingSettings:
+    """Settings of the training of a tagger; the documentation of the taggers includes them.
+
+    Args:
+        scheme: The tags inside the model, IOB2 or BIOES.
+        steps: Training steps. If neither steps nor epochs are given, each tagger has a default.
+        epochs: Passes over the training data, instead of steps.
+        evaluate_every: Steps between two evaluations on dev. None evaluates after each epoch, but at most ten times
+            if ``steps`` is given.
+        patience: Stop after this many evaluations without a better F1 on dev. None never stops early.
+        batch_size: Sentences per step.
+        warmup: Share of the steps during which the learning rate rises, in [0, 1].
+        schedule: ``linear`` lowers the learning rate to zero, ``constant`` keeps it.
+        optimizer: ``adamw``, ``adam`` or ``sgd``.
+        weight_decay: AdamW's, applied to weights but not to biases and norms.
+    """
+
+    _: KW_ONLY
+    scheme: OutputScheme = "IOB2"
+    steps: int | None = None
+    epochs: int | None = None
+    evaluate_every: int | None = None
+    patience: int | None = None
+    batch_size: int = 16
+    warmup: float = 0.1
+    schedule: Schedule = "linear"
+    optimizer: Optimizer = "adamw"
+    weight_decay: float = 0.01
 
 
 def check_settings(tagger: Any, name: str, own: Mapping[str, bool]) -> None:
-    """Refuse settings that cannot work.
+    """Check the settings of a tagger.
 
     Args:
-        name: Of the tagger, for the message.
-        own: What else it expects of its settings, and whether that holds.
+        name: The tagger's name in the message.
+        own: Further expectations, and whether they hold.
 
     Raises:
-        SettingsError: With all that is wrong.
+        SettingsError: Naming every setting that is wrong.
     """
     checks = {
         "steps is 1 or more": tagger.steps is None or tagger.steps >= 1,
@@ -33,17 +72,16 @@ def check_settings(tagger: Any, name: str, own: Mapping[str, bool]) -> None:
         "weight_decay is 0 or more": tagger.weight_decay >= 0,
         **own,
     }
-    wrong = [expectation for expectation, holds in checks.items() if not holds]
-    if wrong:
+    if wrong := [expectation for expectation, holds in checks.items() if not holds]:
         raise SettingsError(f"the {name} tagger expects that {'; that '.join(wrong)}")
 
 
 def plan_of(tagger: Any, examples: int, least_steps: int, least_epochs: int, **fixed: Any) -> TrainingPlan:
-    """The plan by a tagger's settings.
+    """The training plan of a tagger's settings.
 
     Args:
-        least_steps: Without ``steps`` and ``epochs``, training takes as long as this and ``least_epochs`` ask for.
-        fixed: What a plan needs and the tagger has no setting for.
+        least_steps: Without ``steps`` and ``epochs``, the number of steps, unless ``least_epochs`` takes longer.
+        fixed: Values of the plan that the tagger has no setting for.
     """
     names = {field.name for field in dataclasses.fields(TrainingPlan)} - fixed.keys()
     plan = TrainingPlan(**{name: getattr(tagger, name) for name in names}, **fixed)
@@ -52,22 +90,53 @@ def plan_of(tagger: Any, examples: int, least_steps: int, least_epochs: int, **f
     return plan
 
 
-def training_history(history: History, seed: int, sentences: int) -> dict[str, Any]:
-    """The course of a training on that many sentences, as JSON values."""
+def train_tagger(
+    tagger: Tagger,
+    model: nn.Module,
+    examples: Sequence[Any],
+    loss_of: Callable[[Sequence[Any]], Tensor],
+    plan: TrainingPlan,
+    data: tuple[Sequence[Sentence], Sequence[Sentence]],
+    *,
+    seed: int,
+    progress: Progress | None,
+    folder: Path | None,
+    warm: bool,
+    **others: Any,
+) -> dict[str, Any]:
+    """Train a tagger's model and return the history as JSON values; see `nersery.models.training.trainer.train`.
+
+    Args:
+        data: Gold and dev.
+    """
+    gold, dev = data
+    history = train(
+        model,
+        examples,
+        loss_of,
+        plan,
+        seed=seed,
+        device=next(model.parameters()).device,
+        evaluate=(lambda: strict_f1(dev, tagger.predict(dev))) if dev else None,
+        progress=progress,
+        folder=folder,
+        fingerprint={**training_record(tagger, gold, dev), "warm": warm},
+        **others,
+    )
     return {
         "seed": seed,
-        "sentences": sentences,
+        "sentences": len(gold),
         "steps": history.steps,
         "best_step": history.best.step if history.best else history.steps,
-        "evaluations": [dataclasses.asdict(evaluation) for evaluation in history.evaluations],
+        "evaluations": [asdict(evaluation) for evaluation in history.evaluations],
     }
 
 
 def from_settings(cls: type[Any], settings: Mapping[str, Any], device: str, place: object) -> Any:
-    """A tagger of saved settings; the device is for whoever loads it to say.
+    """A tagger with saved settings, on a device that the caller chooses.
 
     Raises:
-        MissingResourceError: When they are of another version.
+        MissingResourceError: When the settings belong to another version.
     """
     try:
         return cls(**{**settings, "device": device})

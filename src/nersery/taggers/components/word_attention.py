@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,8 @@ from nersery.core.progress import Progress
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
-from nersery.models.loading import (
-    ModelSource,
-    autocast,
-    eager_attention,
-    refuse_nan,
-)
-from nersery.models.subwords.subwords import Window, collate
+from nersery.models.loading import ModelSource, autocast, eager_attention, refuse_nan
+from nersery.models.subwords.subwords import Window, by_length, collate
 from nersery.taggers.base import Tagger
 from nersery.taggers.components.decoding import LENGTH_MULTIPLE, ROWS
 from nersery.taggers.transformer import TransformerTagger
@@ -65,7 +59,9 @@ def word_attention(
     windows = [(number, w) for number, sentence in enumerate(sentences) for w in encoder.windows(sentence.words)]
     network.eval()
     with torch.no_grad(), eager_attention(network), autocast(network.device, asked.precision):
-        for part in _passes(windows):
+        lengths = [len(window.subwords) for _, window in windows]
+        for numbers in by_length(lengths, _rows, LENGTH_MULTIPLE):
+            part = [windows[number] for number in numbers]
             attentions = _attentions(asked, [window for _, window in part], layers)
             for (number, window), subwords in zip(part, attentions, strict=False):
                 _fill(found[number], window, subwords, len(encoder.suffix))
@@ -112,30 +108,16 @@ def _fill(found: NDArray[np.float32], window: Window, subwords: NDArray[Any], su
     found[start:end, first : first + len(window.firsts)] = between[start - first : end - first]
 
 
-def _passes(windows: Sequence[tuple[int, Window]]) -> Iterator[list[tuple[int, Window]]]:
-    """Windows of about one length, so many that a pass does not take too much memory."""
-    by_length: dict[int, list[tuple[int, Window]]] = defaultdict(list)
-    for number, window in sorted(windows, key=lambda pair: len(pair[1].subwords)):
-        by_length[_padded(len(window.subwords))].append((number, window))
-    for length, group in by_length.items():
-        rows = _rows(length)
-        for start in range(0, len(group), rows):
-            yield group[start : start + rows]
-
-
-def _padded(length: int) -> int:
-    return length + -length % LENGTH_MULTIPLE
-
-
 def _rows(length: int) -> int:
-    """Windows in one pass, by their length alone, so that all passes over a window have the same shape."""
+    """Windows in one pass, by their padded length."""
     return max(1, min(ROWS, MOST_PAIRS // length**2))
 
 
 def _attentions(tagger: TransformerTagger, windows: Sequence[Window], layers: int) -> NDArray[np.float32]:
     """Attention between subwords. Shape: (rows, subwords, subwords), with more rows than windows."""
     network, encoder = tagger.parts
-    rows = _rows(_padded(max(len(window.subwords) for window in windows))) + 1
+    longest = max(len(window.subwords) for window in windows)
+    rows = _rows(longest + -longest % LENGTH_MULTIPLE) + 1
     batch = collate(windows, encoder.pad, rows=rows, multiple=LENGTH_MULTIPLE, longest=encoder.max_subwords)
     batch.attention_mask[-1, -1] = 0  # where nothing is masked transformers adds no mask, and bf16 rounds otherwise
     batch = batch.to(network.device)
