@@ -34,8 +34,9 @@ from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.paths import shipped
 from nersery.models.loading import ModelSource, autocast
 from nersery.models.masked.masked_inputs import MaskedInput
-from nersery.models.masked.masked_lm import MaskedLM, fine_tuning_plan
+from nersery.models.masked.masked_lm import MaskedLM
 from nersery.models.masked.masked_subwords import MaskedInputEncoder
+from nersery.models.training.trainer import fine_tuning_plan
 from nersery.pipeline.job import run
 
 EPOCHS, BATCH_SIZE, RATE = 3, 30, 3e-4

@@ -9,8 +9,8 @@ import torch
 
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import OWN, MaskedInput
-from nersery.models.masked.masked_lm import MaskedLM, fine_tuning_plan
-from nersery.models.training.trainer import TrainingPlan
+from nersery.models.masked.masked_lm import MaskedLM
+from nersery.models.training.trainer import TrainingPlan, fine_tuning_plan
 
 KINDS = ["wordpiece", "bytes", "unigram"]
 MARKS = ("##", "▁", "Ġ", "\ufffd", OWN, "[", "]", "<", ">")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,9 @@ def place_for(aligner: Aligner, pairs: Pairs, folder: Path | None) -> Path | Non
     record = folder / RECORD
     wanted = _fingerprint(aligner, pairs)
     if record.exists() and any(path != record for path in folder.iterdir()):
-        _refuse_other(record, wanted)
+        from nersery.models.training.checkpoint import read_state  # imports torch, which takes seconds
+
+        read_state(folder, wanted)
     else:
         write_atomic(record, json.dumps({"fingerprint": wanted}))
     return folder / PLACE
@@ -58,13 +59,3 @@ def digest_of(pairs: Pairs) -> str:
     for pair in pairs:
         digest.update(repr((pair.source, pair.target)).encode("utf-8", "backslashreplace"))
     return digest.hexdigest()
-
-
-def _refuse_other(record: Path, wanted: Mapping[str, Any]) -> None:
-    from nersery.models.training.checkpoint import broken_state, refuse_other  # takes seconds
-
-    try:
-        there: dict[str, Any] = json.loads(record.read_text("utf-8"))["fingerprint"]
-    except (ValueError, LookupError, TypeError) as error:
-        raise broken_state(record.parent, error) from None
-    refuse_other(record.parent, there, wanted)

@@ -14,9 +14,8 @@ from torch import Tensor, nn
 from nersery.core.errors import SettingsError
 from nersery.models.loading import pick_device
 from nersery.models.masked.masked_inputs import OWN
-from nersery.models.masked.masked_lm import fine_tuning_plan
 from nersery.models.seq2seq.seq2seq_inputs import UNKNOWN
-from nersery.models.training.trainer import History, TrainingPlan, seeded, train
+from nersery.models.training.trainer import History, TrainingPlan, fine_tuning_plan, seeded, train
 
 Text = Sequence[str]
 Row = tuple[int, ...]

@@ -16,9 +16,10 @@ from nersery.core.progress import Progress
 from nersery.core.random import item_rng
 from nersery.models.masked import masked_lm
 from nersery.models.masked.masked_inputs import MaskedInput
-from nersery.models.masked.masked_lm import MaskedLM, fine_tuning_plan
+from nersery.models.masked.masked_lm import MaskedLM
 from nersery.models.masked.masked_subwords import MaskedWindow
 from nersery.models.subwords.subwords import collate
+from nersery.models.training.trainer import fine_tuning_plan
 from tests.models.masked_texts import TEXTS, all_words, one_word, opened, plan, weights
 
 

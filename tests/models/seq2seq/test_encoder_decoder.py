@@ -16,10 +16,10 @@ from nersery.core.progress import Progress
 from nersery.core.sentence import Entity, Sentence
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import GAP, OWN
-from nersery.models.masked.masked_lm import fine_tuning_plan
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq, check, that_fit, warn_of_words_apart
 from nersery.models.seq2seq.seq2seq_inputs import BROKEN, UNKNOWN, Sampling, TextPair
 from nersery.models.training import checkpoint
+from nersery.models.training.trainer import fine_tuning_plan
 
 KINDS = ["bart", "mbart", "t5"]
 TYPES = ["PER", "creative work", "a:b", "<x>", "<b-PER>", "स्थान", "per"]

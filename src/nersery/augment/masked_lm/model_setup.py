@@ -159,7 +159,7 @@ def fine_tuning(
     Args:
         told: What the training depends on, apart from gold, dev and settings, as JSON values.
     """
-    from nersery.models.masked.masked_lm import fine_tuning_plan
+    from nersery.models.training.trainer import fine_tuning_plan
     from nersery.taggers.base import training_record
 
     default = BUNDLED_LEARNING_RATE if settings.model == "bundled" else LEARNING_RATE

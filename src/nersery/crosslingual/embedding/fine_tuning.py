@@ -23,13 +23,14 @@ from nersery.crosslingual.embedding.extraction import both_directions, by_probab
 from nersery.models.hidden_states import LayerEncoder
 from nersery.models.loading import autocast
 from nersery.models.masked.masked_inputs import OWN, MaskedInput
-from nersery.models.masked.masked_lm import fine_tuning_plan, masked_loss, tokenizer_with_mask
+from nersery.models.masked.masked_lm import masked_loss, tokenizer_with_mask
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow
 from nersery.models.subwords.subwords import Window
 from nersery.models.training.checkpoint import RECORD
 from nersery.models.training.trainer import (
     History,
     TrainingPlan,
+    fine_tuning_plan,
     seeded,
     train,
 )

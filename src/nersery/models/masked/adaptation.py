@@ -60,7 +60,7 @@ def adapt(
         Every chosen subword is masked; none is shown as it is or as another, as in BERT's own training.
     """
     from nersery.models import bundled
-    from nersery.models.masked.masked_lm import fine_tuning_plan
+    from nersery.models.training.trainer import fine_tuning_plan
 
     check_text(path)
     texts = _read(path)

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.utils.checkpoint import checkpoint
 
-from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.errors import MissingResourceError
 from nersery.core.random import item_rng
 from nersery.core.registry import Precision
 from nersery.core.warnings import warn
@@ -366,37 +366,6 @@ def tokenizer_with_mask(source: ModelSource) -> Any:
         )
     check_decoder(tokenizer)
     return tokenizer
-
-
-def fine_tuning_plan(
-    epochs: int, batch_size: int, learning_rate: float, precision: Precision, patience: int | None = None
-) -> TrainingPlan:
-    """Adam at one rate over whole epochs, as in the papers.
-
-    Args:
-        patience: Stop after so many epochs without a lower loss on dev.
-
-    Raises:
-        SettingsError: When a number is out of range.
-    """
-    wrong = {"epochs": epochs < 1, "batch_size": batch_size < 1, "learning_rate": not learning_rate > 0}
-    if any(wrong.values()):
-        raise SettingsError(f"{' and '.join(name for name, holds in wrong.items() if holds)} must be above 0")
-    return TrainingPlan(
-        steps=None,
-        epochs=epochs,
-        evaluate_every=None,
-        patience=patience,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        head_learning_rate=None,
-        warmup=0.0,
-        weight_decay=0.0,
-        clip=1.0,
-        optimizer="adam",
-        schedule="constant",
-        precision=precision,
-    )
 
 
 def _power_of_two(count: int) -> int:

@@ -49,24 +49,39 @@ class BrokenStateError(NerseryError):
     """The state in a folder cannot be read."""
 
 
-def broken_state(folder: Path, error: Exception) -> BrokenStateError:
-    """What a user is told of a state that cannot be read."""
-    return BrokenStateError(
-        f"the state of the training in {folder} cannot be read ({error}), perhaps because of a loss of power. Delete "
-        f"the folder {folder} to start the training anew"
-    )
+@contextlib.contextmanager
+def readable(folder: Path) -> Iterator[None]:
+    """Within it, an error while the state in a folder is read becomes a `BrokenStateError`."""
+    try:
+        yield
+    except torch.OutOfMemoryError:
+        raise
+    except (ValueError, LookupError, TypeError, AttributeError, RuntimeError, OSError, SafetensorError) as error:
+        raise BrokenStateError(
+            f"the state of the training in {folder} cannot be read ({error}), perhaps because of a loss of power. "
+            f"Delete the folder {folder} to start the training again"
+        ) from error
 
 
-def refuse_other(folder: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
-    """Refuse the state of another training.
+def read_state(folder: Path, fingerprint: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The content of a folder's ``state.json``; None if there is none.
 
     Args:
-        there: What the state on disk depends on.
-        wanted: What the training that is asked for depends on.
+        fingerprint: What the requested training depends on, as JSON values.
 
     Raises:
-        OtherTrainingError: Saying how the two differ.
+        OtherTrainingError: If the state belongs to another training.
+        BrokenStateError: If it cannot be read.
     """
+    if not (folder / RECORD).exists():
+        return None
+    with readable(folder):
+        state: dict[str, Any] = json.loads((folder / RECORD).read_text("utf-8"))
+        _refuse_other(folder, state["fingerprint"], json.loads(json.dumps(fingerprint)))
+    return state
+
+
+def _refuse_other(folder: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     if there == wanted:
         return
     lines = differences(there, wanted).split("\n")
@@ -130,16 +145,10 @@ class Checkpoint:
             OtherTrainingError: When they are another training's.
             BrokenStateError: When they cannot be read.
         """
-        if self._record.exists():
-            try:
-                state = json.loads(self._record.read_text("utf-8"))
-                refuse_other(self._folder, state["fingerprint"], self._fingerprint)
+        if (state := read_state(self._folder, self._fingerprint)) is not None:
+            with readable(self._folder):
                 adopt(state["facts"], {name: load_file(self._path(name)) for name in state["parts"]})
                 self._parts = state["parts"]
-            except torch.OutOfMemoryError:
-                raise
-            except (ValueError, LookupError, TypeError, RuntimeError, OSError, SafetensorError) as error:
-                raise broken_state(self._folder, error) from error
         self._remove_others()
 
     def save(self, facts: Mapping[str, Any], parts: Mapping[str, Tensors]) -> None:

@@ -30,7 +30,7 @@ Optimizer = Literal["adamw", "adam", "sgd"]
 Schedule = Literal["linear", "constant"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TrainingPlan:
     """How long and how fast to train.
 
@@ -48,18 +48,18 @@ class TrainingPlan:
         clip: Largest norm of a step's gradient.
     """
 
-    steps: int | None
-    epochs: int | None
-    evaluate_every: int | None
-    patience: int | None
+    steps: int | None = None
+    epochs: int | None = None
+    evaluate_every: int | None = None
+    patience: int | None = None
     batch_size: int
     learning_rate: float
-    head_learning_rate: float | None
-    warmup: float
-    weight_decay: float
-    clip: float
-    optimizer: Optimizer
-    schedule: Schedule
+    head_learning_rate: float | None = None
+    warmup: float = 0.0
+    weight_decay: float = 0.0
+    clip: float = 1.0
+    optimizer: Optimizer = "adam"
+    schedule: Schedule = "constant"
     precision: Precision
 
     def total_steps(self, examples: int) -> int:
@@ -76,6 +76,25 @@ class TrainingPlan:
             return self.evaluate_every
         epoch = self.epoch_steps(examples)
         return epoch if self.steps is None else max(epoch, math.ceil(self.steps / 10))
+
+
+def fine_tuning_plan(
+    epochs: int, batch_size: int, learning_rate: float, precision: Precision, patience: int | None = None
+) -> TrainingPlan:
+    """A plan with Adam at a constant learning rate over whole epochs, as in the papers.
+
+    Args:
+        patience: Stop after this many epochs without a lower loss on dev.
+
+    Raises:
+        SettingsError: When a number is out of range.
+    """
+    wrong = {"epochs": epochs < 1, "batch_size": batch_size < 1, "learning_rate": not learning_rate > 0}
+    if any(wrong.values()):
+        raise SettingsError(f"{' and '.join(name for name, holds in wrong.items() if holds)} must be above 0")
+    return TrainingPlan(
+        epochs=epochs, batch_size=batch_size, learning_rate=learning_rate, precision=precision, patience=patience
+    )
 
 
 @dataclass(frozen=True)

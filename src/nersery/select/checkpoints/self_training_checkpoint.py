@@ -54,23 +54,18 @@ def tagger_folder(folder: Path, steps: int) -> Path:
 
 def read_checkpoint(folder: Path | None, fingerprint: Mapping[str, Any]) -> list[TrainingStep]:
     """The steps that an earlier call finished."""
-    from nersery.models.training.checkpoint import broken_state, refuse_other
+    from nersery.models.training.checkpoint import read_state, readable
 
-    if folder is None or not (folder / STEPS_FILE).exists():
+    state = read_state(folder, fingerprint) if folder is not None else None
+    if folder is None or state is None:
         return []
-    try:
-        state = json.loads((folder / STEPS_FILE).read_text("utf-8"))
-        there = state["fingerprint"]
-        steps = [
+    with readable(folder):
+        return [
             TrainingStep(
                 {id: Joined(**joined) for id, joined in step["joined"].items()}, step["sentences"], step["dev_f1"]
             )
             for step in state["steps"]
         ]
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise broken_state(folder, error) from None
-    refuse_other(folder, there, json.loads(json.dumps(fingerprint)))
-    return steps
 
 
 def write_checkpoint(folder: Path, fingerprint: Mapping[str, Any], steps: Sequence[TrainingStep]) -> None:
