@@ -97,7 +97,7 @@ def test_the_weights_of_the_best_look_at_dev_are_kept(tiny_model, monkeypatch) -
         snapshots.append(tagger._network.classifier.weight.detach().clone())
         return next(scores)
 
-    monkeypatch.setattr("nersery.taggers.transformer.strict_f1", fake)
+    monkeypatch.setattr("nersery.taggers.components.training_settings.strict_f1", fake)
     history = tagger.fit(GOLD, GOLD)
     assert history["best_step"] == 4
     kept = tagger._network.classifier.weight
@@ -106,7 +106,7 @@ def test_the_weights_of_the_best_look_at_dev_are_kept(tiny_model, monkeypatch) -
 
 
 def test_patience_stops_early(tiny_model, monkeypatch) -> None:
-    monkeypatch.setattr("nersery.taggers.transformer.strict_f1", lambda gold, predicted: 0.5)
+    monkeypatch.setattr("nersery.taggers.components.training_settings.strict_f1", lambda gold, predicted: 0.5)
     history = small(tiny_model, steps=50, evaluate_every=5, patience=2).fit(GOLD, GOLD)
     assert history["steps"] == 15
 

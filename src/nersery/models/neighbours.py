@@ -11,11 +11,12 @@ from torch.nn.functional import pad
 from nersery.models.text_encoder import Embeddings
 
 BLOCK = 512
-"""Queries in one product; always so many, so that a query gets the same answer whatever stands beside it."""
+"""Queries per product. The number is fixed so that a query gets the same result whatever stands beside it."""
 GROUP = 64
-"""Of so many keys in a row only the largest cosine is looked at first, which is many times faster than to sort all."""
+"""Keys per group. Only the largest cosine of each group is compared first, which is many times faster than sorting
+all."""
 SPARE = 8
-"""Groups looked into beyond the number of neighbours, for the sake of equals."""
+"""Groups searched beyond the requested number, so that ties are found."""
 
 
 def nearest(
@@ -45,7 +46,7 @@ def nearest(
 
 @torch.no_grad()
 def _nearest(queries: Tensor, keys: Tensor, real: int, count: int, own: Tensor) -> Tensor:
-    """The neighbours of one block; of the keys so many are real, and the others fill up the last group."""
+    """The neighbours of one block of queries; the keys from number ``real`` on are padding."""
     cosines = (pad(queries, (0, 0, 0, BLOCK - len(queries))) @ keys.T)[: len(queries)]
     cosines[:, real:] = -torch.inf
     rows = (own >= 0).nonzero()[:, 0]

@@ -47,16 +47,17 @@ class Window:
 
 
 class SubwordEncoder:
-    """Cuts words into subwords, each word by itself, as ``is_split_into_words`` does but once a distinct word.
+    """Splits words into subwords, each word by itself, as ``is_split_into_words`` does, but each distinct word only
+    once.
 
     A word that looks like a special token (``[SEP]``) is text like any other.
 
     Args:
         tokenizer: Of transformers, fast or slow.
-        max_subwords: The longest window, special tokens included; None takes what the tokenizer and the model allow.
+        max_subwords: The longest window, special tokens included. None takes the limit of the tokenizer.
 
     Attributes:
-        own: The ids that words beginning with `OWN` stand for; the caller's to fill.
+        own: The ids of words that begin with `OWN`; the caller adds them.
     """
 
     def __init__(self, tokenizer: Any, max_subwords: int | None = None) -> None:
@@ -104,23 +105,22 @@ class SubwordEncoder:
         return unknown and not self.tokenizer(self._lead + word, add_special_tokens=False)["input_ids"]
 
     def vocabulary_issue(self, words: Sequence[str]) -> str:
-        """What shows that the vocabulary was made for other languages than that of the words; empty when it suits.
+        """Signs that the vocabulary was made for other languages than that of the words; empty if it suits them.
 
-        English text in an English vocabulary has 1.2 subwords a word, German 2; Hindi or Korean has 3 to 5 there.
+        In an English vocabulary English has 1.2 subwords per word, German 2, Hindi or Korean 3 to 5.
         """
         subwords = self.subwords(words)
         unknown = sum(self.tokenizer.unk_token_id in ids for ids in subwords) / max(1, len(subwords))
         mean = sum(map(len, subwords)) / max(1, len(subwords))
         if unknown <= MOST_UNKNOWN and mean <= MOST_SUBWORDS_A_WORD:
             return ""
-        told = [f"{100 * unknown:.0f} % of the words are unknown to it"] * (unknown > 0)
-        told += [f"{'the others' if told else 'words'} come in {mean:.1f} subwords on average"] * (unknown < 1)
-        return ", ".join(told)
+        signs = [f"{100 * unknown:.0f} % of the words are unknown to it"] * (unknown > 0)
+        signs += [f"{'the others' if signs else 'words'} come in {mean:.1f} subwords on average"] * (unknown < 1)
+        return ", ".join(signs)
 
     def unmarked(self, words: Sequence[str]) -> float:
-        """The share of words with accents or vowel signs that the tokenizer leaves out, as those for uncased text do.
-
-        It takes ``é`` for ``e``, ``में`` for ``म`` and ``й`` for ``и``.
+        """The share of words whose accents or vowel signs the tokenizer drops, as tokenizers for uncased text do: it
+        reads ``é`` as ``e``, ``में`` as ``म``.
         """
         decomposed = {word: unicodedata.normalize("NFD", word) for word in dict.fromkeys(words) if not word.isascii()}
         bare = {word: "".join(itertools.filterfalse(_is_accent, text)) for word, text in decomposed.items()}
@@ -131,15 +131,15 @@ class SubwordEncoder:
         return sum(word in lost for word in words) / max(1, len(words))
 
     def windows(self, words: Sequence[str], condition: Sequence[str] = ()) -> list[Window]:
-        """The windows of a sentence, one when it fits; neighbours share about a quarter of their subwords.
+        """The windows of a sentence, one if it fits. Neighbours share about a quarter of their subwords.
 
-        A single word longer than a window is shown by its beginning; it keeps its place and gets its result.
+        A single word longer than a window is truncated for the model; it keeps its position and gets a result.
 
         Args:
-            condition: Words that stand in front of every window as a text of their own.
+            condition: Words in front of every window, as a text of their own.
 
         Raises:
-            SettingsError: When the condition takes more than half of a window.
+            SettingsError: If the condition takes more than half of a window.
         """
         prefix = self._prefix(condition)
         room = self.max_subwords - len(prefix) - len(self.suffix)
@@ -152,7 +152,7 @@ class SubwordEncoder:
         ]
 
     def _prefix(self, condition: Sequence[str]) -> tuple[int, ...]:
-        """What stands in front of a sentence: the special tokens, and the condition with a separator behind it."""
+        """The special tokens before a sentence, and the condition with a separator."""
         if not condition:
             return self.prefix
         room = (self.max_subwords - len(self.prefix) - len(self.suffix)) // 2
@@ -203,7 +203,7 @@ def window_spans(lengths: Sequence[int], room: int, overlap: int) -> list[tuple[
 
 
 def frame(encode: Callable[..., Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What a tokenizer puts in front of a text and behind it."""
+    """The special tokens that a tokenizer puts before and after a text."""
     inner = encode("a", add_special_tokens=False)["input_ids"]
     whole = encode("a")["input_ids"]
     for start in range(len(whole) - len(inner) + 1):
@@ -217,7 +217,9 @@ def _is_accent(character: str) -> bool:
 
 
 def _lead(tokenizer: Any) -> str:
-    """What a word needs in front to get the subwords that it has in a sentence: a space in GPT-2, RoBERTa and Gemma."""
+    """The space that a word needs in front to get the subwords it has within a sentence: in GPT-2, RoBERTa and
+    Gemma.
+    """
     alone, behind, inside = tokenizer(["a", " a", "a a"], add_special_tokens=False)["input_ids"]
     return " " if alone != behind == inside[-len(behind) :] else ""
 
@@ -251,12 +253,12 @@ class WindowBatch:
 def collate(
     windows: Sequence[Window], pad: int, *, rows: int = 0, multiple: int = 1, longest: int = MAX_SUBWORDS
 ) -> WindowBatch:
-    """Windows side by side, padded at the end.
+    """Pad windows at the end and stack them.
 
     Args:
-        rows: Fill up with copies of the first window to at least this many rows.
-        multiple: Make the number of subwords a multiple of this.
-        longest: But not more than this.
+        rows: Fill up with copies of the first window to this many rows.
+        multiple: Pad the length to a multiple of this.
+        longest: The longest padded length.
     """
     windows = [*windows, *[windows[0]] * (rows - len(windows))]
     length = max(len(window.subwords) for window in windows)

@@ -1,4 +1,4 @@
-"""The first and the last layer of a language model: rows for tokens of our own, and scores where they are wanted."""
+"""Input and output embeddings: new tokens, and scores at selected positions only."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from nersery.models.training.trainer import seeded
 
 
 def add_rows(network: Any, encoder: SubwordEncoder, descriptions: Mapping[str, str], *, instead: str) -> dict[str, int]:
-    """Add tokens of our own; the embedding of each starts as the mean of its description's subwords.
+    """Add new tokens; the embedding of each starts as the mean of its description's subwords.
 
     Args:
-        encoder: Is told the new tokens.
-        descriptions: Token, which begins with `nersery.models.masked.masked_inputs.OWN`, to description.
-        instead: What to say when the model cannot grow: its name, and which others can.
+        encoder: Learns the ids of the tokens.
+        descriptions: From token, which begins with `nersery.models.masked.masked_inputs.OWN`, to description.
+        instead: The end of the error message: which model cannot be extended, and which others can.
 
     Returns:
-        The ids of those that were not there yet.
+        The ids of the tokens that did not exist yet.
 
     Raises:
-        SettingsError: When the model cannot grow.
+        SettingsError: If the model cannot be extended.
     """
     first = network.get_input_embeddings().num_embeddings
     new = {token: number for number, token in enumerate((t for t in descriptions if t not in encoder.own), first)}
@@ -35,7 +35,7 @@ def add_rows(network: Any, encoder: SubwordEncoder, descriptions: Mapping[str, s
     output = network.get_output_embeddings()
     if output is None or len(output.weight) != first:
         raise SettingsError(f"the model {instead}")
-    with seeded(0):  # new rows are drawn from the global chance, and then written over
+    with seeded(0):  # resizing draws random rows, which are overwritten below
         network.resize_token_embeddings(first + len(new), mean_resizing=False)
     vectors = [layer.weight for layer in (network.get_input_embeddings(), network.get_output_embeddings())]
     with torch.no_grad():
@@ -50,7 +50,7 @@ def add_rows(network: Any, encoder: SubwordEncoder, descriptions: Mapping[str, s
 
 @contextlib.contextmanager
 def output_at(network: Any, rows: Tensor, places: Tensor) -> Iterator[None]:
-    """Within it the output layer sees the wanted positions only: it is the most costly layer of small models."""
+    """Within it, the output layer computes the given positions only; it is the most costly layer of small models."""
 
     def choose(module: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         states, *others = inputs

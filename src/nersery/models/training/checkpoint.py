@@ -1,13 +1,14 @@
-"""The state of a training on disk: a killed training goes on from it, and ends as if nothing had happened.
+"""The checkpoint of a training: a killed training resumes from it and ends as if it had never stopped.
 
-It lies in a folder of its own::
+It is a folder::
 
-    state.json              what the training depends on, how far it is, and which of the parts below count
-    step-120.safetensors    weights, the optimizer's moments and the state of chance after that step
+    state.json              what the training depends on, its progress, and which of the files below are valid
+    step-120.safetensors    weights, optimizer moments and random states after that step
     best-100.safetensors    the weights of the best evaluation so far
-    final-300.safetensors   the weights of a finished training, which are then all there is
+    final-300.safetensors   the weights of a finished training, which then replace all others
 
-A part is written under a new name, then ``state.json`` is replaced in one move. What it does not name does not count.
+Each file is written under a new name before ``state.json`` is replaced atomically. Files that it does not name are
+ignored.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.files import differences, locked, os_errors, write_atomic
 
 CHECKPOINT_SECONDS = 60.0
-"""How often the state is written, unless writing would take too much of the time."""
+"""Seconds between two checkpoints, unless writing would take too large a share of the time."""
 LARGEST_SHARE = 0.05
-"""The share of the time that writing may take."""
+"""The largest share of the time that may be spent on writing."""
 RECORD = "state.json"
 OWN_FILES = re.compile(r"state\.json(\.tmp)?|(step|best|final)-\d+\.safetensors|\.tmp\w+|lock")
-"""The files of a state, and what a kill leaves of them; safetensors writes into ``.tmp…`` first."""
+"""The files of a checkpoint and what a kill leaves of them; safetensors first writes to ``.tmp…``."""
 SHOWN_DIFFERENCES = 10
 
 Tensors = dict[str, Tensor]
@@ -89,28 +90,26 @@ def _refuse_other(folder: Path, there: Mapping[str, Any], wanted: Mapping[str, A
         lines[SHOWN_DIFFERENCES:] = [f"  … and {len(lines) - SHOWN_DIFFERENCES} more differences"]
     raise OtherTrainingError(
         f"{folder} holds an unfinished training with other settings:\n" + "\n".join(lines) + "\n"
-        f"Repeat it with those settings to go on, or delete the folder {folder} to start anew"
+        f"Repeat it with those settings to resume, or delete the folder {folder} to start again"
     )
 
 
 def is_foreign(folder: Path) -> bool:
-    """Whether a folder holds somebody else's files, and not the states of trainings, in folders of their own or not."""
+    """Whether a folder holds files that do not belong to checkpoints, also in subfolders."""
     names = {path.name for path in folder.rglob("*") if not path.is_dir()}
     return RECORD not in names and not all(map(OWN_FILES.fullmatch, names))
 
 
 @contextlib.contextmanager
 def opened(folder: Path | None, fingerprint: Mapping[str, Any]) -> Iterator[Checkpoint | None]:
-    """The state in a folder, kept from other processes; None where there is no folder.
-
-    A folder in which nothing came to be saved is removed.
+    """Lock a folder and open its checkpoint; None without a folder. A folder that stays empty is removed.
 
     Args:
-        folder: Made when it is not there.
-        fingerprint: All that the training depends on, as JSON values.
+        folder: Created if it does not exist.
+        fingerprint: Everything the training depends on, as JSON values.
 
     Raises:
-        SettingsError: When another process is at work there.
+        SettingsError: If another process holds the lock.
     """
     if folder is None:
         yield None
@@ -135,15 +134,15 @@ class Checkpoint:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is time to save, and saving takes little of it."""
+        """Whether a checkpoint is due."""
         return time.monotonic() - self._saved >= max(CHECKPOINT_SECONDS, self._cost / LARGEST_SHARE)
 
     def load(self, adopt: Callable[[dict[str, Any], dict[str, Tensors]], None]) -> None:
-        """Hand over the facts and parts that were saved, if there are any.
+        """Pass the saved facts and tensors to ``adopt``, if there are any.
 
         Raises:
-            OtherTrainingError: When they are another training's.
-            BrokenStateError: When they cannot be read.
+            OtherTrainingError: If they belong to another training.
+            BrokenStateError: If they cannot be read.
         """
         if (state := read_state(self._folder, self._fingerprint)) is not None:
             with readable(self._folder):
@@ -152,10 +151,10 @@ class Checkpoint:
         self._remove_others()
 
     def save(self, facts: Mapping[str, Any], parts: Mapping[str, Tensors]) -> None:
-        """Replace what was saved; a part that is there under its name is not written again.
+        """Replace the checkpoint. A part that exists under its name is not written again.
 
         Raises:
-            OSError: When the disk is full. What was saved before stays.
+            OSError: If the disk is full. The previous checkpoint stays valid.
         """
         started = time.monotonic()
         for name, tensors in parts.items():
@@ -173,7 +172,7 @@ class Checkpoint:
         return self._folder / f"{part}.safetensors"
 
     def _remove_others(self) -> None:
-        """Remove the parts that do not count, and what a kill has left of them."""
+        """Remove parts that ``state.json`` does not name, and what a kill left of them."""
         kept = {"lock", RECORD, *(self._path(name).name for name in self._parts)}
         for path in self._folder.iterdir():
             if path.name not in kept and OWN_FILES.fullmatch(path.name):
@@ -181,7 +180,7 @@ class Checkpoint:
 
 
 def _write(path: Path, tensors: Tensors) -> None:
-    """Write tensors to the disk itself, so that no record ever speaks of bytes that a loss of power takes away."""
+    """Write and fsync, so that ``state.json`` never names a file whose bytes are lost with the power."""
     with os_errors():
         save_file(dict(_apart(tensors.items())), path)
     with path.open("r+b") as stream:
@@ -189,7 +188,7 @@ def _write(path: Path, tensors: Tensors) -> None:
 
 
 def _apart(tensors: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]]:
-    """The tensors on the CPU, none of them a part or another view of a larger one, which safetensors refuses."""
+    """The tensors on the CPU, copied where they share storage, which safetensors refuses."""
     seen = set()
     for name, tensor in tensors:
         plain = tensor.detach().cpu().contiguous()
@@ -204,7 +203,7 @@ def _apart(tensors: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]
 
 
 def weights_of(model: nn.Module) -> Tensors:
-    """The tensors of a model's state themselves, each under the first of its names where it has several."""
+    """The tensors of a model's state; one that has several names appears under the first."""
     found: dict[Any, tuple[str, Tensor]] = {}
     for name, tensor in model.state_dict().items():
         if isinstance(tensor, Tensor):
@@ -215,13 +214,13 @@ def weights_of(model: nn.Module) -> Tensors:
 
 @torch.no_grad()
 def put_weights(model: nn.Module, weights: Mapping[str, Tensor]) -> None:
-    """Give a model the weights that `weights_of` once told."""
+    """Copy weights from `weights_of` into a model."""
     for name, tensor in weights_of(model).items():
         tensor.copy_(weights[name])
 
 
 def snapshot(model: nn.Module, optimizer: torch.optim.Optimizer | None, device: torch.device) -> Tensors:
-    """Weights, moments of the optimizer and the state of chance."""
+    """Weights, optimizer moments and random states."""
     tensors = {f"weights.{name}": tensor for name, tensor in weights_of(model).items()}
     for name, parameter in model.named_parameters() if optimizer is not None else ():
         moments = optimizer.state.get(parameter, {}) if optimizer is not None else {}
@@ -233,7 +232,7 @@ def snapshot(model: nn.Module, optimizer: torch.optim.Optimizer | None, device: 
 
 
 def restore(tensors: Tensors, model: nn.Module, optimizer: torch.optim.Optimizer, device: torch.device) -> None:
-    """Put back what `snapshot` took."""
+    """Restore a `snapshot`."""
     start = len("weights.")
     put_weights(model, {name[start:]: tensor for name, tensor in tensors.items() if name.startswith("weights.")})
     parameters = dict(model.named_parameters())

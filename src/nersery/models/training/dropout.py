@@ -1,11 +1,11 @@
-"""Dropout that is left on in prediction: how sure a network is of what it says (Monte Carlo dropout).
+"""Monte Carlo dropout: prediction with dropout on, as a measure of certainty.
 
 Reference: Gal and Ghahramani 2016, "Dropout as a Bayesian Approximation".
 
 Departures:
-    - Each pass has one thinned network, by which it reads all rows and positions, rather than new masks for each: then
-      a sentence is read alike whatever stands beside it, and a network is what the paper's theory draws too.
-    - Probabilities of attention stay whole, for their number depends on the length of the batch.
+    - Each pass uses one mask for all rows and positions instead of a new mask for each. A sentence is then read alike
+      whatever stands beside it, and each pass samples one network, as in the paper's theory.
+    - Attention probabilities are not dropped, because their number depends on the length of the batch.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from nersery.core.random import item_seed
 
 @contextlib.contextmanager
 def thinned(network: nn.Module, passes: int, seed: int) -> Iterator[None]:
-    """Within it a network in evaluation mode reads its rows as ``passes`` blocks, each with other features dropped.
+    """Within it, a network in evaluation mode reads its rows as ``passes`` blocks, each with its own dropout mask.
 
-    The caller repeats its rows: block after block of the same ones. Which features a pass drops depends on the seed,
-    the number of the pass and the place of the layer in the network alone.
+    The caller repeats the rows block by block. A mask depends only on the seed, the number of the pass and the name of
+    the layer.
 
     Args:
-        network: With `torch.nn.Dropout` before whose output has the shape (rows, positions, features).
+        network: With `torch.nn.Dropout` layers whose output has the shape (rows, positions, features).
 
     Raises:
-        SettingsError: When the network has no dropout, or there is no pass.
+        SettingsError: If the network has no dropout, or ``passes`` is below 1.
 
     >>> layer = nn.Sequential(nn.Dropout(0.5)).eval()
     >>> with thinned(layer, passes=2, seed=0):
@@ -61,7 +61,7 @@ def thinned(network: nn.Module, passes: int, seed: int) -> Iterator[None]:
 
 
 class _Reading:
-    """What happens while a network reads: which features each pass has lost, and whether it loses any."""
+    """Forward hooks that apply the masks of the passes."""
 
     def __init__(self, passes: int, seed: int) -> None:
         self._passes, self._seed = passes, seed
@@ -70,13 +70,13 @@ class _Reading:
         self._thinned = 0
 
     def begin(self, _: nn.Module, args: tuple[Any, ...], values: dict[str, Any]) -> None:
-        """Look at how many rows there are, where the network is called as a whole."""
+        """Note the number of rows of a call of the whole network."""
         given = (*args, *values.values())
         self._rows = next((len(value) for value in given if isinstance(value, Tensor)), None)
         self._thinned = 0
 
     def end(self, *_: Any) -> None:
-        """Refuse a network that has read all passes alike."""
+        """Refuse a network in which no mask was applied."""
         if not self._thinned:
             raise SettingsError(
                 "certainty is measured by leaving dropout on, and this model has none but in its attention, or has "
@@ -97,7 +97,7 @@ class _Reading:
 
 
 def _mask(rate: float, features: int, *keys: object) -> Tensor:
-    """What each feature is multiplied by: 0, or what keeps their sum. Shape: (features,)."""
+    """The factor on each feature: 0, or 1 / (1 - rate). Shape: (features,)."""
     generator = torch.Generator().manual_seed(item_seed("dropout", *keys) >> 65)
     kept: Tensor = torch.rand(features, generator=generator) >= rate
     return kept / (1 - rate)

@@ -1,7 +1,7 @@
-"""One training loop for every model that nersery fine-tunes: optimizer, schedule, precision, best weights.
+"""The training loop of every model that nersery fine-tunes.
 
-Written by hand rather than on transformers' Trainer: it costs 8 s to import, and autocast, batches and the order of
-chance must be ours for the same seed to give the same bytes.
+We do not use transformers' Trainer. Importing it takes 8 s, and equal seeds must give equal bytes, so autocast, the
+batches and the order of random draws must be ours.
 """
 
 from __future__ import annotations
@@ -32,20 +32,20 @@ Schedule = Literal["linear", "constant"]
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingPlan:
-    """How long and how fast to train.
+    """The length of a training, its learning rates and its optimizer.
 
     Args:
-        steps: Batches in all; None counts in epochs.
-        epochs: Passes over the data when ``steps`` is None.
-        evaluate_every: Steps between two evaluations on dev; None evaluates after each epoch, but at most ten
-            times when ``steps`` is given.
-        patience: Stop after so many evaluations without a better one; None never stops early.
-        batch_size: Examples a step.
-        learning_rate: The highest rate, after the warm-up.
-        head_learning_rate: The same for parameters that were not pretrained; None takes ``learning_rate``.
-        warmup: Share of the steps over which the rate rises, in [0, 1].
+        steps: Training steps; None counts in epochs.
+        epochs: Passes over the data if ``steps`` is None.
+        evaluate_every: Steps between two evaluations on dev. None evaluates after each epoch, but at most ten times if
+            ``steps`` is given.
+        patience: Stop after this many evaluations without improvement. None never stops early.
+        batch_size: Examples per step.
+        learning_rate: The highest rate, reached after the warm-up.
+        head_learning_rate: The same for parameters that were not pretrained. None takes ``learning_rate``.
+        warmup: Share of the steps during which the rate rises, in [0, 1].
         weight_decay: AdamW's; not applied to biases and norms.
-        clip: Largest norm of a step's gradient.
+        clip: The largest gradient norm.
     """
 
     steps: int | None = None
@@ -63,7 +63,7 @@ class TrainingPlan:
     precision: Precision
 
     def total_steps(self, examples: int) -> int:
-        """Steps for that many examples."""
+        """Training steps for a number of examples."""
         return self.steps or (self.epochs or 1) * self.epoch_steps(examples)
 
     def epoch_steps(self, examples: int) -> int:
@@ -108,7 +108,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class History:
-    """The course of a training; ``best`` is the evaluation whose weights were kept."""
+    """The evaluations of a training; ``best`` is the one whose weights were restored."""
 
     evaluations: tuple[Evaluation, ...]
     best: Evaluation | None
@@ -130,24 +130,26 @@ def train(
     folder: Path | None = None,
     fingerprint: Mapping[str, Any] | None = None,
 ) -> History:
-    """Train a model in place, and leave it with the weights of its best evaluation.
+    """Train a model in place and restore the weights of its best evaluation.
 
     Args:
-        examples: Each pass sees them in a new order, a function of the seed.
-        loss_of: The mean loss of a batch of examples, or of what ``draw`` made of them, run under autocast.
-        draw: Makes of an example, its index and the number of the pass, from 0, what this pass sees of it, e.g. with
-            other masks than the last; chance in it must come from these numbers.
-        evaluate: A score, higher is better; None keeps the last weights.
+        examples: Shuffled in every epoch, as a function of the seed.
+        loss_of: The mean loss of a batch of examples, or of what ``draw`` made of them. Runs under autocast.
+        draw: Turns an example, given its index and the epoch from 0, into a training input, e.g. with new masks.
+            Randomness must depend on these numbers alone.
+        evaluate: A score, higher is better. None keeps the last weights.
         is_new: Whether a parameter of that name was not pretrained.
-        folder: Where to keep the state, in a folder of this training alone: after a kill the same call goes on, after
-            the end it loads the weights. The caller removes it. None keeps nothing.
-        fingerprint: What the result depends on beside plan and seed, as JSON values; a folder of another is refused.
+        progress: Its total grows by the number of steps.
+        folder: For the checkpoint of this training alone. After a kill the same call resumes; after the end it loads
+            the weights. The caller removes the folder. None writes no checkpoint.
+        fingerprint: What the result depends on besides plan and seed, as JSON values. A folder with another fingerprint
+            is refused.
 
     Raises:
-        DataError: When there is no example.
-        SettingsError: When the loss is no longer a number, or the folder holds the state of another training.
-        NerseryError: When that state is broken.
-        OSError: When the disk is full.
+        DataError: If there is no example.
+        SettingsError: If the loss is not finite, or the folder belongs to another training.
+        NerseryError: If the checkpoint cannot be read.
+        OSError: If the disk is full.
     """
     if not examples:
         raise DataError("there is no example to train on", fix="give at least one")
@@ -179,7 +181,7 @@ def train(
 
 @dataclass
 class _Training:
-    """A training under way; all that changes in it is kept on disk."""
+    """A running training; all of its mutable state is in the checkpoint."""
 
     model: nn.Module
     optimizer: torch.optim.Optimizer
@@ -188,7 +190,7 @@ class _Training:
     device: torch.device
     step: int = 0
     losses: list[Tensor] = field(default_factory=list)
-    """Those since the last evaluation."""
+    """Losses since the last evaluation."""
     evaluations: list[Evaluation] = field(default_factory=list)
     best: Evaluation | None = None
     best_weights: Tensors = field(default_factory=dict)
@@ -196,7 +198,7 @@ class _Training:
 
     @property
     def note(self) -> str:
-        """What the progress shows."""
+        """The best score so far, for the progress bar."""
         score = self.best.score if self.best else None
         if score is None:
             return ""
@@ -204,7 +206,7 @@ class _Training:
 
     @property
     def total(self) -> int:
-        """Steps in all, unless patience ends."""
+        """All steps, unless patience ends the training earlier."""
         return self.plan.total_steps(self.examples)
 
     def run(
@@ -215,7 +217,7 @@ class _Training:
         progress: Progress | None,
         checkpoint: Checkpoint | None,
     ) -> None:
-        """Take the remaining steps, and put the best weights back."""
+        """Take the remaining steps and restore the best weights."""
         every = self.plan.evaluation_steps(self.examples)
         self.model.train()
         for batch in batches:
@@ -235,7 +237,9 @@ class _Training:
     def _take_step(self, loss_of: Callable[[Sequence[Any]], Tensor], batch: Sequence[Any]) -> None:
         for group in self.optimizer.param_groups:
             group["lr"] = group["highest_rate"] * _rate(self.step, self.total, self.plan)
-        with autocast(self.device, self.plan.precision):  # entered anew each step: it keeps the weights it has cast
+        with autocast(
+            self.device, self.plan.precision
+        ):  # per step: autocast caches cast weights, and training changes them
             loss = loss_of(batch)
         loss.backward()  # type: ignore[no-untyped-call]
         nn.utils.clip_grad_norm_(self.model.parameters(), self.plan.clip)
@@ -245,7 +249,7 @@ class _Training:
         self.step += 1
 
     def _is_enough(self, evaluate: Callable[[], float] | None) -> bool:
-        """Evaluate, keep the weights if they are the best so far, and say whether patience has run out."""
+        """Evaluate, copy the weights if they are the best so far, and return whether to stop early."""
         mean_loss = _mean_loss(self.losses, self.step)
         self.losses.clear()
         if evaluate is None:
@@ -278,7 +282,7 @@ class _Training:
         return {f"step-{self.step}": now, **best}
 
     def adopt(self, facts: Mapping[str, Any], parts: Mapping[str, Tensors]) -> None:
-        """Go on where an earlier call was."""
+        """Resume from a checkpoint."""
         self.step, self.finished = facts["step"], facts["finished"]
         self.evaluations = [Evaluation(**evaluation) for evaluation in facts["evaluations"]]
         now = parts[f"{'final' if self.finished else 'step'}-{self.step}"]
@@ -302,7 +306,7 @@ def _mean_loss(losses: Sequence[Tensor], step: int) -> float:
 
 
 def _batches(examples: int, batch_size: int, seed: int) -> Iterator[tuple[int, list[int]]]:
-    """Without end, the number of the pass and the indices of a batch's examples; a function of the seed."""
+    """Endlessly, the epoch and the indices of the examples of each batch; a function of the seed."""
     generator = torch.Generator().manual_seed(seed)
     for number in count():
         order = torch.randperm(examples, generator=generator).tolist()
@@ -353,7 +357,7 @@ def _optimizer(model: nn.Module, plan: TrainingPlan, is_new: Callable[[str], boo
 
 @contextlib.contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Torch's global chance (dropout, new heads) from a seed, and as it was before afterwards."""
+    """Seed torch's global random state (dropout, new heads) and restore the previous one afterwards."""
     devices = range(torch.cuda.device_count())
     with torch.random.fork_rng(devices):
         torch.manual_seed(seed)

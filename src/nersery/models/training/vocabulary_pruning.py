@@ -1,4 +1,4 @@
-"""A model's table of subwords, cut to those of a text for as long as it is trained on that text."""
+"""Training without the embeddings of subwords that the text does not contain."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ from torch.nn import functional
 
 @contextlib.contextmanager
 def pruned_vocabulary(network: nn.Module, subwords: Iterable[int]) -> Iterator[None]:
-    """Within it the table of subwords has a row for each of these, and for no other; behind it all rows are back.
+    """Within it, the embedding matrix has rows for these subwords only; afterwards all rows are back.
 
-    A row without a gradient would only decay, yet an optimizer reads and writes it with its two moments at every step:
-    of the bundled encoder these are half of all weights, of XLM-R more than two thirds. So training takes less time
-    and memory, and subwords that the text has not stay exactly as they were pretrained. A table that is an output layer
-    too stays whole.
+    A row without a gradient would only decay, but the optimizer reads and writes it and its two moments at every step.
+    Such rows are half of all weights of the bundled encoder and more than two thirds of XLM-R. Pruning saves time and
+    memory, and the rows stay exactly as pretrained. A matrix that is shared with the output layer is not pruned.
 
     Args:
-        network: With `torch.nn.Embedding` as input, behind ``get_input_embeddings`` as in transformers; others stay as
-            they are.
-        subwords: All that the network reads within; another one is an ``IndexError``.
+        network: With `torch.nn.Embedding` as input embeddings, as in transformers; others are left alone.
+        subwords: All that the network will read. Any other one is an ``IndexError``.
     """
     embeddings: Any = getattr(network, "get_input_embeddings", lambda: None)
     table = embeddings()
@@ -41,7 +39,7 @@ def pruned_vocabulary(network: nn.Module, subwords: Iterable[int]) -> Iterator[N
 
 
 class _PrunedEmbedding(nn.Module):
-    """Some rows of a table, found by the numbers that they have there."""
+    """Some rows of an embedding matrix, addressed by their original numbers."""
 
     subwords: Tensor
     places: Tensor
@@ -61,7 +59,7 @@ class _PrunedEmbedding(nn.Module):
 
 
 def _is_ours_alone(network: nn.Module, table: nn.Embedding) -> bool:
-    """Whether nothing else has its weights, they are learnt, and a look at it is a plain look-up."""
+    """Whether the matrix is trained, not shared, and used as a plain look-up."""
     sharing = sum(weight is table.weight for _, weight in network.named_parameters(remove_duplicate=False))
     return sharing == 1 and table.weight.requires_grad and table.max_norm is None and not table.sparse
 
