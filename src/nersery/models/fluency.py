@@ -150,9 +150,8 @@ def warn_if_unsuited(model: Scorer, source: ModelSource, sentences: Sequence[Sen
     """Say when a model was made for other text than this, so that its figures say little."""
     words = [word for sentence in sentences for word in sentence.words]
     languages = {sentence.language for sentence in sentences}
-    foreign = sorted(language for language in languages if source.name == bundled.NAME and not bundled.knows(language))
     issue = model.vocabulary_issue(words)
-    if foreign:
+    if foreign := bundled.foreign(source.name, languages):
         issue = f"it knows English alone, and there is text in {', '.join(foreign)}"
     if issue:
         warn(

@@ -1,6 +1,6 @@
-"""Where models are loaded: names, devices, precision and refusals in one place.
+"""Loading of pretrained models: names, devices, precision and refusals.
 
-Weights come as safetensors only, and code from a model's repository runs only when the user asks for it.
+Weights must be safetensors. Code from a model's repository runs only if the user asks for it.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ from nersery.core.registry import ModelName, Precision, paths_in
 from nersery.models import bundled
 
 TAGGERS_FILE = "nersery.json"
-"""In the folder of a tagger, see `nersery.taggers.base`."""
+"""In the folder of a tagger; see `nersery.taggers.base`."""
 EXAMPLES = {
     "AutoModelForMaskedLM": ", which sentence encoders and taggers are not: name a masked language model, e.g. "
     "bert-base-cased or xlm-roberta-base"
 }
-"""Who has a head, by its Auto class."""
+"""Advice for each Auto class."""
 FEWEST_SUBWORDS = 3
-"""Besides the special ones. What transformers makes where a tokenizer's files are missing has at most two."""
+"""Besides special tokens. Without tokenizer files, transformers makes an empty tokenizer with at most two."""
 SPECIAL = ("pad", "unk", "cls", "sep", "bos", "eos", "mask")
-"""Special subwords that are put around text or into it."""
+"""Special tokens around or within text."""
 T = TypeVar("T")
 
 
 @dataclass(frozen=True)
 class ModelSource:
-    """Which pretrained model, and how far it is trusted.
+    """A pretrained model, and whether its code is trusted.
 
     Args:
         name: ``bundled``, ``bundled-qa``, a folder, or a name on the Hugging Face hub.
         revision: A branch, tag or commit on the hub.
-        trust_remote_code: Run code that comes with the model; never without the user's word.
+        trust_remote_code: Run code from the model's repository.
     """
 
     name: ModelName
@@ -51,16 +51,16 @@ class ModelSource:
 
     @property
     def location(self) -> str:
-        """A folder, or the hub's name."""
+        """The folder or the name on the hub."""
         return str(bundled.folder()) if bundled.is_bundled(self.name) else self.name
 
     @property
     def files(self) -> dict[str, str]:
-        """The content hash of the model's folder, if it is one, so that a training never goes on with another."""
+        """The content hash of a model folder, so that a training does not resume with another model."""
         return {"model": content_hash(self.name)} if "name" in paths_in(ModelSource, {"name": self.name}) else {}
 
     def config(self, **settings: Any) -> Any:
-        """The model's configuration with some of it set anew."""
+        """The model's configuration with some values changed."""
         from transformers import AutoConfig
 
         return self._load(AutoConfig.from_pretrained, **settings)
@@ -69,8 +69,8 @@ class ModelSource:
         """The model's tokenizer.
 
         Raises:
-            MissingResourceError: When it cannot be found, or there are no weights for its subwords. Where no file is
-                there at all, transformers makes an empty one, which knows no word.
+            MissingResourceError: If it does not exist or does not fit the weights. Without tokenizer files transformers
+                makes an empty one, which knows no word.
         """
         from transformers import AutoTokenizer
 
@@ -85,7 +85,7 @@ class ModelSource:
         return tokenizer
 
     def _check_weights(self, tokenizer: Any) -> None:
-        """Refuse a folder without them, and a tokenizer whose subwords have no rows in them."""
+        """Refuse a folder without safetensors, and a tokenizer with subwords that have no embedding."""
         folder = Path(self.location)
         if folder.is_dir() and not any(folder.glob("*.safetensors")):
             raise MissingResourceError(
@@ -102,23 +102,25 @@ class ModelSource:
             )
 
     def model(self, auto_class: str, *, whole: bool = False, **settings: Any) -> Any:
-        """The model with the head that a transformers Auto class puts on it, in fp32.
+        """The model with the head of a transformers Auto class, in fp32.
 
         Args:
-            auto_class: e.g. ``AutoModelForTokenClassification``.
-            whole: The head must be there too; otherwise it may be new, with random weights.
+            auto_class: E.g. ``AutoModelForTokenClassification``.
+            whole: The head must be pretrained too; otherwise a new random head is allowed.
 
         Raises:
-            MissingResourceError: When the model cannot be found, or has no safetensors, or lacks weights.
+            MissingResourceError: If the model does not exist, has no safetensors, or lacks weights.
         """
         import transformers
 
         loader = getattr(transformers, auto_class).from_pretrained
-        # Weights of other shapes are refused below, with words of our own.
+        # Weights of other shapes are reported below, in our own words.
         known = {"use_safetensors": True, "output_loading_info": True, "ignore_mismatched_sizes": True}
         model, report = self._load(loader, dtype=torch.float32, **known, **settings)
         names = {name for name, _ in model.named_parameters()}
-        base = {name for name in names if name.startswith(f"{model.base_model_prefix}.")} or names  # names: no head
+        base = {
+            name for name in names if name.startswith(f"{model.base_model_prefix}.")
+        } or names  # a network without prefix has no head
         missing = set(report["missing_keys"])
         if others := (names if whole else base) & {key for key, *_ in report["mismatched_keys"]}:
             raise MissingResourceError(
@@ -141,10 +143,10 @@ class ModelSource:
         return model
 
     def masked_lm(self) -> Any:
-        """The model as a masked language model, its head and all.
+        """The model with its masked language model head.
 
         Raises:
-            MissingResourceError: When it cannot be found, or has no such head.
+            MissingResourceError: If it does not exist or has no such head.
         """
         if self.name != bundled.NAME:
             return self.model("AutoModelForMaskedLM", whole=True)
@@ -153,10 +155,10 @@ class ModelSource:
         return model
 
     def question_answering(self) -> Any:
-        """The model as an extractive question-answering one, its head and all.
+        """The model with its extractive question-answering head.
 
         Raises:
-            MissingResourceError: When it cannot be found, or is another kind of model.
+            MissingResourceError: If it does not exist or has another head.
         """
         if bundled.is_bundled(self.name):
             model = replace(self, name=bundled.NAME).model("AutoModelForQuestionAnswering")
@@ -198,9 +200,9 @@ class ModelSource:
 
 
 def _last_subword(tokenizer: Any) -> int:
-    """The highest number of what it makes of text, and of the special subwords that are put around it.
+    """The highest id of a subword that text or its framing special tokens can have.
 
-    Further special ones, such as those for pictures, may have no vectors in a model for text.
+    Other special tokens, such as those for images, may have no embedding in a text model.
     """
     special = {number for number, subword in tokenizer.added_tokens_decoder.items() if subword.special}
     around = {id for name in SPECIAL if (id := getattr(tokenizer, f"{name}_token_id", None)) is not None}
@@ -210,7 +212,7 @@ def _last_subword(tokenizer: Any) -> int:
 
 @contextlib.contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """What it reports (new heads, unused poolers, each file that it writes) would drown our own messages."""
+    """Silence transformers: its reports on new heads, unused poolers and written files would drown our messages."""
     from transformers.utils import logging
 
     verbosity = logging.get_verbosity()
@@ -225,7 +227,9 @@ def quiet_transformers() -> Iterator[None]:
 
 @contextlib.contextmanager
 def eager_attention(network: Any) -> Iterator[None]:
-    """Within it attention is computed step by step: that hands out its weights, and a CPU may be faster so."""
+    """Within it, attention is computed by the eager implementation, which returns its weights and may be faster on a
+    CPU.
+    """
     before = network.config._attn_implementation
     with quiet_transformers():
         network.set_attn_implementation("eager")
@@ -237,10 +241,10 @@ def eager_attention(network: Any) -> Iterator[None]:
 
 
 def pick_device(name: str) -> torch.device:
-    """The device to use; ``auto`` takes a GPU where there is one.
+    """The device by name; ``auto`` is the GPU if there is one.
 
     Raises:
-        SettingsError: When the device is unknown or not there.
+        SettingsError: If the device is unknown or not available.
     """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -253,36 +257,36 @@ def pick_device(name: str) -> torch.device:
 
 
 def positions(network: Any) -> int | None:
-    """How many subwords a network has positions for; None when it says nothing."""
+    """The number of positions of a network; None if its configuration does not say."""
     count = getattr(network.config, "max_position_embeddings", None)
     if count is None or count < 1:
         return None
     for name, module in network.named_modules():
         if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None:
-            return int(count - module.padding_idx - 1)  # RoBERTa and its kin count from behind the padding id
+            return int(count - module.padding_idx - 1)  # RoBERTa-like models number positions from the padding id + 1
     return int(count)
 
 
 def has_fast_bf16(device: torch.device) -> bool:
-    """Whether the processor computes in bf16 natively, so that it is faster than fp32."""
+    """Whether bf16 is native on the processor, and therefore faster than fp32."""
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 
 
 def autocast(device: torch.device, precision: Precision) -> torch.autocast:
-    """A context for one forward pass, or for many while the weights do not change.
+    """Autocast for one forward pass, or for several while the weights do not change.
 
-    Autocast keeps the weights it has cast until the context ends, so a context around several training steps
-    would train on stale weights. In inference mode it keeps none and casts all of them at every pass; that is why
-    nothing here uses ``torch.inference_mode``.
+    Autocast caches the weights it has cast until the context ends, so a context around several training steps would
+    train on stale weights. In inference mode it caches nothing and casts all weights in every pass; therefore we use
+    ``torch.no_grad`` and never ``torch.inference_mode``.
     """
     wanted = precision == "bf16" or (precision == "auto" and has_fast_bf16(device))
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=wanted)
 
 
 def refuse_nan(values: torch.Tensor, source: ModelSource) -> None:
-    """Refuse what a model computes when it has weights that are no numbers.
+    """Refuse the output of a model with NaN weights.
 
     Raises:
         SettingsError: Naming the model.

@@ -79,8 +79,7 @@ class QuestionAnswerer:
         self.precision: Precision = precision
         self.device = pick_device(device)
         self.network: Any = source.question_answering().to(self.device).eval()
-        limits = [limit for limit in (max_subwords, positions(self.network)) if limit]
-        self.subwords = SubwordEncoder(source.tokenizer(), min(limits) if limits else None)
+        self.subwords = SubwordEncoder(source.tokenizer(), max_subwords, positions(self.network))
         self.pairs = PairEncoder(self.subwords, token_types(self.network))
 
     def warn_if_unsuited(self, words: Sequence[str], languages: Iterable[str] = ()) -> None:
@@ -90,7 +89,7 @@ class QuestionAnswerer:
             languages: What the text says that it is in.
         """
         is_bundled = bundled.is_bundled(self.source.name)
-        foreign = sorted({language for language in languages if not bundled.knows(language)}) if is_bundled else []
+        foreign = bundled.foreign(self.source.name, languages)
         issue = self.subwords.vocabulary_issue(words)
         if foreign and not issue:
             issue = f"it knows English alone, and there is text in {', '.join(foreign)}"

@@ -55,8 +55,7 @@ class TextEncoder:
         if network.config.is_encoder_decoder:
             network = network.get_encoder()
         self._network = network.to(self.device).eval()
-        limits = [limit for limit in (max_subwords, positions(network)) if limit]
-        self.subwords = SubwordEncoder(source.tokenizer(), min(limits) if limits else None)
+        self.subwords = SubwordEncoder(source.tokenizer(), max_subwords, positions(network))
 
     @property
     def dimension(self) -> int:

@@ -194,8 +194,7 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         device = pick_device(self.device)
         self._network, self._tags = network.to(device).eval(), tags
         self._crf = crf.to(device) if crf is not None else None
-        limits = [limit for limit in (self.max_subwords, positions(network)) if limit]
-        self._encoder = SubwordEncoder(tokenizer, min(limits) if limits else None)
+        self._encoder = SubwordEncoder(tokenizer, self.max_subwords, positions(network))
 
     @property
     def parts(self) -> tuple[Any, SubwordEncoder]:

@@ -1,6 +1,6 @@
-"""Masked language models: fine-tune one on gaps of our choosing, and fill gaps with whole words.
+"""Masked language models: fine-tuning on chosen words, and filling masked words with whole words.
 
-Gaps are given in words. What becomes of them in subwords, windows, batches and precision is decided here alone.
+Inputs are words. This module alone turns them into subwords, windows and batches.
 """
 
 from __future__ import annotations
@@ -41,22 +41,22 @@ Guess = tuple[str, float]
 """A word and its probability."""
 
 ROWS = 16
-"""Windows in one forward pass. Filling pads every pass to a shape that follows from each of its windows alone, in
-subwords and in masks, so that a sentence gets the same numbers to the last bit whatever stands beside it."""
+"""Windows in one forward pass. For filling, a pass is padded to a shape that follows from each of its windows alone,
+in subwords and masks, so that a sentence gets the same numbers to the last bit whatever stands beside it."""
 LENGTH_MULTIPLE = 8
 MOST_SUBWORDS = 1 << 15
-"""In one pass of a training, padding included: 64 of the longest windows."""
+"""Subwords in one pass of a training, padding included: 64 of the longest windows."""
 WITH_A_MASK = "bert-base-cased, xlm-roberta-base, distilbert-base-multilingual-cased or google/muril-base-cased"
 
 
 class MaskedLM:
-    """A masked language model, with what is needed to speak to it in words.
+    """A masked language model over words.
 
     Args:
         source: ``bundled``, or any masked language model by name or folder.
 
     Raises:
-        MissingResourceError: When there is no such model, or it cannot fill gaps with words.
+        MissingResourceError: If there is no such model, or it cannot fill in whole words.
     """
 
     def __init__(self, source: ModelSource, device: str = "auto", precision: Precision = "auto") -> None:
@@ -70,18 +70,18 @@ class MaskedLM:
 
     @cached_property
     def folds_case(self) -> bool:
-        """Whether it knows no capitals."""
+        """Whether it is uncased."""
         capitals, small = self.encoder.subwords(["Paris London", "paris london"])
         return capitals == small and self.encoder.tokenizer.unk_token_id not in small
 
     def warn_if_unsuited(self, words: Sequence[str], languages: Iterable[str] = ()) -> None:
-        """Say when the model was made for other text than this.
+        """Warn if the model was made for other text than this.
 
         Args:
-            languages: What the text says that it is in.
+            languages: The languages of the sentences.
         """
         is_bundled = self.source.name == bundled.NAME
-        foreign = sorted({language for language in languages if not bundled.knows(language)}) if is_bundled else []
+        foreign = bundled.foreign(self.source.name, languages)
         if issue := self.encoder.vocabulary_issue(words):
             warn(
                 f'the model "{self.source.name}" was made for other languages than this text: {issue}. Its words will '
@@ -106,7 +106,7 @@ class MaskedLM:
             )
 
     def check_condition(self, condition: Sequence[str]) -> None:
-        """Refuse what would leave no room for a sentence behind it.
+        """Refuse a condition that leaves no room for a sentence.
 
         Raises:
             SettingsError: Naming it.
@@ -116,13 +116,10 @@ class MaskedLM:
     # --- tag tokens -------------------------------------------------------------------------------------------------
 
     def add_tokens(self, descriptions: Mapping[str, str]) -> None:
-        """Add tokens of our own; the embedding of each starts as the mean of its description's subwords.
-
-        Args:
-            descriptions: Token, which begins with `nersery.models.masked.masked_inputs.OWN`, to description.
+        """Add new tokens; see `nersery.models.subwords.token_embeddings.add_rows`.
 
         Raises:
-            SettingsError: When the model cannot grow.
+            SettingsError: If the model cannot be extended.
         """
         instead = f'"{self.source.name}" cannot be given new tokens. Name another, e.g. {WITH_A_MASK}'
         if add_rows(self.network, self.encoder, descriptions, instead=instead):
@@ -141,12 +138,12 @@ class MaskedLM:
         seed: int = 0,
         **keeping: Any,
     ) -> History:
-        """Learn to tell the hidden subwords of gaps; the loss counts those alone.
+        """Learn to predict masked subwords; the loss counts those alone.
 
         Args:
-            masked_input: Makes a text with gaps of an example, anew in every epoch.
-            rate: Probability with which a subword of a gap is hidden; at least one of each window is.
-            dev: Examples to choose the best epoch by, with gaps that stay the same; empty keeps the last.
+            masked_input: Makes the input of an example, newly in every epoch.
+            rate: Probability with which a subword of a chosen word is masked; at least one per window is.
+            dev: Examples to choose the best epoch by, with fixed masks. Empty keeps the last epoch.
             keeping: ``progress``, ``folder`` and ``fingerprint`` of `nersery.models.training.trainer.train`.
         """
 
@@ -169,13 +166,13 @@ class MaskedLM:
             )
 
     def _loss(self, rows: Sequence[MaskedWindow]) -> Tensor:
-        if not rows:  # a batch of sentences without a gap
+        if not rows:  # no sentence of the batch has a gap; keep the graph, so that backward works
             return sum((p.sum() * 0.0 for p in self.network.parameters()), torch.zeros((), device=self.network.device))
         return masked_loss(self.network, self.encoder, rows)
 
     @torch.no_grad()
     def _mean_loss(self, rows: Sequence[MaskedWindow]) -> float:
-        """The loss over all hidden subwords of the rows."""
+        """The mean loss over all masked subwords."""
         losses = []
         with autocast(self.network.device, self.precision):
             for numbers, logits in self._passes(rows):
@@ -189,7 +186,7 @@ class MaskedLM:
         return logits_at_masks(self.network, self.encoder, texts, multiple)
 
     def _passes(self, rows: Sequence[MaskedWindow]) -> Iterator[tuple[list[int], Tensor]]:
-        """Rows of like shape together through the model: their numbers, and the scores at their masks."""
+        """Run rows of the same shape together: their numbers, and the scores at their masks."""
         by_shape: dict[tuple[int, int], list[int]] = defaultdict(list)
         for number, row in enumerate(rows):
             length = -(-len(row.window.subwords) // LENGTH_MULTIPLE)
@@ -208,13 +205,13 @@ class MaskedLM:
     def fill(
         self, masked_inputs: Sequence[MaskedInput], rngs: Sequence[random.Random], drawing: Drawing
     ) -> list[tuple[str, ...]]:
-        """A new word for each gap of each text, all gaps of a text at once.
+        """A new word for each gap of each input, all gaps of an input at once.
 
         Args:
-            rngs: One for each text; the only chance there is.
+            rngs: One for each input, the only source of randomness.
 
         Returns:
-            For each text the words for its gaps, in order. A word is never empty, and has no subword mark, special
+            For each input the words for its gaps, in order. A word is never empty, and has no subword mark, special
             token or tag token.
         """
         words = []
@@ -228,9 +225,9 @@ class MaskedLM:
     def guesses(
         self, masked_inputs: Sequence[MaskedInput], top_k: int, *, signs: bool = False
     ) -> list[list[list[Guess]]]:
-        """The most probable whole words for each gap of each text, the best first; all gaps are empty at once.
+        """The most probable whole words for each gap, best first; all gaps of an input are masked at once.
 
-        The probabilities are those among all whole words of one subword, and punctuation where ``signs`` lets it in.
+        Probabilities are relative to all whole words of one subword, and to punctuation if ``signs``.
         """
         options = self._options(masked_inputs, Drawing(top_k, signs=signs))
         return [
@@ -246,9 +243,9 @@ class MaskedLM:
 
     @torch.no_grad()
     def log_probabilities(self, masked_inputs: Sequence[MaskedInput]) -> list[list[float]]:
-        """For each gap of each text the log probability of the word that stands there, with all gaps hidden at once.
+        """For each gap the log probability of its word, all gaps of an input masked at once.
 
-        A word of several subwords has the sum over its subwords, all of which are hidden.
+        A word of several subwords has the sum over its subwords, all of which are masked.
         """
         rows = [
             (number, row) for number, masked_input in enumerate(masked_inputs) for row in self.gaps.rows(masked_input)
@@ -267,7 +264,7 @@ class MaskedLM:
     def _options(
         self, masked_inputs: Sequence[MaskedInput], drawing: Drawing
     ) -> list[dict[Place, tuple[list[int], list[float]]]]:
-        """For each place of each text, in order, the best subwords and their probabilities."""
+        """For each place of each input, in order, the best subwords and their probabilities."""
         gaps = [
             {gap: self._template(masked_input.words[gap], drawing) for gap in masked_input.gaps}
             for masked_input in masked_inputs
@@ -291,9 +288,9 @@ class MaskedLM:
         return [dict(sorted(at.items())) for at in found]
 
     def _template(self, word: str, drawing: Drawing) -> tuple[tuple[int, ...], list[int]]:
-        """The subwords that stand in for a word, and for each mask among them where in the word it is.
+        """The masks that replace a word, and for each of them its place within the word.
 
-        Where a subword of its own marks the border of the word, it stays.
+        If a subword of its own marks the border of the word, it is not masked.
         """
         subwords = self.encoder.subwords([word])[0]
         places = self.vocabulary.places(subwords)[: self.encoder.max_subwords // 4]
@@ -312,7 +309,7 @@ class MaskedLM:
         return table.to(self.network.device)
 
     def _word(self, masked_input: MaskedInput, gap: int, subwords: Sequence[int]) -> str:
-        """What subwords write, with the capitals of the word that they replace where the model knows none."""
+        """The text of subwords; an uncased model gets the capitals of the replaced word."""
         word, original = self.vocabulary.word(subwords), masked_input.words[gap]
         if not self.folds_case or original == original.lower():
             return word
@@ -322,11 +319,13 @@ class MaskedLM:
 
 
 def masked_loss(network: Any, encoder: SubwordEncoder, rows: Sequence[MaskedWindow]) -> Tensor:
-    """The mean loss over the hidden subwords of some rows; a whole book in one line goes through the model in parts."""
+    """The mean loss over the masked subwords. A very long text on one line goes through the model in parts."""
     most = max(1, MOST_SUBWORDS // max(len(row.window.subwords) for row in rows))
     if len(rows) <= most:
         return _loss_of(network, encoder, rows)
-    parts = [rows[start : start + most] for start in range(0, len(rows), most)]  # each is computed anew for gradients
+    parts = [
+        rows[start : start + most] for start in range(0, len(rows), most)
+    ]  # checkpointed: activations are recomputed in the backward pass
     losses = [checkpoint(_loss_of, network, encoder, part, use_reentrant=False) for part in parts]
     weights = torch.tensor([float(sum(len(row.targets) for row in part)) for part in parts]).to(network.device)
     return (torch.stack(losses) * weights).sum() / weights.sum()
@@ -338,10 +337,10 @@ def _loss_of(network: Any, encoder: SubwordEncoder, rows: Sequence[MaskedWindow]
 
 
 def logits_at_masks(network: Any, encoder: SubwordEncoder, texts: Sequence[MaskedWindow], multiple: int = 1) -> Tensor:
-    """Scores of all subwords at the masks of all texts, in order. Shape: (masks, subwords).
+    """Scores of all subwords at the masks of all rows, in order. Shape: (masks, vocabulary).
 
     Args:
-        multiple: As for `nersery.models.subwords.subwords.collate`.
+        multiple: See `nersery.models.subwords.subwords.collate`.
     """
     windows = [row.window for row in texts]
     batch = collate(windows, encoder.pad, multiple=multiple, longest=encoder.max_subwords).to(network.device)
@@ -356,7 +355,7 @@ def tokenizer_with_mask(source: ModelSource) -> Any:
     """The tokenizer of a masked language model.
 
     Raises:
-        MissingResourceError: When there is no such model, or it has no mask token or cannot write words.
+        MissingResourceError: If there is no such model, it has no mask token, or it cannot write words.
     """
     tokenizer = source.tokenizer()
     if tokenizer.mask_token_id is None:
@@ -369,16 +368,16 @@ def tokenizer_with_mask(source: ModelSource) -> Any:
 
 
 def _power_of_two(count: int) -> int:
-    """The smallest that is not below a count."""
+    """The smallest power of two that is not below a count."""
     return 1 << (count - 1).bit_length()
 
 
 def _with_masks(row: MaskedWindow, count: int) -> MaskedWindow:
-    """The row with its first mask so often that it has a number of them."""
+    """The row with its first mask repeated, so that it has ``count`` masks."""
     return replace(row, positions=row.positions + row.positions[:1] * (count - len(row.positions)))
 
 
 def _possible(subwords: list[int], chances: list[float]) -> tuple[list[int], list[float]]:
-    """The subwords that are possible at all; a small vocabulary may have fewer than were asked for."""
+    """The subwords with a probability above 0; a small vocabulary may have fewer than requested."""
     count = max(1, sum(chance > 0 for chance in chances))
     return subwords[:count], chances[:count]

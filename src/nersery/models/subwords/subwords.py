@@ -54,16 +54,15 @@ class SubwordEncoder:
 
     Args:
         tokenizer: Of transformers, fast or slow.
-        max_subwords: The longest window, special tokens included. None takes the limit of the tokenizer.
+        limits: Of the longest window, special tokens included, beside that of the tokenizer; None is no limit.
 
     Attributes:
         own: The ids of words that begin with `OWN`; the caller adds them.
     """
 
-    def __init__(self, tokenizer: Any, max_subwords: int | None = None) -> None:
+    def __init__(self, tokenizer: Any, *limits: int | None) -> None:
         self.tokenizer = tokenizer
-        longest = min(MAX_SUBWORDS, tokenizer.model_max_length)
-        self.max_subwords = min(max_subwords or longest, longest)
+        self.max_subwords = min(MAX_SUBWORDS, tokenizer.model_max_length, *(limit for limit in limits if limit))
         self.prefix, self.suffix = frame(tokenizer)
         if self.max_subwords <= len(self.prefix) + len(self.suffix):
             raise SettingsError(
