@@ -1,1 +1,4 @@
-"""Language models: where they are loaded, and the engines that methods share."""
+"""Pretrained language models: loading, subwords, engines for each kind of model, and the trainer.
+
+May import torch and transformers at the top, and `core`, `io` and `pipeline`. Knows nothing about methods.
+"""

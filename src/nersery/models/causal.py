@@ -1,4 +1,4 @@
-"""How probable texts are to causal language models, read from left to right."""
+"""Probabilities of texts under causal language models."""
 
 from __future__ import annotations
 
@@ -20,18 +20,17 @@ Text = Sequence[str]
 
 PASS_SUBWORDS = 1024
 LENGTH_MULTIPLE = 8
-"""Every forward pass has a multiple of so many columns, and as many rows as that leaves of `PASS_SUBWORDS`: a shape
-that
-follows from each of its windows alone, so that a text gets the same numbers whatever stands beside it."""
+"""The shape of every forward pass follows from its windows alone (see `by_length`): a multiple of 8 columns, and as
+many rows as fit into `PASS_SUBWORDS`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Likelihood:
-    """How probable text is to a language model; two add up to that of both texts.
+    """The likelihood of text; the sum of two is that of both texts.
 
     Args:
-        log: The sum of the natural logarithms of the subwords' probabilities, at most 0.
-        subwords: How many subwords that are.
+        log: Sum of the natural log probabilities of the subwords, at most 0.
+        subwords: The number of subwords.
 
     >>> half, sure = Likelihood(math.log(0.5), 1), Likelihood(0.0, 1)
     >>> round(half.perplexity, 6), round((half + half + sure + sure).perplexity, 4)
@@ -43,20 +42,20 @@ class Likelihood:
 
     @property
     def perplexity(self) -> float:
-        """From among how many equally probable subwords the model seems to guess, from 1; NaN without subwords."""
+        """Perplexity per subword, from 1; NaN without subwords."""
         try:
             return math.exp(-self.log / self.subwords) if self.subwords else math.nan
         except OverflowError:
             return math.inf
 
     def __add__(self, other: Likelihood) -> Likelihood:
-        """Both together: the perplexity of the sum is over all subwords (micro)."""
+        """The likelihood of both texts; its perplexity is the micro average over subwords."""
         return Likelihood(self.log + other.log, self.subwords + other.subwords)
 
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """A part of a text that the model reads at once, of which the subwords from ``first`` on are scored."""
+    """A part of a text that the model reads at once. Subwords from ``first`` on are scored."""
 
     subwords: tuple[int, ...]
     first: int
@@ -65,21 +64,19 @@ class _Window:
 class CausalLM:
     """A causal language model that scores texts.
 
-    A text is its words with single spaces between, as the model's tokenizer cuts it. In front stands the token that
-    begins texts (BOS), or where there is none the one that ends them (EOS), as between the texts that GPT-2 was trained
-    on; it is not scored, and neither is the end of the text. Where a model has neither, the first subword is not
-    scored, since nothing stands before it. A text longer than the model is read in overlapping windows: each subword
-    is scored once, with half a window or more before it.
+    A text is its words joined by single spaces. It starts with the BOS token, or with EOS if there is none, as in the
+    training of GPT-2. Neither this token nor the end of the text is scored; without either token, the first subword is
+    not scored. A text longer than the model is read in overlapping windows: each subword is scored once, with at least
+    half a window before it.
 
     Args:
         source: Any causal language model by name or folder.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
-        precision: ``auto`` computes in bf16 where the processor has it.
-        max_subwords: The longest window, BOS included; None takes what the model allows.
+        device, precision: See `nersery.models.model_settings.ModelSettings`.
+        max_subwords: The longest window, BOS included. None takes the limit of the model.
 
     Raises:
-        MissingResourceError: When there is no such model.
-        SettingsError: When its windows would be too short.
+        MissingResourceError: If there is no such model.
+        SettingsError: If its windows would be too short.
     """
 
     kind: Literal["perplexity", "pseudo-perplexity"] = "perplexity"
@@ -104,15 +101,15 @@ class CausalLM:
 
     @property
     def begin(self) -> tuple[int, ...]:
-        """What stands in front of every text: one token, or none."""
+        """The token in front of every text: one, or none."""
         tokens = (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id)
         return next(((int(token),) for token in tokens if token is not None), ())
 
     def likelihoods(self, texts: Sequence[Text]) -> list[Likelihood]:
-        """How probable each text is; what stands beside it changes nothing.
+        """The likelihood of each text, independent of the others.
 
         Raises:
-            SettingsError: When the model answers with what is no number.
+            SettingsError: If the model computes NaN.
         """
         found = [Likelihood()] * len(texts)
         for numbers, windows in self._batches(texts):
@@ -122,18 +119,18 @@ class CausalLM:
         return found
 
     def vocabulary_issue(self, words: Sequence[str]) -> str:
-        """What shows that the model was made for other languages; see `SubwordEncoder.vocabulary_issue`."""
+        """Signs that the model was made for other languages; see `SubwordEncoder.vocabulary_issue`."""
         return SubwordEncoder(self.tokenizer).vocabulary_issue(words)
 
     def _subwords(self, texts: Sequence[Text]) -> list[list[int]]:
         joined = [" ".join(text) for text in texts]
-        with quiet_transformers():  # that a text is longer than the model is no news here
+        with quiet_transformers():  # it warns about texts longer than the model, which we split
             encoded = self.tokenizer(joined, add_special_tokens=False, split_special_tokens=True)
         subwords: list[list[int]] = encoded["input_ids"]
         return subwords
 
     def _batches(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[_Window]]]:
-        """Windows of one padded length, and the numbers of the texts they belong to; the longest come first."""
+        """Passes: the numbers of the texts, and their windows."""
         owned = [
             (number, window)
             for number, subwords in enumerate(self._subwords(texts) if texts else [])
@@ -144,7 +141,7 @@ class CausalLM:
 
     @torch.no_grad()
     def _scores(self, windows: Sequence[_Window]) -> list[list[float]]:
-        """The log probability of each subword of each window, after those before it; 0 for the first."""
+        """Log probabilities of the subwords of each window, given those before; 0 for the first."""
         padded = -(-len(windows[0].subwords) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
         length = min(padded, self.max_subwords)
         filled = [*windows, *[windows[0]] * (_rows(padded) - len(windows))]
@@ -157,7 +154,7 @@ class CausalLM:
         return [[0.0, *row.tolist()] for row in rows]
 
     def _padded(self, windows: Sequence[_Window], length: int, values: Literal["subwords", "mask"]) -> Tensor:
-        """Subwords, or where there are some, padded at the end, which what stands before it does not see."""
+        """The subwords or the attention mask of windows, padded at the end, where causal attention does not see it."""
         pad = 0 if values == "mask" else int(self.tokenizer.pad_token_id or 0)
         rows = [window.subwords if values == "subwords" else (1,) * len(window.subwords) for window in windows]
         return torch.tensor([row + (pad,) * (length - len(row)) for row in rows])
@@ -169,7 +166,7 @@ def _rows(length: int) -> int:
 
 
 def _windows(subwords: tuple[int, ...], room: int) -> Iterator[_Window]:
-    """The windows of a text; of the first, all subwords but the first are scored, of the others the second half."""
+    """The windows of a text. The first scores all subwords but its first, the others their second half."""
     start, scored = 0, 1
     while scored < len(subwords):
         window = subwords[start : start + room]

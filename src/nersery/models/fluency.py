@@ -1,4 +1,4 @@
-"""How fluent text is to a language model: perplexity under a causal one, pseudo-perplexity under a masked one."""
+"""Fluency: perplexity under a causal language model, pseudo-perplexity under a masked one."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from nersery.models.masked.masked_lm import MaskedLM
 SUBWORD = OWN + "subword "
 """Begins the word that stands for one subword."""
 MASKED_INPUTS = 4096
-"""So many texts with a gap are prepared at once, since a sentence has as many of them as subwords."""
+"""Inputs prepared at once: a sentence has as many as subwords."""
 SENTENCES = 128
-"""So many sentences are scored between two reports of progress."""
+"""Sentences scored between two updates of the progress."""
 Kind = Literal["perplexity", "pseudo-perplexity"]
 
 
 class Scorer(Protocol):
-    """A language model that says how probable texts are.
+    """A language model that scores texts.
 
     Attributes:
-        kind: What its figures are called; those of one kind and model can be compared.
+        kind: The name of its figures; only figures of one kind and model are comparable.
     """
 
     kind: Kind
@@ -47,25 +47,24 @@ class Scorer(Protocol):
 
 
 class PseudoLM:
-    """A masked language model that scores texts: each subword is hidden in turn, and guessed from all others.
+    """A masked language model that scores texts: each subword is masked in turn and predicted from all others.
 
-    What comes out is no probability of the text, but ranks texts as one does. Subwords of one word see each other, so
+    The result is not a probability of the text, but ranks texts as one does. Subwords of one word see each other, so
     rare words of several subwords look more probable than they are. A text longer than the model is read in overlapping
-    windows, without loss.
+    windows.
 
     Args:
         source: ``bundled``, or any masked language model by name or folder.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
-        precision: ``auto`` computes in bf16 where the processor has it.
+        device, precision: See `nersery.models.model_settings.ModelSettings`.
 
     Raises:
-        MissingResourceError: When there is no such model, or it is no masked one.
+        MissingResourceError: If there is no such model, or it is not a masked one.
 
     Reference:
         Julian Salazar, Davis Liang, Toan Q. Nguyen and Katrin Kirchhoff (2020). Masked Language Model Scoring. ACL.
 
     Departures:
-        Words are cut into subwords one by one, as everywhere here with masked language models.
+        Words are split into subwords one by one, as in all our masked language models.
     """
 
     kind: Kind = "pseudo-perplexity"
@@ -74,10 +73,10 @@ class PseudoLM:
         self._lm = MaskedLM(source, device, precision)
 
     def likelihoods(self, texts: Sequence[Text]) -> list[Likelihood]:
-        """The pseudo-likelihood of each text; what stands beside it changes nothing.
+        """The pseudo-likelihood of each text, independent of the others.
 
         Raises:
-            SettingsError: When the model answers with what is no number.
+            SettingsError: If the model computes NaN.
         """
         found = [Likelihood()] * len(texts)
         gaps = self._gaps(texts)
@@ -93,7 +92,9 @@ class PseudoLM:
         return self._lm.encoder.vocabulary_issue(words)
 
     def _gaps(self, texts: Sequence[Text]) -> Iterator[tuple[int, MaskedInput]]:
-        """For each subword of each text the text without it; every subword is a word of its own, so that one can be."""
+        """For each subword of each text the input that masks it. Every subword is a word of its own, so that one can
+        be masked.
+        """
         own = self._lm.encoder.own
         for number, text in enumerate(texts):
             subwords = [subword for word in self._lm.encoder.subwords(text) for subword in word]
@@ -105,22 +106,22 @@ class PseudoLM:
 
 
 def open_scorer(source: ModelSource, *, device: str = "auto", precision: Precision = "auto") -> Scorer:
-    """A language model to score texts with, causal or masked by what it was trained as.
+    """A language model that scores texts, causal or masked as it was trained.
 
     Raises:
-        MissingResourceError: When there is no such model.
-        SettingsError: When it is an encoder-decoder, which is neither.
+        MissingResourceError: If there is no such model.
+        SettingsError: If it is an encoder-decoder.
     """
     scorer = CausalLM if is_causal(source) else PseudoLM
     return scorer(source, device=device, precision=precision)
 
 
 def is_causal(source: ModelSource) -> bool:
-    """Whether a model writes from left to right; else it is a masked one. Its weights are not read.
+    """Whether a model is causal rather than masked. Its weights are not read.
 
     Raises:
-        MissingResourceError: When there is no such model.
-        SettingsError: When it is an encoder-decoder, which is neither.
+        MissingResourceError: If there is no such model.
+        SettingsError: If it is an encoder-decoder.
     """
     if source.name == bundled.NAME:
         return False
@@ -136,7 +137,7 @@ def is_causal(source: ModelSource) -> bool:
 
 
 def likelihood(model: Scorer, sentences: Iterable[Sentence], progress: Progress | None = None) -> Likelihood:
-    """How probable all sentences together are; they are read once, and not kept."""
+    """The likelihood of all sentences together; they are read once, in batches."""
     total = Likelihood()
     rest = iter(sentences)
     while batch := list(islice(rest, SENTENCES)):
@@ -147,7 +148,7 @@ def likelihood(model: Scorer, sentences: Iterable[Sentence], progress: Progress 
 
 
 def warn_if_unsuited(model: Scorer, source: ModelSource, sentences: Sequence[Sentence]) -> None:
-    """Say when a model was made for other text than this, so that its figures say little."""
+    """Warn if a model was made for other text, so that its figures say little."""
     words = [word for sentence in sentences for word in sentence.words]
     languages = {sentence.language for sentence in sentences}
     issue = model.vocabulary_issue(words)

@@ -1,4 +1,4 @@
-"""What a layer of an encoder says of every subword of a text."""
+"""Hidden states of one layer of an encoder, for every subword of a text."""
 
 from __future__ import annotations
 
@@ -21,22 +21,19 @@ from nersery.models.text_encoder import Text
 
 LENGTH_MULTIPLE = 8
 SUBWORDS_ON_CPU, SUBWORDS_ON_GPU = 512, 2048
-"""Windows are padded to a multiple of so many subwords, and as many of one length go through the model at once as have
-so
-many subwords. The shape of a pass follows from each of its windows alone, so that they do not change by a bit in other
-company."""
+"""Subwords per forward pass, padding included; see `by_length`."""
 RECORDED_LAYER = "alignment_layer"
-"""The name in a saved model's configuration of the layer that it was trained at."""
+"""The key in a saved configuration of the layer that the model was trained at."""
 
 
 @dataclass(frozen=True, slots=True)
 class HiddenStates:
-    """The states of the subwords of some texts, one text after the other.
+    """Hidden states of the subwords of several texts, one text after the other.
 
     Args:
-        values: The last row is zero, and no subword's. Shape: (subwords + 1, dimension).
-        starts: For each text the row of its first subword.
-        owners: For each text the words that its subwords belong to.
+        values: The last row is zero and belongs to no subword. Shape: (subwords + 1, dimension).
+        starts: The row of the first subword of each text.
+        owners: For each text the word that each subword belongs to.
     """
 
     values: Tensor
@@ -45,23 +42,21 @@ class HiddenStates:
 
 
 class LayerEncoder:
-    """An encoder up to one of its layers.
-
-    The layers above are not computed, where the model can do without them.
+    """An encoder up to one of its layers. Layers above are not computed if the result stays the same.
 
     Args:
-        source: ``bundled`` or any Hugging Face encoder; of an encoder-decoder the encoder.
-        layer: Which layer, from 1; None takes the one that a saved model was trained at, or else the one two thirds of
-            the way up, layer 8 of 12.
-        masked_lm: Open it with its head for guessing masked subwords.
+        source: ``bundled`` or any Hugging Face encoder; the encoder of an encoder-decoder.
+        layer: From 1. None takes the layer that a saved model was trained at, or else the one two thirds of the way up,
+            e.g. 8 of 12.
+        masked_lm: Load the masked language model head too.
 
     Attributes:
         network: The whole model.
-        layer: Which layer it is.
+        layer: The number of the layer.
 
     Raises:
-        MissingResourceError: When there is no such model, or it has no such head.
-        SettingsError: When it has no such layer.
+        MissingResourceError: If there is no such model, or it has no such head.
+        SettingsError: If it has no such layer.
     """
 
     def __init__(
@@ -83,20 +78,20 @@ class LayerEncoder:
         self.subwords = SubwordEncoder(source.tokenizer(), positions(network))
 
     def can_read(self, text: Text) -> bool:
-        """Whether no word of a text is longer than a window."""
+        """Whether every word of a text fits into a window."""
         room = self.subwords.max_subwords - len(self.subwords.prefix) - len(self.subwords.suffix)
         return all(len(ids) <= room for ids in self.subwords.subwords(text))
 
     def subword_count(self, text: Text) -> int:
-        """How many subwords a text has."""
+        """The number of subwords of a text."""
         return sum(map(len, self.subwords.subwords(text)))
 
     @torch.no_grad()
     def hidden_states(self, texts: Sequence[Text]) -> HiddenStates:
-        """The states of all subwords of all texts; what stands beside a text does not change a bit of them.
+        """The hidden states of all subwords of all texts, independent of the other texts to the last bit.
 
-        A text longer than the model is read in overlapping windows, and each word's subwords are taken from one of
-        them. A word that the tokenizer turns into nothing has no subwords.
+        A text longer than the model is read in overlapping windows; the states of a word come from one of them. A word
+        that the tokenizer turns into nothing has no subwords.
         """
         windows: list[Window] = []
         places: list[tuple[int, list[int]]] = []
@@ -114,7 +109,7 @@ class LayerEncoder:
         return HiddenStates(self._values(windows, places, total), tuple(starts), tuple(owners))
 
     def _own_subwords(self, window: Window, text: Text) -> list[tuple[int, int]]:
-        """The words whose states come from a window, each with the position of each of its subwords there."""
+        """The words in the core of a window, each with the positions of its subwords there."""
         spans = self.subwords.word_spans(window)
         words = (word for word in range(*window.core) if not self.subwords.is_nothing(text[word]))
         return [(word, position) for word in words for position in range(*spans[word - window.start])]
@@ -136,14 +131,11 @@ class LayerEncoder:
         return values
 
     def _rows(self, length: int) -> int:
-        """How many windows of a length, padding and all, make a pass."""
+        """Windows per pass, by their padded length."""
         return max(1, (SUBWORDS_ON_CPU if self.device.type == "cpu" else SUBWORDS_ON_GPU) // length)
 
     def hidden(self, windows: Sequence[Window], rows: int = 0, multiple: int = 1) -> Tensor:
-        """What the layer says of windows, as `nersery.models.subwords.subwords.collate` puts them side by side.
-
-        Shape: (windows, subwords, dimension).
-        """
+        """The hidden states of windows, padded as by `collate`. Shape: (windows, subwords, dimension)."""
         batch = collate(windows, self.subwords.pad, rows=rows, multiple=multiple, longest=self.subwords.max_subwords)
         return self._forward(batch.input_ids.to(self.device), batch.attention_mask.to(self.device), self._can_end)
 
@@ -155,7 +147,7 @@ class LayerEncoder:
 
     @contextlib.contextmanager
     def _ended(self) -> Iterator[None]:
-        """Within it the network has no layers above."""
+        """Within it, the network has no layers above."""
         if self._stack is None:
             yield
             return
@@ -168,7 +160,7 @@ class LayerEncoder:
 
     @cached_property
     def _stack(self) -> tuple[nn.Module, str, nn.ModuleList] | None:
-        """The list of layers, and which module has it under which name; None where there is no such list."""
+        """The module that holds the list of layers, its attribute name, and the list; None if there is no such list."""
         count = self._encoder.config.num_hidden_layers
         lists = (
             (parent, name, child)
@@ -180,7 +172,7 @@ class LayerEncoder:
 
     @cached_property
     def _can_end(self) -> bool:
-        """Whether the network says the same without the layers above; some have a norm behind the last one."""
+        """Whether the result stays the same without the layers above; some models have a norm after the last layer."""
         ids = torch.tensor([self.subwords.windows(("a",))[0].subwords], device=self.device)
         is_training = self.network.training
         self.network.eval()
@@ -190,7 +182,7 @@ class LayerEncoder:
         return torch.equal(whole, ended)
 
     def save(self, folder: Path) -> None:
-        """Write the whole model into a Hugging Face folder, and which layer it was trained at."""
+        """Write the whole model as a Hugging Face folder, and the layer in its configuration."""
         setattr(self.network.config, RECORDED_LAYER, self.layer)
         folder.mkdir(parents=True, exist_ok=True)
         with os_errors(), quiet_transformers():

@@ -1,4 +1,4 @@
-"""Extractive question answering: which words of a sentence answer a question, and how sure that is."""
+"""Extractive question answering: the words of a sentence that answer a question, and their score."""
 
 from __future__ import annotations
 
@@ -21,19 +21,17 @@ from nersery.models.subwords.subwords import SubwordEncoder
 
 ROWS = 16
 LENGTH_MULTIPLE = 4
-"""Every forward pass has so many windows and a multiple of so many subwords, so that a pair gets the same numbers to
-the
-last bit whatever stands beside it."""
+"""The shape of every forward pass: 16 windows and a multiple of four subwords; see `by_length`."""
 CHUNK = 8192
 """Pairs that are sorted by length together."""
 LARGEST_EXPONENT = 700
 """Of e, in a float."""
 STRETCH = 50
-"""In words. A longer sentence may have as many answers again for each further stretch that it begins."""
+"""In words. A sentence may have ``top`` answers for each stretch that it begins."""
 
 
 class ExtractedAnswer(NamedTuple):
-    """Words ``[start, end)`` that answer a question, and a score in [0, 1]; see `QuestionAnswerer`."""
+    """An answer, words ``[start, end)``, and its score in [0, 1]; see `QuestionAnswerer`."""
 
     start: int
     end: int
@@ -41,30 +39,29 @@ class ExtractedAnswer(NamedTuple):
 
 
 class QuestionAnswerer:
-    """An extractive question-answering model that speaks in words.
+    """An extractive question-answering model over words.
 
-    The model scores each subword as the start and as the end of an answer, and its class token as both when there is
-    none. A word is as good a start, or end, as the best of its subwords, so an answer of half a word is one of the
-    whole. By the softmax over starts and that over ends an answer has the probability p = p(start) p(end), no answer
-    p₀ = p₀(start) p₀(end); the score is p / (p + p₀), from which the softmax's denominators fall out. Above 0.5 the
-    answer is more probable than that there is none. The scores of a model that was never asked in vain say little.
+    The model scores each subword as start and end of an answer, and the class token as both if there is no answer. A
+    word scores as the best of its subwords. With softmax over starts and over ends, an answer has the probability p =
+    p(start) p(end), no answer p₀ = p₀(start) p₀(end). The score is p / (p + p₀), in which the denominators of the
+    softmax cancel out. Above 0.5 the answer is more probable than no answer. Scores of a model that was trained without
+    unanswerable questions mean little.
 
     A sentence longer than the model is read in overlapping windows, each with its own p₀.
 
     Args:
         source: ``bundled``, or any extractive question-answering model by name or folder.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
-        precision: ``auto`` computes in bf16 where the processor has it.
-        max_subwords: The longest window; None takes what the model allows.
+        device, precision: See `nersery.models.model_settings.ModelSettings`.
+        max_subwords: The longest window. None takes the limit of the model.
 
     Raises:
-        MissingResourceError: When there is no such model, or it is no question-answering model.
+        MissingResourceError: If there is no such model, or it is not a question-answering model.
 
     Reference:
         Devlin et al. 2019, BERT (SQuAD 2.0).
 
     Departures:
-        Several answers to a question, which do not overlap; SQuAD asks for one.
+        A question may have several answers, which do not overlap; SQuAD has one.
     """
 
     def __init__(
@@ -83,10 +80,10 @@ class QuestionAnswerer:
         self.pairs = PairEncoder(self.subwords, token_types(self.network))
 
     def warn_if_unsuited(self, words: Sequence[str], languages: Iterable[str] = ()) -> None:
-        """Say when the model was made for other text than this.
+        """Warn if the model was made for other text than this.
 
         Args:
-            languages: What the text says that it is in.
+            languages: The languages of the sentences.
         """
         is_bundled = bundled.is_bundled(self.source.name)
         foreign = bundled.foreign(self.source.name, languages)
@@ -105,10 +102,10 @@ class QuestionAnswerer:
             )
 
     def check_questions(self, questions: Iterable[str]) -> None:
-        """Refuse what cannot be asked.
+        """Refuse an unusable question.
 
         Raises:
-            SettingsError: When a question is empty, or leaves no room for a sentence.
+            SettingsError: If it is empty or leaves no room for a sentence.
         """
         for question in questions:
             self.pairs.readings([question], [["a"]])
@@ -122,16 +119,16 @@ class QuestionAnswerer:
         longest: int,
         progress: Progress | None = None,
     ) -> list[list[ExtractedAnswer]]:
-        """For each question the best answers in the sentence of the same place, which do not overlap, best first.
+        """The best non-overlapping answers to each question in its sentence, best first.
 
         Args:
-            sentences: The words of each; as many sentences as questions.
-            top: At most so many answers for each `STRETCH` of words; those no answer is better than are among them.
-            longest: An answer has at most so many words.
+            sentences: The words of the sentence of each question.
+            top: The most answers per `STRETCH` of words, including those less probable than no answer.
+            longest: The most words of an answer.
             progress: Counts pairs.
 
         Raises:
-            SettingsError: When a question is empty or too long, or the model answers with what is no number.
+            SettingsError: If a question is empty or too long, or the model computes NaN.
         """
         if len(questions) != len(sentences) or top < 1 or longest < 1:
             raise SettingsError(
@@ -152,7 +149,7 @@ class QuestionAnswerer:
 
     @torch.no_grad()
     def _best(self, readings: Sequence[Reading], top: int, longest: int) -> list[list[ExtractedAnswer]]:
-        """The best answers in each window, and behind them those of the rows that only fill up the batch."""
+        """The best answers in each window; rows that only fill up the pass come last."""
         batch = self.pairs.collate(readings, rows=ROWS, multiple=LENGTH_MULTIPLE).to(self.device)
         with autocast(self.device, self.precision):
             starts, ends, none = word_scores(self.network, batch)
@@ -170,21 +167,20 @@ class QuestionAnswerer:
 
 
 def _sigmoid(value: float) -> float:
-    """One by one, for PyTorch's own rounds otherwise in some places of a tensor than in others."""
+    """In Python, because torch rounds differently by the position of a value in a tensor."""
     return 1 / (1 + math.exp(-value)) if value > -LARGEST_EXPONENT else 0.0
 
 
 def token_types(network: Any) -> int:
-    """How many token types a model tells apart, 0 when it cannot be told them."""
+    """The number of token types of a model, 0 if it takes none."""
     if "token_type_ids" not in inspect.signature(network.forward).parameters:
         return 0
     return int(getattr(network.config, "type_vocab_size", 0) or 0)
 
 
 def word_scores(network: Any, batch: PairBatch) -> tuple[Tensor, Tensor, Tensor]:
-    """The scores of each word as start and as end of an answer, and that of no answer, all in fp32.
-
-    Behind the last word there is minus infinity.
+    """Scores of each word as start and end of an answer, minus infinity after the last word, and the score of no
+    answer, in fp32.
 
     Shape: (readings, subwords), (readings, subwords) and (readings,).
     """
@@ -197,11 +193,11 @@ def word_scores(network: Any, batch: PairBatch) -> tuple[Tensor, Tensor, Tensor]
 
 
 def best_spans(starts: Tensor, ends: Tensor, top: int, longest: int) -> tuple[Tensor, Tensor]:
-    """The best spans of each row that do not overlap, best first, and their scores; ``[0, 0)`` when there are no more.
+    """The best non-overlapping spans of each row, best first, and their scores; ``[0, 0)`` if there are no more.
 
     Args:
         starts: Scores, minus infinity where there is no word. Shape: (rows, words).
-        ends: The same.
+        ends: Likewise.
 
     Shape: (rows, answers, 2) and (rows, answers).
     """
@@ -224,7 +220,7 @@ def best_spans(starts: Tensor, ends: Tensor, top: int, longest: int) -> tuple[Te
 
 
 def _apart(answers: Sequence[ExtractedAnswer], top: int) -> list[ExtractedAnswer]:
-    """The best answers of all windows over a sentence, without those that overlap a better one."""
+    """The best non-overlapping answers of all windows over a sentence."""
     kept: list[ExtractedAnswer] = []
     taken = bytearray(max((answer.end for answer in answers), default=0))
     for answer in sorted(answers, key=lambda answer: -answer.score):

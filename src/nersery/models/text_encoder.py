@@ -1,4 +1,4 @@
-"""Embeddings of sentences and words by any encoder: what a model's last layer says of their subwords, on average."""
+"""Embeddings of sentences and words: the mean over the last hidden states of their subwords."""
 
 from __future__ import annotations
 
@@ -21,23 +21,20 @@ Text = Sequence[str]
 
 ROWS = 16
 LENGTH_MULTIPLE = 4
-"""Every forward pass has so many windows and a multiple of so many subwords, so that a text gets the same numbers to
-the
-last bit whatever stands beside it."""
+"""The shape of every forward pass: 16 windows and a multiple of four subwords; see `by_length`."""
 CHUNK = 8192
 """Texts that are sorted by length together."""
 
 
 class TextEncoder:
-    """A pretrained encoder that turns texts into vectors of length 1, so that a product of two is their cosine.
+    """A pretrained encoder that turns texts into vectors of length 1, so that a dot product is a cosine.
 
     A text longer than the model is read in overlapping windows, and every word counts once.
 
     Args:
-        source: ``bundled`` or any Hugging Face encoder; of an encoder-decoder the encoder.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
-        precision: ``auto`` computes in bf16 where the processor has it.
-        max_subwords: The longest window; None takes what the model allows.
+        source: ``bundled`` or any Hugging Face encoder; the encoder of an encoder-decoder.
+        device, precision: See `nersery.models.model_settings.ModelSettings`.
+        max_subwords: The longest window. None takes the limit of the model.
     """
 
     def __init__(
@@ -63,12 +60,11 @@ class TextEncoder:
         return int(self._network.config.hidden_size)
 
     def sentences(self, texts: Sequence[Text], progress: Progress | None = None) -> Embeddings:
-        """A vector for each text: the mean over its subwords and the model's special tokens, as sentence encoders do.
-
-        Shape: (texts, dimension).
+        """A vector per text: the mean over its subwords and special tokens, as in sentence encoders. Shape: (texts,
+        dimension).
 
         Raises:
-            SettingsError: When the model answers with what is no number.
+            SettingsError: If the model computes NaN.
         """
         sums = np.zeros((len(texts), self.dimension))
         counts = np.zeros(len(texts))
@@ -89,7 +85,7 @@ class TextEncoder:
         """For each text the vectors of its words, each the mean over the word's subwords. Shape: (words, dimension).
 
         Raises:
-            SettingsError: When the model answers with what is no number.
+            SettingsError: If the model computes NaN.
         """
         embeddings = [np.zeros((len(text), self.dimension), np.float32) for text in texts]
         for numbers, windows in self._batches(texts):
@@ -104,7 +100,7 @@ class TextEncoder:
         return [self._unit(rows) for rows in embeddings]
 
     def _batches(self, texts: Sequence[Text]) -> Iterator[tuple[list[int], list[Window]]]:
-        """Windows of one padded length, and the numbers of the texts they belong to; the longest come first."""
+        """Passes: the numbers of the texts, and their windows."""
         for start in range(0, len(texts), CHUNK):
             chunk = enumerate(texts[start : start + CHUNK], start)
             owned = [(number, window) for number, text in chunk for window in self.subwords.windows(text)]
@@ -112,7 +108,7 @@ class TextEncoder:
                 yield [owned[index][0] for index in part], [owned[index][1] for index in part]
 
     def _counted(self, window: Window) -> list[int]:
-        """The positions of a window's special tokens and of the subwords of the words that are its own."""
+        """Positions of the special tokens, and of the subwords of the words in the core of the window."""
         spans = self.subwords.word_spans(window)
         core = spans[window.core[0] - window.start : window.core[1] - window.start]
         length = len(window.subwords)

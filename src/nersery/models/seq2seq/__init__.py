@@ -1,1 +1,1 @@
-"""models/seq2seq."""
+"""Encoder-decoders: their tokenization, fine-tuning and sampling. `seq2seq_inputs` imports no torch."""

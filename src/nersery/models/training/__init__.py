@@ -1,1 +1,1 @@
-"""models/training."""
+"""The training loop, its checkpoints, and what it shares with prediction: dropout masks, pruned vocabularies."""
