@@ -275,13 +275,13 @@ class ACLM(Augmenter, ModelSettings):
         self._types = frozenset(entity.type for sentence in templates for entity in sentence.entities)
         tokens = token_descriptions(self._types, (), self.descriptions)
         if self._denoises():
-            from nersery.models.seq2seq.encoder_decoder import Seq2Seq, that_fit, warn_of_words_apart
+            from nersery.models.seq2seq.encoder_decoder import Seq2Seq, fitting_sentences, warn_of_words_apart
 
             denoiser = Seq2Seq(self.source, self.device, self.precision, self.language)
             denoiser.add_tokens(tokens)
             warn_of_words_apart(denoiser, gold)
             keeping["dev"], fit = (
-                that_fit(denoiser, those, lambda s: length_issue(denoiser, templates[s]))
+                fitting_sentences(denoiser, those, lambda s: length_issue(denoiser, templates[s]))
                 for those in (keeping["dev"], examples)
             )
             denoiser.fine_tune(fit, lambda s, rng: pair(denoiser, templates[s].thinned(rng)), plan, **keeping)

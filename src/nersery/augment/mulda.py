@@ -110,7 +110,7 @@ class MulDA(Augmenter, ModelSettings):
         Raises:
             DataError: When no sentence has an entity, or none fits the model.
         """
-        from nersery.models.seq2seq.encoder_decoder import Seq2Seq, that_fit, warn_of_words_apart
+        from nersery.models.seq2seq.encoder_decoder import Seq2Seq, fitting_sentences, warn_of_words_apart
 
         gold = list(sentences)
         if not any(sentence.entities for sentence in gold):
@@ -125,7 +125,7 @@ class MulDA(Augmenter, ModelSettings):
         model.add_tokens(token_descriptions(self._types, (), self.descriptions))
         warn_of_words_apart(model, gold)
         keeping["dev"], fit = (
-            that_fit(model, those, lambda s: self._misfit(model, s)) for those in (keeping["dev"], examples)
+            fitting_sentences(model, those, lambda s: self._misfit(model, s)) for those in (keeping["dev"], examples)
         )
         model.fine_tune(fit, lambda s, rng: _pair(model, s, rng.randrange(len(s))), plan, **keeping)
         self._lm = model

@@ -189,7 +189,7 @@ class LayerEncoder:
             self.network.save_pretrained(folder)
             self.subwords.tokenizer.save_pretrained(folder)
         mode = (folder / "config.json").stat().st_mode & 0o777
-        for weights in folder.glob("*.safetensors"):  # safetensors lets nobody but the owner read them
+        for weights in folder.glob("*.safetensors"):  # safetensors writes files with mode 0600
             weights.chmod(mode)
 
 

@@ -1,4 +1,4 @@
-"""A small recurrent language model over whole words, trained from nothing on a few texts, and sampled."""
+"""A small LSTM language model over whole words, trained from scratch and sampled."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ from nersery.models.training.trainer import History, TrainingPlan, fine_tuning_p
 
 Text = Sequence[str]
 Row = tuple[int, ...]
-"""The ids of a text's words, with those of its beginning and its end around them."""
+"""Word ids of a text between `BEGIN` and `END`."""
 
 PAD, BEGIN, END, RARE = range(4)
-"""Ids that stand for no word; the last for every word that is not in the vocabulary."""
+"""Ids that are not words; `RARE` is every word outside the vocabulary."""
 FIRST_WORD = RARE + 1
 ROWS = 32
-"""Texts in one step of sampling. It always has so many, so that a text gets the same numbers to the last bit whatever
-stands beside it."""
+"""Texts per sampling step. The number is fixed so that a text is the same to the last bit whatever stands beside it."""
 CLIP = 5.0
 LARGEST_WEIGHT = 0.1
-"""Weights begin as random numbers up to here."""
+"""Weights start as random numbers up to this size."""
 
 
 @dataclass(frozen=True)
@@ -57,11 +56,11 @@ class Shape:
 
 
 class LSTMLanguageModel:
-    """A one-layer LSTM that foretells each word of a text from those before it.
+    """A one-layer LSTM that predicts each word of a text from those before it.
 
     Args:
-        words: Those that it knows; all others are one to it, `nersery.models.seq2seq.seq2seq_inputs.UNKNOWN`.
-        seed: Of the weights that it begins with.
+        words: The vocabulary; all other words are `nersery.models.seq2seq.seq2seq_inputs.UNKNOWN`.
+        seed: Of the initial weights.
     """
 
     def __init__(self, words: Sequence[str], shape: Shape, *, seed: int = 0, device: str = "auto") -> None:
@@ -73,10 +72,10 @@ class LSTMLanguageModel:
     def fit(
         self, texts: Sequence[Text], plan: TrainingPlan, *, dev: Sequence[Text] = (), seed: int = 0, **keeping: Any
     ) -> History:
-        """Learn to foretell the words of texts, and where they end; the loss of a step is the sum over its words.
+        """Train on texts; the loss of a step is the sum over its words and ends.
 
         Args:
-            dev: Texts to choose the best weights by; empty keeps the last ones.
+            dev: Texts to choose the best weights by. Empty keeps the last weights.
             keeping: ``progress``, ``folder`` and ``fingerprint`` of `nersery.models.training.trainer.train`.
         """
         rows, dev_rows = ([self._row(text) for text in part] for part in (texts, dev))
@@ -117,13 +116,13 @@ class LSTMLanguageModel:
         temperature: float = 1.0,
         starts: Sequence[Text] = (),
     ) -> list[tuple[str, ...] | None]:
-        """A new text for each generator, its words drawn from the whole distribution one after the other.
+        """A new text for each generator, sampled word by word from the whole distribution.
 
         Args:
-            rngs: One for each text; the only chance there is.
-            most_words: A text that has not ended behind so many is None.
-            temperature: Above 0; the lower, the more probable is what is probable.
-            starts: How each text begins; empty lets all begin with any word.
+            rngs: One for each text, the only source of randomness.
+            most_words: A text that has not ended after this many words is None.
+            temperature: Above 0; lower values favour probable words.
+            starts: The beginning of each text. Empty lets all begin with any word.
         """
         texts: list[tuple[str, ...] | None] = []
         ids = [self._row(text)[1:-1] for text in starts or [()] * len(rngs)]
@@ -137,7 +136,7 @@ class LSTMLanguageModel:
     def _sampled(
         self, rngs: Sequence[random.Random], starts: Sequence[Row], most_words: int, temperature: float
     ) -> list[list[int]]:
-        """The ids of each text, the last of which is that of its end where it has come to one."""
+        """The ids of each text, `END` included if it has ended."""
         ids = torch.full((ROWS, 1), BEGIN, device=self.network.device)
         state = None
         rows: list[list[int]] = [[] for _ in rngs]
@@ -189,18 +188,18 @@ class _Network(nn.Module):
 
 
 def training_plan(epochs: int, batch_size: int, learning_rate: float, patience: int | None = None) -> TrainingPlan:
-    """Steps of gradient descent that are almost always equally long, for the sum of a step's losses is clipped.
+    """Gradient descent with steps of almost equal length, because the summed loss is clipped.
 
-    They get shorter until the end, where DAGA's code halves them after each pass that does not help on dev.
+    The rate falls linearly; DAGA's code halves it after each epoch without a gain on dev.
 
     Args:
-        patience: Stop after so many passes without a lower loss on dev.
+        patience: Stop after this many epochs without a lower loss on dev.
     """
     plan = fine_tuning_plan(epochs, batch_size, learning_rate, "fp32", patience)
     return replace(plan, optimizer="sgd", schedule="linear", clip=CLIP)
 
 
 def frequent(texts: Sequence[Text], least: int) -> list[str]:
-    """The words that stand so often in texts at least, and all that begin with `OWN`, sorted."""
+    """Words that occur at least ``least`` times, and all that begin with `OWN`, sorted."""
     counts = Counter(word for text in texts for word in text)
     return sorted(word for word, count in counts.items() if count >= least or word.startswith(OWN))

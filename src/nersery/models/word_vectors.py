@@ -1,6 +1,6 @@
-"""Word vectors in the text format of fastText and MUSE: one pass over the file, past all that nobody asked for.
+"""Word vectors in the text format of fastText and MUSE, read in one pass.
 
-Such files have some gigabytes. Only the lines of wanted words are parsed; of the others the word alone is looked at.
+Such files have gigabytes. Only the lines of wanted words are parsed; of the others, only the word is read.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from nersery.core.errors import DataError, Issue
 Vector = NDArray[np.float32]
 
 LONGEST_LINE = 1 << 22
-"""In bytes. No vector is as long; a file of other kind, or one that a download has left full of zeros, may be."""
+"""In bytes, more than any vector needs. Other files, or zeros from a broken download, may have longer lines."""
 BUFFER = 1 << 20
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 FORMAT = "expected a text file whose lines are a word and its numbers, with single spaces between"
@@ -34,7 +34,7 @@ FIX = (
 
 
 def composed(word: str) -> str:
-    """A word as it is looked up, for the same letters can be written as other characters (in NFC).
+    """A word in NFC, the form in which it is looked up.
 
     >>> composed("Cafe\N{COMBINING ACUTE ACCENT}") == "Caf\N{LATIN SMALL LETTER E WITH ACUTE}"
     True
@@ -44,12 +44,12 @@ def composed(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What a file says at its top.
+    """The beginning of a file.
 
     Args:
-        dimension: Numbers in each vector.
-        words: How many words the first line promises; None when it is no header but a vector already.
-        start: Where the first vector begins, in bytes.
+        dimension: Numbers per vector.
+        words: The number of words in the header; None without a header.
+        start: Offset of the first vector in bytes.
     """
 
     dimension: int
@@ -64,12 +64,12 @@ class Head:
 
 @dataclass(frozen=True)
 class WordVectors:
-    """The vectors of the words that were asked for, as far as the file has them.
+    """The vectors that were found of the wanted words.
 
     Args:
-        dimension: Numbers in each vector.
-        rows: By word, `composed`. A row's shape: (dimension,).
-        issues: What else is odd about the file, in words for a user.
+        dimension: Numbers per vector.
+        rows: By word, `composed`. Shape of each: (dimension,).
+        issues: Other oddities of the file, for warnings.
     """
 
     dimension: int
@@ -92,10 +92,10 @@ class WordVectors:
 
 
 def read_head(path: str | Path) -> Head:
-    """Look at the beginning of a file: quick, however large it is.
+    """Read the beginning of a file of any size.
 
     Raises:
-        DataError: When it does not begin with a vector, or with ``count dimension`` and a vector.
+        DataError: If it does not begin with a vector, or with ``count dimension`` and a vector.
     """
     with Path(path).open("rb") as stream:
         line = stream.readline(LONGEST_LINE)
@@ -121,13 +121,13 @@ def read_head(path: str | Path) -> Head:
 
 
 def read_vectors(path: str | Path, words: Iterable[str]) -> WordVectors:
-    """Read the vectors of some words and of their lower-case forms; of a word that comes twice the first counts.
+    """Read the vectors of some words and of their lower-case forms; of duplicates, the first counts.
 
     Args:
-        words: Those of interest; they alone cost memory.
+        words: The only ones that take memory.
 
     Raises:
-        DataError: With every broken line of a wanted word, or when this is no file of vectors.
+        DataError: With every broken line of a wanted word, or if the file has no vectors.
     """
     head = read_head(path)
     wanted = _keys(words)
@@ -163,12 +163,12 @@ def read_vectors(path: str | Path, words: Iterable[str]) -> WordVectors:
 
 
 class VectorIndex:
-    """Where in a file the vector of each word stands, so that words are found without reading the file again.
+    """The offset of each word in a file, to find words without reading the file again.
 
-    To make it takes one pass over the file, to keep it 20 bytes for each of its words.
+    Building it takes one pass over the file; it takes 20 bytes per word.
 
     Raises:
-        DataError: When this is no file of vectors.
+        DataError: If the file has no vectors.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -220,17 +220,16 @@ class VectorIndex:
 
 
 def read_first(path: str | Path, most: int, words: Iterable[str] = ()) -> WordVectors:
-    """Read the vectors at the beginning of a file, which are those of frequent words, and of some words anywhere.
+    """Read the vectors at the beginning of a file, where the frequent words are, and of some words anywhere.
 
-    Of a word that comes twice the first counts. Every line is looked at, also those that are not kept. GloVe's largest
-    file has a few words with spaces in them; they are passed over, for no word of a sentence is like that.
+    Of duplicates, the first counts. Words with spaces, of which GloVe's largest file has a few, are skipped.
 
     Args:
-        most: How many to keep from the beginning.
-        words: What else to keep, as it is written and in lower case.
+        most: The number of vectors to keep from the beginning.
+        words: Further words to keep, also in lower case.
 
     Raises:
-        DataError: When a line has another dimension than the first, or is broken, or this is no file of vectors.
+        DataError: If a line has another dimension than the first or is broken, or the file has no vectors.
     """
     head = read_head(path)
     wanted = _forms(words)
@@ -257,7 +256,7 @@ def read_first(path: str | Path, most: int, words: Iterable[str] = ()) -> WordVe
 
 
 def _follow_on(values: bytes, dimension: int) -> bool:
-    """Whether what stands behind the first space is the rest of the word, and then as many values as expected."""
+    """Whether the word contains spaces, and the expected number of values follows."""
     fields = values.split(b" ")
     return len(fields) > dimension and not _is_finite(fields[-dimension - 1])
 
@@ -267,12 +266,12 @@ def _lines(stream: BinaryIO) -> Iterator[bytes]:
 
 
 def _keys(words: Iterable[str]) -> dict[bytes, str]:
-    """What stands before the first space of a wanted line, also of one that has no space, and the word meant."""
+    """Beginnings of the lines of wanted words, also without a space, and the word of each."""
     return {form + end: word for form, word in _forms(words).items() for end in (b"", b"\n", b"\r\n")}
 
 
 def _forms(words: Iterable[str]) -> dict[bytes, str]:
-    """How words may stand in a file, also in lower case and in other characters, each with what it is looked up by."""
+    """Possible forms of words in a file, in lower case and in NFC or NFD, and the word that each is looked up by."""
     cased = {form for word in words for form in (word, word.lower())}
     others = {normalize(form, word) for word in cased if not word.isascii() for form in ("NFC", "NFD")}
     return {word.encode(): composed(word) for word in cased | others}
@@ -286,7 +285,7 @@ def _parsed(line: bytes, dimension: int) -> Vector:
     """The numbers of a line.
 
     Raises:
-        ValueError: With what is wrong, to stand behind the vector's name.
+        ValueError: With the error, to be appended to the name of the vector.
     """
     _, space, values = line.rstrip(b" \r\n").partition(b" ")
     fields = values.split(b" ") if space else []

@@ -11,7 +11,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.select.base import Selector
 from nersery.taggers.base import Tagger, strict_f1
-from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagger, tell_of_labels
+from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagger, warn_of_unknown_labels
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Agreement(Selector):
         """
         if self._tagger is None:
             raise NerseryError("agreement was asked for scores before fit")
-        tell_of_labels(self._tagger.types, sentences, self._warned)
+        warn_of_unknown_labels(self._tagger.types, sentences, self._warned)
         predicted = self._tagger.predict(sentences)
         return [
             strict_f1([labelled], [guess]) if labelled.labels != guess.labels else 1.0

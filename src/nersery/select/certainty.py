@@ -11,7 +11,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.select.base import Selector
 from nersery.taggers.base import Tagger
-from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagger, tell_of_labels
+from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagger, warn_of_unknown_labels
 
 
 @dataclass
@@ -70,6 +70,6 @@ class Certainty(Selector):
         """
         if self._tagger is None:
             raise NerseryError("certainty was asked for scores before fit")
-        tell_of_labels(self._tagger.types, sentences, self._warned)
+        warn_of_unknown_labels(self._tagger.types, sentences, self._warned)
         shares = self._tagger.certainty(sentences, passes=self.passes, seed=self._seed)
         return [sum(words) / len(words) for words in shares]

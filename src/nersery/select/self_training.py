@@ -42,7 +42,7 @@ from nersery.taggers.base import (
     strict_f1,
     training_record,
 )
-from nersery.taggers.components.gold_tagger import gold_tagger, tell_of_labels
+from nersery.taggers.components.gold_tagger import gold_tagger, warn_of_unknown_labels
 from nersery.taggers.components.second_stage import fit_second_stage, foreign_settings, second_stage_issues
 
 Strategy = Literal["uncertainty", "easy_first", "hard_first", "all"]
@@ -170,7 +170,7 @@ class SelfTraining(Selector):
         self._gold = self._beside(pool)
         require_labels(self._gold)
         if not self.relabel:
-            tell_of_labels({e.type for s in self._gold for e in s.entities}, pool, set())
+            warn_of_unknown_labels({e.type for s in self._gold for e in s.entities}, pool, set())
         if not (self._training.dev or NO_NOTES.get()):
             print(
                 "note: without dev sentences nothing says when to stop, so self_training takes all its steps "

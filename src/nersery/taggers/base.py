@@ -1,4 +1,4 @@
-"""What a tagger is."""
+"""The interface of taggers."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from nersery.core.registry import check_choices, files_in, get, name_of, setting
 from nersery.core.sentence import Sentence
 
 DESCRIPTION = "nersery.json"
-"""The file in a tagger's folder that says which tagger it is, with its settings and the course of its training."""
+"""The file in a tagger's folder with its method, settings and training history."""
 
 FILES = ("*.json", "*.safetensors", "*.model", "*.jinja", "vocab.txt", "merges.txt", "bpe.codes")
-"""Patterns for all that taggers, and the tokenizers among them, write into a folder."""
+"""Patterns of all files that taggers and their tokenizers write."""
 
 
 class Tagger(ABC):
-    """Finds entities in sentences, after it was trained on labelled ones.
+    """Finds entities in sentences after training on labelled ones.
 
-    A subclass is a dataclass whose fields are its settings, alone in a file that bears its name.
+    A subclass is a dataclass whose fields are its settings, alone in a file of its name.
     """
 
     history: dict[str, Any]
-    """The course of the training, as JSON values; empty before it."""
+    """The training history as JSON values; empty before training."""
 
     def __post_init__(self) -> None:
         """Refuse values that are no choice of their setting's; a subclass that has its own calls this one first."""
@@ -45,44 +45,41 @@ class Tagger(ABC):
         folder: Path | None = None,
         warm: bool = False,
     ) -> dict[str, Any]:
-        """Train, keep the weights that are best on dev, and tell the course of it as JSON values.
+        """Train, keep the best weights on dev, and return the history as JSON values.
 
         Args:
-            dev: Sentences to choose the best weights by; empty keeps the last ones.
-            folder: Where a training that takes long keeps its state, as `nersery.models.training.trainer.train` does:
-                after a kill the same call goes on. It is this training's alone; the caller removes it once the
-                tagger is saved.
-            warm: Go on from the weights of an earlier training where there was one, and it knows all types of gold.
+            dev: Sentences to choose the best weights by. Empty keeps the last weights.
+            folder: For the checkpoint of this training alone: after a kill the same call resumes. The caller removes it
+                once the tagger is saved. See `nersery.models.training.trainer.train`.
+            warm: Start from the weights of an earlier training, if there was one and it knows all types of gold.
 
         Raises:
-            DataError: When there is nothing to learn from.
-            SettingsError: When the folder holds the state of another training.
+            DataError: If there is nothing to learn from.
+            SettingsError: If the folder belongs to another training.
         """
 
     @property
     @abstractmethod
     def types(self) -> tuple[str, ...]:
-        """The types that it can predict, sorted; none before it is trained."""
+        """The types it can predict, sorted; empty before training."""
 
     @abstractmethod
     def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
-        """The same sentences, in order, under predicted entities with scores in [0, 1]."""
+        """The sentences, in order, with predicted entities and their scores in [0, 1]."""
 
     def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
-        """How sure the tagger is of the labels that sentences bear, by forward passes with dropout left on.
-
-        It depends neither on the order of the sentences nor on what stands beside them.
+        """Certainty of the labels of sentences, by Monte Carlo dropout. Independent of their order and neighbours.
 
         Args:
-            passes: Over each sentence, 1 or more.
-            seed: Of what the passes drop.
+            passes: Forward passes over each sentence, 1 or more.
+            seed: Of the dropout masks.
 
         Returns:
-            For each sentence, and each of its words, the share in [0, 1] of the passes that predict its label: its
-            type and whether it begins an entity.
+            For each word of each sentence the share in [0, 1] of passes that predict its label: its type and whether it
+            begins an entity.
 
         Raises:
-            SettingsError: When the tagger has no dropout.
+            SettingsError: If the tagger has no dropout.
         """
         raise SettingsError(f"the tagger {name_of(self)} cannot say how certain it is: take another tagger")
 
@@ -96,26 +93,25 @@ class Tagger(ABC):
         """Read a tagger that `save` wrote."""
 
     def check(self) -> None:  # noqa: B027 - only taggers on pretrained models need it
-        """Refuse what is not there (a model, a file) before any other work is done.
+        """Check that needed models and files exist before other work starts.
 
         Raises:
-            MissingResourceError: Naming it.
-        """
+            MissingResourceError: Naming what is missing."""
 
 
 LOADING = ("trust_remote_code", "device")
-"""Settings that a saved tagger does not bring along: they are for whoever loads it to say."""
+"""Settings that are not read from a saved tagger; the caller of `load` chooses them."""
 
 
 def load_tagger(folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto") -> Tagger:
-    """Open any saved tagger, or any Hugging Face token-classification model by folder or name.
+    """Load a saved tagger, or a Hugging Face token-classification model by folder or name.
 
     Args:
-        trust_remote_code: Run code that comes with the model.
-        device: Where it is to predict; the one that it was trained on may not be here.
+        trust_remote_code: Run code from the model's repository.
+        device: For prediction; the device of the training may not exist here.
 
     Raises:
-        MissingResourceError: When there is no such thing.
+        MissingResourceError: If there is no such tagger.
     """
     described = read_description(folder)
     if not Path(folder).is_dir() and (Path(folder).exists() or str(folder).startswith((".", "/", "~"))):
@@ -152,7 +148,7 @@ def read_description(folder: str | Path) -> dict[str, Any]:
 
 
 def training_record(method: Any, gold: Sequence[Sentence], dev: Sequence[Sentence]) -> dict[str, Any]:
-    """What the training of a method depends on beside its seed, as JSON values; a hash stands for the sentences."""
+    """Everything a training depends on besides its seed, as JSON values; sentences are hashed."""
     settings = settings_of(method)
     files = files_in(type(method), settings)
     return {"settings": settings, "files": files, "gold": labels_hash(gold), "dev": labels_hash(dev)}

@@ -1,6 +1,6 @@
-"""A BiLSTM over words and their characters with a CRF on top: trained from nothing, in seconds.
+"""A BiLSTM over words and their characters with a CRF: trained from scratch in seconds.
 
-The folder it saves holds safetensors and JSON.
+It saves safetensors and JSON.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ LEAST_STEPS = 800
 LEAST_EPOCHS = 8
 """Without ``steps`` and ``epochs``, training takes as long as both of these ask for."""
 SPELLED = 128
-"""Words that are spelled in one forward pass; always so many, for the same bits whatever stands beside a word."""
+"""Words per pass of the character LSTM. The number is fixed so that a word gets the same bits in any pass."""
 WEIGHTS_FILE = "model.safetensors"
 VECTORS_FILE = "vectors.safetensors"
 LEXICON_FILE = "lexicon.json"
@@ -291,7 +291,7 @@ class BiLSTMCRF(Tagger, TrainingSettings):
         (folder / LEXICON_FILE).write_text(json.dumps(lexicon) + "\n", "utf-8")
         description = folder / DESCRIPTION
         description.write_text(describe(self, settings_of(self), self.history), "utf-8")
-        for weights in folder.glob("*.safetensors"):  # safetensors lets nobody but the owner read them
+        for weights in folder.glob("*.safetensors"):  # safetensors writes files with mode 0600
             weights.chmod(description.stat().st_mode & 0o777)
 
     @classmethod
@@ -306,7 +306,7 @@ class BiLSTMCRF(Tagger, TrainingSettings):
             given = None
             if "vectors" in lexicon:
                 given = GivenVectors(tuple(lexicon["vectors"]), load_file(folder / VECTORS_FILE)["vectors"])
-            with seeded(0):  # the weights that it begins with cost chance, which is the caller's
+            with seeded(0):  # initial weights are drawn and overwritten; keep the caller's random state
                 tagger._adopt(KnownWords(words, characters), TagSet(tags), given)
             tagger.network.load_state_dict(load_file(folder / WEIGHTS_FILE))
         except (OSError, SafetensorError, RuntimeError, ValueError, LookupError, TypeError) as error:

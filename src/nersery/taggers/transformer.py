@@ -1,6 +1,6 @@
-"""A transformer encoder with a linear layer on the first subword of each word, or with a CRF on top of that.
+"""A transformer encoder with a linear layer on the first subword of each word, and optionally a CRF.
 
-The folder it saves is an ordinary Hugging Face token-classification model.
+It saves an ordinary Hugging Face token-classification model.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
             )
 
     def _subwords(self, learnt: Sequence[Example], dev: Sequence[Sentence]) -> set[int]:
-        """All that the network reads in training."""
+        """All subwords that the network reads in training."""
         _, encoder = self.parts
         windows = [
             *(window for window, *_ in learnt),
@@ -262,15 +262,14 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         settings = {**settings_of(self), "head": "linear" if self._crf is None else "crf"}
         description = folder / DESCRIPTION
         description.write_text(describe(self, settings, self.history), "utf-8")
-        for weights in folder.glob("*.safetensors"):  # safetensors lets nobody but the owner read them
+        for weights in folder.glob("*.safetensors"):  # safetensors writes files with mode 0600
             weights.chmod(description.stat().st_mode & 0o777)
 
     @classmethod
     def load(cls, folder: str | Path, *, trust_remote_code: bool = False, device: str = "auto") -> Self:
-        """Read a tagger that `save` wrote, or any Hugging Face token-classification model by folder or name.
+        """Read a tagger that `save` wrote, or a Hugging Face token-classification model by folder or name.
 
-        Whether code that comes along is trusted, and which device is used, is for whoever loads it to say: the
-        folder may be a stranger's.
+        The caller decides about remote code and device, because the folder may come from a stranger.
         """
         saved = read_description(folder)
         settings = {**saved.get("settings", {"model": str(folder)}), "trust_remote_code": trust_remote_code}
@@ -303,7 +302,7 @@ def _outside_base(network: Any) -> list[nn.Module]:
 
 
 def _renew_head(network: Any) -> None:
-    """Forget what a model that was trained for other labels knows of them."""
+    """Reset the head of a model that was trained on other labels."""
     for part in _outside_base(network):
         for layer in part.modules():
             if isinstance(layer, nn.Linear):

@@ -16,7 +16,7 @@ from nersery.core.progress import Progress
 from nersery.core.sentence import Entity, Sentence
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import GAP, OWN
-from nersery.models.seq2seq.encoder_decoder import Seq2Seq, check, that_fit, warn_of_words_apart
+from nersery.models.seq2seq.encoder_decoder import Seq2Seq, check, fitting_sentences, warn_of_words_apart
 from nersery.models.seq2seq.seq2seq_inputs import BROKEN, UNKNOWN, Sampling, TextPair
 from nersery.models.training import checkpoint
 from nersery.models.training.trainer import fine_tuning_plan
@@ -150,11 +150,11 @@ def test_what_is_too_long_to_learn_from_is_counted(tiny_seq2seq: str, capsys: py
     def issue(sentence: Sentence) -> str:
         return model.length_issue(TextPair((GAP,), sentence.words))
 
-    assert that_fit(model, [short, long], issue) == [short]
+    assert fitting_sentences(model, [short, long], issue) == [short]
     assert "1 of 2 sentences do not fit" in (told := capsys.readouterr().err)
     assert "text:100: the target has 102 subwords, and the model reads 64. It does not learn" in told
     with pytest.raises(DataError, match="all 1 sentences do not fit"):
-        that_fit(model, [long], issue)
+        fitting_sentences(model, [long], issue)
 
 
 class TestLanguages:

@@ -9,7 +9,7 @@ from nersery.core import registry
 from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training
 from nersery.taggers.base import Tagger
-from nersery.taggers.components.gold_tagger import gold_tagger, tell_of_labels
+from nersery.taggers.components.gold_tagger import gold_tagger, warn_of_unknown_labels
 from tests.standins import Memory, sentences
 
 GOLD = sentences(8)
@@ -55,7 +55,7 @@ def test_labels_that_no_tagger_confirms_are_told_once(capsys: pytest.CaptureFixt
     told: set[str] = set()
     film = Sentence(("Heat",), (Entity(0, 1, "FILM"),), id="f")
     for _ in range(2):
-        tell_of_labels(["LOC", "PER"], [film, *GOLD], told)
+        warn_of_unknown_labels(["LOC", "PER"], [film, *GOLD], told)
     assert capsys.readouterr().err.count("does not know FILM") == 1
-    tell_of_labels(["FILM"], [film], set())
+    warn_of_unknown_labels(["FILM"], [film], set())
     assert capsys.readouterr().err == ""

@@ -1,4 +1,4 @@
-"""Adapting a masked language model to raw text of the user's own, before it learns anything else."""
+"""Adaptation of a masked language model to the user's raw text, before any other training."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ WARMUP = 0.06
 
 
 def check_text(path: str) -> None:
-    """Refuse a file that is not there; an empty path names none.
+    """Check that the file exists; an empty path means no file.
 
     Raises:
         MissingResourceError: Naming it.

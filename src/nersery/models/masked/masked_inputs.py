@@ -1,4 +1,4 @@
-"""Texts with gaps, and how gaps are filled: what methods say to a masked language model, in words."""
+"""Inputs of masked language models in words, and how gaps are filled."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from dataclasses import dataclass
 from nersery.core.errors import SettingsError
 
 OWN = "\t"
-"""Begins a word that stands for ids of our own, such as tag tokens; no word of a corpus can hold it."""
+"""Begins a word that stands for ids of our own, such as tag tokens; corpora cannot contain it."""
 
 GAP = OWN + "gap"
-"""Stands for words to be written, in the source of a sequence-to-sequence model."""
+"""Stands for words to be written, in the source of an encoder-decoder."""
 
 
 @dataclass(frozen=True, slots=True)
 class MaskedInput:
-    """A text with gaps.
+    """A text with words to mask.
 
     Args:
         words: The text; a word that begins with `OWN` is a tag token.
-        gaps: The words to hide, by position, in order.
-        condition: Words that stand in front as a text of their own, such as a definition.
+        gaps: Positions of the words to mask, in order.
+        condition: Words in front, as a text of their own, such as a definition.
     """
 
     words: tuple[str, ...]
@@ -31,17 +31,16 @@ class MaskedInput:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """How a subword is drawn for a gap.
+    """How a gap is filled.
 
     Args:
-        top_k: From how many of the most probable subwords.
-        weighted: By their probability; otherwise each with the same chance.
-        by_subword: Give a gap as many subwords as its word had, each drawn by itself; otherwise one subword that is a
-            whole word.
-        signs: Punctuation may be drawn too, where a whole word may.
+        top_k: Draw from this many of the most probable subwords.
+        weighted: Draw by probability; otherwise uniformly.
+        by_subword: Draw as many subwords as the old word had; otherwise one subword that is a whole word.
+        signs: Punctuation may be drawn as well, unless ``by_subword``.
 
     Raises:
-        SettingsError: When ``top_k`` is below 1.
+        SettingsError: If ``top_k`` is below 1.
     """
 
     top_k: int = 5

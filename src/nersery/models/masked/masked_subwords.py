@@ -1,4 +1,4 @@
-"""Texts with gaps in a model's subwords."""
+"""Masked inputs in the subwords of a model."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ Place = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class MaskedWindow:
-    """A window for the model, with masks in it.
+    """A window with masks.
 
     Args:
         window: Its subwords, masks among them.
-        positions: Where the masks are that this window decides on.
-        targets: The subwords that stood there before.
-        places: For each of them the gap that it belongs to, and its number there.
+        positions: Positions of the masks that are predicted in this window.
+        targets: The subwords that were masked there.
+        places: For each of them its gap, and its number within the gap.
     """
 
     window: Window
@@ -33,9 +33,9 @@ class MaskedWindow:
 
 
 class MaskedInputEncoder:
-    """Turns texts with gaps into rows of subwords.
+    """Turns masked inputs into windows of subwords.
 
-    Each gap is decided on in one window alone, so that it is seen with words on both sides.
+    Each gap is predicted in one window only, where it has words on both sides.
 
     Args:
         mask: The id of the mask token.
@@ -45,10 +45,10 @@ class MaskedInputEncoder:
         self.subwords, self.mask = subwords, mask
 
     def rows(self, masked_input: MaskedInput, asked: int | None = None) -> list[MaskedWindow]:
-        """Every subword of every gap hidden, also where a neighbouring window decides on it.
+        """Mask every subword of every gap, also where a neighbouring window predicts it.
 
         Args:
-            asked: Ask only for the subwords of a gap with this id; None asks for all.
+            asked: Predict only subwords of a gap with this id; None predicts all.
         """
         rows = []
         for window in self._windows(masked_input):
@@ -59,7 +59,7 @@ class MaskedInputEncoder:
         return rows
 
     def hidden(self, masked_input: MaskedInput, rate: float, rng: random.Random) -> list[MaskedWindow]:
-        """Each subword of a gap hidden with a probability, but at least one a window."""
+        """Mask each subword of a gap with a probability, but at least one per window."""
         rows = []
         for window in self._windows(masked_input):
             if places := list(self._each_place(window, masked_input, range(*window.core))):
@@ -68,7 +68,7 @@ class MaskedInputEncoder:
         return rows
 
     def with_masks(self, masked_input: MaskedInput, templates: Sequence[tuple[int, ...]]) -> list[MaskedWindow]:
-        """Each gap turned into masks and what stands before them, whatever its word is.
+        """Replace each gap by masks and the subwords before them, whatever its word is.
 
         Args:
             templates: The subwords of each gap, some of which are masks.

@@ -1,4 +1,4 @@
-"""Sequence-to-sequence models: fine-tune one on pairs of texts, and draw texts from it."""
+"""Encoder-decoders: fine-tuning on pairs of texts, and sampling."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ Example = TypeVar("Example")
 DEV_ROWS = 16
 """Pairs in one pass that measures the loss on dev."""
 JOINED = "encoder-decoder"
-"""What transformers calls an EncoderDecoderModel, as of two BERTs."""
+"""The model type of an EncoderDecoderModel, such as two BERTs."""
 MOST_APART = 0.05
-"""The share of words written as several from which on it is told."""
+"""Warn from this share of words that the model writes as several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,8 @@ class TokenizedPair:
 
     Args:
         source: With special tokens.
-        lead: What the decoder is given before the target.
-        target: Its subwords, and the end.
+        lead: The decoder input before the target.
+        target: The subwords of the target, and the end token.
     """
 
     source: tuple[int, ...]
@@ -48,20 +48,20 @@ class TokenizedPair:
 
     @property
     def shown(self) -> tuple[int, ...]:
-        """What the decoder sees: at each subword of the target what stands before it."""
+        """The decoder input: at each subword of the target the one before it."""
         return (*self.lead, *self.target[:-1])
 
 
 class Seq2Seq:
-    """An encoder-decoder, with what is needed to speak to it in words.
+    """An encoder-decoder over words.
 
     Args:
         source: Any encoder-decoder with a mask token or sentinels, by name or folder.
-        language: Of texts that do not say theirs, for models with language codes.
+        language: Of texts without a language, for models with language codes.
 
     Raises:
-        MissingResourceError: When there is no such model, or it cannot fill gaps.
-        SettingsError: When it does not know the language.
+        MissingResourceError: If there is no such model, or it cannot fill gaps.
+        SettingsError: If it does not know the language.
     """
 
     def __init__(
@@ -76,31 +76,28 @@ class Seq2Seq:
     # --- words ------------------------------------------------------------------------------------------------------
 
     def add_tokens(self, descriptions: Mapping[str, str]) -> None:
-        """Add tokens of our own; the embedding of each starts as the mean of its description's subwords.
-
-        Args:
-            descriptions: Token, which begins with `nersery.models.masked.masked_inputs.OWN`, to description.
+        """Add new tokens; see `nersery.models.subwords.token_embeddings.add_rows`.
 
         Raises:
-            SettingsError: When the model cannot grow.
+            SettingsError: If the model cannot be extended.
         """
         instead = f'"{self.source.name}" cannot be given new tokens. Name another, e.g. {WITH_GAPS}'
         self.tokenization.learn(add_rows(self.network, self.tokenization.subwords, descriptions, instead=instead))
 
     def fits(self, pair: TextPair) -> bool:
-        """Whether the model can read and write both texts whole."""
+        """Whether both texts fit into the model."""
         return not self.length_issue(pair)
 
     def written(self, words: Sequence[str]) -> tuple[str, ...]:
-        """What words look like when the model writes them; not every vocabulary can write all words as they are."""
+        """Words as the model writes them; not every vocabulary can write all words."""
         return self.tokenization.words(self.tokenization.target(words))
 
     def parts(self, word: str) -> tuple[str, ...]:
-        """The words that the model writes for one; see `Seq2SeqTokenization.parts`."""
+        """See `Seq2SeqTokenization.parts`."""
         return self.tokenization.parts(word)
 
     def length_issue(self, pair: TextPair) -> str:
-        """Why the model cannot read and write both texts whole; empty when it can."""
+        """Why a text does not fit into the model; empty if both do."""
         if not self.tokenization.has_marks_for(pair.source):
             return "the source has more gaps than the model has sentinels"
         frame = self.tokenization.frame(pair.language or self.language)
@@ -134,12 +131,12 @@ class Seq2Seq:
         """Learn to turn sources into targets; the loss is the mean over the subwords of the targets.
 
         Args:
-            pair: Makes a pair of an item, anew in every epoch.
-            dev: Items to choose the best epoch by, with pairs that stay the same; empty keeps the last.
+            pair: Makes a pair of an item, newly in every epoch.
+            dev: Items to choose the best epoch by, with fixed pairs. Empty keeps the last epoch.
             keeping: ``progress``, ``folder`` and ``fingerprint`` of `nersery.models.training.trainer.train`.
 
         Raises:
-            DataError: When a pair does not fit; see `fits`.
+            DataError: If a pair does not fit; see `fits`.
         """
 
         def draw(item: Example, index: int, epoch: int, split: str = "train") -> TokenizedPair:
@@ -179,7 +176,7 @@ class Seq2Seq:
         targets = torch.tensor([subword for row in rows for subword in row.target], device=device)
         return nn.functional.cross_entropy(logits.float(), targets, reduction="none")
 
-    @torch.no_grad()  # in inference mode autocast would cast all weights anew in every pass
+    @torch.no_grad()  # not inference_mode; see `autocast`
     def _mean_loss(self, rows: Sequence[TokenizedPair]) -> float:
         """The loss over all subwords of the targets."""
         ordered = sorted(rows, key=lambda row: len(row.source))
@@ -196,14 +193,14 @@ class Seq2Seq:
         sampling: Sampling,
         languages: Sequence[str] = (),
     ) -> list[Generated]:
-        """A text for each source, the same whatever other sources there are.
+        """A text for each source, independent of the other sources.
 
         Args:
-            rngs: One for each source; the only chance there is.
-            languages: One for each source; empty takes the model's own for all.
+            rngs: One for each source, the only source of randomness.
+            languages: One for each source. Empty takes the model's own for all.
 
         Raises:
-            DataError: When a source does not fit; see `fits`.
+            DataError: If a source does not fit; see `fits`.
         """
         pairs = [
             TextPair(*both)
@@ -225,11 +222,11 @@ class Seq2Seq:
 
 
 def check(source: ModelSource, languages: Iterable[str] = ()) -> Seq2SeqTokenization:
-    """How a model is spoken to, found out without loading its weights.
+    """The tokenization of a model, without loading its weights.
 
     Raises:
-        MissingResourceError: When there is no such model, or it cannot fill gaps or learn tag tokens.
-        SettingsError: When it does not know a language.
+        MissingResourceError: If there is no such model, or it cannot fill gaps or learn tag tokens.
+        SettingsError: If it does not know a language.
     """
     config = source.config()
     if not config.is_encoder_decoder:
@@ -249,14 +246,14 @@ def check(source: ModelSource, languages: Iterable[str] = ()) -> Seq2SeqTokeniza
     return tokenization
 
 
-def that_fit(model: Seq2Seq, gold: Sequence[Sentence], issue_of: Callable[[Sentence], str]) -> list[Sentence]:
-    """The sentences that the model can learn from; says how many it cannot, and why.
+def fitting_sentences(model: Seq2Seq, gold: Sequence[Sentence], issue_of: Callable[[Sentence], str]) -> list[Sentence]:
+    """The sentences that fit into the model; warns about the others.
 
     Args:
-        issue_of: Why it cannot learn from a sentence, in whatever way that is shown; empty when it can.
+        issue_of: Why a sentence does not fit, in the form that the model is given; empty if it does.
 
     Raises:
-        DataError: When it can learn from none.
+        DataError: If no sentence fits.
     """
     issues = [issue_of(sentence) for sentence in gold]
     fit = [sentence for sentence, issue in zip(gold, issues, strict=True) if not issue]
@@ -272,7 +269,7 @@ def that_fit(model: Seq2Seq, gold: Sequence[Sentence], issue_of: Callable[[Sente
 
 
 def warn_of_words_apart(model: Seq2Seq, gold: Iterable[Sentence]) -> None:
-    """Say when the model writes many words as several, since its new words will be cut like that."""
+    """Warn if the model writes many words as several, because its new words will be split likewise."""
     words = [word for sentence in gold for word in sentence.words]
     apart = [word for word in words if len(model.parts(word)) > 1]
     if len(apart) > MOST_APART * len(words):
@@ -284,6 +281,6 @@ def warn_of_words_apart(model: Seq2Seq, gold: Iterable[Sentence]) -> None:
 
 
 def _padded(rows: Sequence[tuple[int, ...]], pad: int, device: torch.device) -> Tensor:
-    """Rows filled up at the end. Shape: (rows, longest)."""
+    """Rows padded at the end. Shape: (rows, longest)."""
     longest = max(map(len, rows))
     return torch.tensor([row + (pad,) * (longest - len(row)) for row in rows], device=device)

@@ -1,8 +1,8 @@
-"""Draw texts from an encoder-decoder, many at once, each the same to the last bit whatever is drawn beside it.
+"""Samples texts from an encoder-decoder in batches, each text the same to the last bit whatever is sampled beside it.
 
-A product of matrices rounds differently for other shapes. So every pass has a number of rows and a source length that
-follow from each of its texts alone. Texts of like source length are drawn together, subword by subword, spread over
-several passes; when enough of them have ended, the others move together into fewer.
+A product of matrices rounds differently for other shapes. Each pass therefore has a number of rows and a source length
+that follow from each of its texts alone. Texts with sources of similar length are sampled together, one subword per
+step, in several passes; as texts end, the others are packed into fewer passes.
 """
 
 from __future__ import annotations
@@ -27,26 +27,26 @@ from nersery.models.seq2seq.seq2seq_inputs import Sampling
 SOURCES = 16
 """Sources in one pass through the encoder."""
 ROWS, ROWS_ON_GPU, LEAST_ROWS = 64, 256, 4
-"""Texts in one pass through the decoder. A GPU needs many to be busy; a CPU is soon busy, and with fewer rows less is
-computed for texts that have ended. What is longer than `POSITIONS`, source and text together, gets fewer."""
+"""Texts in one pass through the decoder. A GPU needs many to be busy; on a CPU, fewer rows waste less work on ended
+texts. Passes longer than `POSITIONS`, source and text together, have fewer rows."""
 POSITIONS = 256
 PASSES = 4
-"""Passes that are under way at the same time."""
+"""Passes in progress at the same time."""
 SHORTEST = 32
-"""Sources are padded to this length, or twice, four times, … as much."""
+"""Sources are padded to this length, or to twice, four times, … as much."""
 BLOCK = 64
-"""Subwords of the vocabulary of which the best is looked at first."""
+"""Subwords per block of the vocabulary; see `largest`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What to draw a text for.
+    """A text to sample.
 
     Args:
-        source: Its subwords, with special tokens.
-        lead: What the decoder is given before it writes.
-        end: What it writes when it is done.
-        rng: The only chance there is.
+        source: Its subwords with special tokens.
+        lead: The decoder input before the text.
+        end: The token that ends the text.
+        rng: The only source of randomness.
     """
 
     source: tuple[int, ...]
@@ -57,11 +57,11 @@ class Request:
 
 @dataclass(slots=True)
 class Draft:
-    """A text while it is drawn.
+    """A text that is being sampled.
 
     Args:
-        end: The subword that ends it, which is not kept.
-        log_probability: Of all subwords together, the end included.
+        end: The token that ends it, which is not part of ``subwords``.
+        log_probability: Sum over its subwords, the end included.
     """
 
     end: int
@@ -70,7 +70,7 @@ class Draft:
     finished: bool = False
 
     def add(self, subword: int, log_probability: float) -> None:
-        """Go on with a subword."""
+        """Append a subword."""
         self.log_probability += log_probability
         if subword == self.end:
             self.finished = True
@@ -79,12 +79,12 @@ class Draft:
 
     @property
     def mean(self) -> float:
-        """The log probability a subword."""
+        """The mean log probability of its subwords."""
         return self.log_probability / max(1, len(self.subwords) + self.finished)
 
     @property
     def rank(self) -> tuple[bool, float]:
-        """By which the best of several is found; a finished one goes before any unfinished one."""
+        """The sort key of candidates; finished ones rank first."""
         return self.finished, self.mean
 
 
@@ -93,8 +93,8 @@ class DecoderPass:
     """Texts that go through the decoder together.
 
     Args:
-        texts: Their numbers; those behind the first ``size`` are copies that fill it up.
-        states: What the encoder made of the sources. Shape: (rows, subwords, width).
+        texts: Their numbers; those after the first ``size`` are copies that fill up the pass.
+        states: The encoder output. Shape: (rows, subwords, width).
         mask: 1 for a subword of a source, 0 for padding. Shape: (rows, subwords).
     """
 
@@ -106,29 +106,29 @@ class DecoderPass:
 
     @classmethod
     def of(cls, texts: Sequence[int], tensors: Sequence[Tensor], size: int) -> DecoderPass:
-        """From what `tensors` told."""
+        """From the result of `tensors`."""
         states, mask, *layers = tensors
         cache = EncoderDecoderCache(zip(*(layers[number::4] for number in range(4)), strict=True))
         return cls(torch.tensor(texts, device=mask.device), size, states, mask, cache)
 
     def tensors(self) -> list[Tensor]:
-        """All that is kept of the texts. Shape of each: (rows, …)."""
+        """All tensors of the texts. Shape of each: (rows, …)."""
         return [self.states, self.mask, *_layers(self.cache)]
 
     def unfinished(self, drafts: Sequence[Draft]) -> list[int]:
-        """The places of texts that have not ended."""
+        """Places of unfinished texts."""
         return [place for place, text in enumerate(self.texts.tolist()[: self.size]) if not drafts[text].finished]
 
 
 class Sampler:
-    """Draws texts, several for each source, and keeps the most probable.
+    """Samples several texts for each source and keeps the most probable.
 
     Args:
         network: Of transformers, in evaluation mode.
         source: Its name, for messages.
-        pad: The id that fills up short sources.
-        barred: Ids that are never drawn.
-        longest: The most subwords that source and text may have.
+        pad: The padding id of sources.
+        barred: Ids that are never sampled.
+        longest: The most subwords of source and text together.
     """
 
     def __init__(
@@ -138,9 +138,9 @@ class Sampler:
         self._pad, self._longest = pad, longest
         self._barred = torch.tensor(barred, dtype=torch.long, device=network.device)
 
-    @torch.no_grad()  # in inference mode autocast would cast all weights anew in every pass
+    @torch.no_grad()  # not inference_mode; see `autocast`
     def draw(self, requests: Sequence[Request]) -> list[Draft]:
-        """The best text for each; see `Draft.rank`."""
+        """The best text for each request; see `Draft.rank`."""
         by_shape: dict[tuple[int, bool, int], list[int]] = defaultdict(list)
         for number, request in enumerate(requests):
             by_shape[*self._shape(request.source), len(request.lead)].append(number)
@@ -158,9 +158,9 @@ class Sampler:
         return [best[number] for number in range(len(requests))]
 
     def _shape(self, source: Sequence[int]) -> tuple[int, bool]:
-        """The length that a source is padded to, and whether there is no padding at all.
+        """The padded length of a source, and whether it needs no padding.
 
-        Models leave out the mask, and so compute otherwise, when no source of a pass is padded.
+        Models drop the mask if no source of a pass is padded, which rounds differently.
         """
         length = SHORTEST
         while length <= len(source):
@@ -168,12 +168,12 @@ class Sampler:
         return min(length, self._longest), len(source) == self._longest
 
     def _rows(self, length: int) -> int:
-        """How many texts there are in a pass, for sources of some length."""
+        """Texts per pass, by the padded length of their sources."""
         most = ROWS_ON_GPU if self._network.device.type == "cuda" else ROWS
         return max(LEAST_ROWS, most * POSITIONS // max(POSITIONS, length + self._sampling.max_subwords))
 
     def _drafts(self, requests: Sequence[Request], length: int, rows: int) -> list[Draft]:
-        """Texts for sources of like length, all candidates of a source side by side."""
+        """Texts for sources of one padded length, the candidates of a source side by side."""
         candidates = self._sampling.candidates
         drafts = [Draft(request.end) for request in requests for _ in range(candidates)]
         noise = self._noise(requests)
@@ -192,7 +192,7 @@ class Sampler:
         return drafts
 
     def _noise(self, requests: Sequence[Request]) -> Tensor:
-        """Gumbel noise, which turns the best choice into a drawn one. Shape: (texts, steps, top_k)."""
+        """Gumbel noise, with which the argmax becomes a sample. Shape: (texts, steps, top_k)."""
         shape = (self._sampling.max_subwords + 1, self._sampling.candidates, self._sampling.top_k)
         drawn = [np.random.default_rng(request.rng.getrandbits(64)).standard_exponential(shape) for request in requests]
         noise = -np.log(np.stack(drawn)).astype(np.float32)
@@ -224,7 +224,7 @@ class Sampler:
         return [torch.cat(column) for column in zip(*parts, strict=True)]
 
     def _next(self, part: DecoderPass, last: Sequence[int]) -> tuple[Tensor, Tensor]:
-        """The choices for the next subwords, behind the last ones."""
+        """Choices for the next subwords, given the last ones."""
         output = self._network(
             encoder_outputs=BaseModelOutput(last_hidden_state=part.states),
             attention_mask=part.mask,
@@ -240,7 +240,7 @@ class Sampler:
         return largest(scores, min(self._sampling.top_k, scores.shape[-1] - len(self._barred)))
 
     def _extend(self, drafts: Sequence[Draft], values: Tensor, ids: Tensor, noise: Tensor) -> None:
-        """Draw the next subword of each text, and add it to those that have not ended."""
+        """Sample the next subword of each text and append it to the unfinished ones."""
         chosen = (values + noise[:, : values.shape[1]]).argmax(-1, keepdim=True)
         drawn = torch.cat((ids.gather(1, chosen).double(), values.gather(1, chosen).double()), 1).cpu()
         refuse_nan(drawn, self._source)
@@ -250,9 +250,9 @@ class Sampler:
 
 
 def largest(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """As `torch.topk` of each row, several times as fast where rows are long.
+    """`torch.topk` of each row, several times faster for long rows.
 
-    The largest of a row are in the blocks whose own largest are the largest.
+    The largest values lie in the blocks with the largest maxima.
     """
     blocks = scores.shape[1] // BLOCK
     if count >= blocks:
@@ -266,16 +266,16 @@ def largest(scores: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 def _layers(cache: EncoderDecoderCache) -> list[Tensor]:
-    """Keys and values of each layer, those of the text and those of the source."""
+    """Keys and values of each layer, of the text and of the source."""
     both = zip(cache.self_attention_cache.layers, cache.cross_attention_cache.layers, strict=True)
     return [tensor for layers in both for layer in layers for tensor in (layer.keys, layer.values)]
 
 
 def _packed(texts: Sequence[int], places: Sequence[int], tensors: Sequence[Tensor], rows: int) -> list[DecoderPass]:
-    """Passes of so many rows.
+    """Passes of ``rows`` texts.
 
     Args:
-        places: Where each text stands in the tensors.
+        places: The row of each text in the tensors.
     """
     passes = []
     for start in range(0, len(texts), rows):
@@ -288,7 +288,7 @@ def _packed(texts: Sequence[int], places: Sequence[int], tensors: Sequence[Tenso
 
 
 def _moved_together(passes: list[DecoderPass], drafts: Sequence[Draft], rows: int) -> list[DecoderPass]:
-    """The passes, or fewer of them where the texts that have not ended have room there."""
+    """The passes, packed into fewer if the unfinished texts fit."""
     places = [part.unfinished(drafts) for part in passes]
     count = sum(map(len, places))
     if -(-count // rows) == len(passes):

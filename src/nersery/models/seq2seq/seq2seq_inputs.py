@@ -1,7 +1,6 @@
-"""What methods say to a sequence-to-sequence model, in words.
+"""Inputs and outputs of encoder-decoders, in words.
 
-A text is a tuple of words. One that begins with `OWN` is none of a corpus: a tag token, or a
-`GAP`.
+A text is a tuple of words. A word that begins with `OWN` is a tag token or `GAP`, and never occurs in a corpus.
 """
 
 from __future__ import annotations
@@ -12,14 +11,14 @@ from nersery.core.errors import SettingsError
 from nersery.models.masked.masked_inputs import OWN
 
 UNKNOWN = OWN + "unknown"
-"""What the model wrote where its vocabulary has no subword for a word."""
+"""A word for which the vocabulary has no subword."""
 BROKEN = OWN + "broken"
-"""A word that the model wrote with half a character in it."""
+"""A word that contains half a character."""
 
 
 @dataclass(frozen=True, slots=True)
 class TextPair:
-    """What a model learns: to turn one text into another.
+    """A training pair.
 
     Args:
         language: Of both texts, as in `nersery.core.sentence.Sentence`; empty is the model's own.
@@ -32,15 +31,15 @@ class TextPair:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How texts are drawn from a model.
+    """Sampling of texts.
 
     Args:
-        top_k: Each subword is drawn from so many of the most probable ones, by their probabilities.
-        candidates: Texts drawn for a source, of which the most probable is kept.
-        max_subwords: A text that has not ended after so many subwords, tag tokens included, is unfinished.
+        top_k: Each subword is sampled from this many of the most probable ones, by probability.
+        candidates: Texts per source, of which the most probable is kept.
+        max_subwords: A text that has not ended after this many subwords, tag tokens included, is unfinished.
 
     Raises:
-        SettingsError: When a number is below 1.
+        SettingsError: If a number is below 1.
     """
 
     top_k: int = 10
@@ -55,15 +54,14 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Generated:
-    """The most probable of the texts drawn for a source; a finished one goes before any unfinished one.
+    """The most probable candidate for a source; finished candidates rank first.
 
     Args:
-        words: Words, and tag tokens as they were added. What is neither stands as a word that begins with `OWN` too:
-            `GAP` for a mask token or sentinel, `UNKNOWN`, `BROKEN`, and `OWN` with its name for any
-            other special token, such as padding.
-        log_probability: The mean over its subwords, its end included, among all subwords of the vocabulary. A sum would
-            favour short texts.
-        finished: Whether the model ended it; otherwise it hit the limit of subwords, and its end is missing.
+        words: Words and tag tokens. Anything else is a word that begins with `OWN` as well: `GAP` for a mask token or
+            sentinel, `UNKNOWN`, `BROKEN`, and `OWN` with its name for other special tokens, such as padding.
+        log_probability: The mean over its subwords, the end included, among the whole vocabulary. A sum would favour
+            short texts.
+        finished: Whether the model ended it; otherwise it reached ``max_subwords`` and is cut off.
     """
 
     words: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""How a sequence-to-sequence model is spoken to: words into its subwords, and what it writes back into words."""
+"""From words to the subwords of an encoder-decoder, and from its output back to words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from nersery.models.subwords.subwords import CACHED_WORDS, SubwordEncoder, frame
 
 WITH_GAPS = "facebook/bart-base, facebook/mbart-large-50 or google/mt5-base"
 SENTINEL = f"{WORD_BORDER}?<extra_id_([0-9]+)>"
-"""T5 knows as many gaps as its vocabulary has of these."""
+"""Sentinels of T5: its vocabulary limits the gaps of a text."""
 LANGUAGE_CODE = "[a-z]{2,3}_[A-Z][A-Za-z]+"
 """``hi_IN`` in mBART, ``hin_Deva`` in NLLB."""
 HALF_A_CHARACTER = "\ufffd"
@@ -25,13 +25,13 @@ HALF_A_CHARACTER = "\ufffd"
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What stands around texts of a language.
+    """Special tokens of a language.
 
     Args:
-        prefix: In front of a source.
-        suffix: Behind a source.
-        lead: What the decoder is given before it writes.
-        end: What it writes when it is done.
+        prefix: Before a source.
+        suffix: After a source.
+        lead: The decoder input before the text.
+        end: The token that ends a text.
     """
 
     prefix: tuple[int, ...]
@@ -41,15 +41,15 @@ class Frame:
 
 
 class Seq2SeqTokenization:
-    """Turns words into subwords and back. What a model expects is read off its tokenizer and configuration.
+    """Turns words into subwords and back. Everything is read off the tokenizer and the configuration.
 
     Args:
-        name: Of the model, for messages.
+        name: The name of the model in messages.
         tokenizer: Of transformers.
-        config: The model's.
+        config: Of the model.
 
     Raises:
-        MissingResourceError: When the model has no token for a gap, or cannot write words.
+        MissingResourceError: If the model has no token for a gap, or cannot write words.
     """
 
     def __init__(self, name: str, tokenizer: Any, config: Any) -> None:
@@ -73,11 +73,11 @@ class Seq2SeqTokenization:
         self._parts: dict[str, tuple[str, ...]] = {}
 
     def learn(self, tokens: Mapping[str, int]) -> None:
-        """Take note of tokens of our own that were added to the model."""
+        """Register new tokens of the model."""
         self._names |= {number: token for token, number in tokens.items()}
 
     def nameless(self, rows: int) -> list[int]:
-        """The ids below a number that stand for nothing; embeddings are often larger than vocabularies."""
+        """Ids below ``rows`` without a token; embedding matrices are often larger than vocabularies."""
         return [number for number in range(self._size, rows) if number not in self._names]
 
     def frame(self, language: str = "") -> Frame:
@@ -92,7 +92,7 @@ class Seq2SeqTokenization:
         return self._frames[code]
 
     def source(self, words: Sequence[str], frame: Frame) -> tuple[int, ...]:
-        """The subwords of a source, with the special tokens around it. Gaps side by side are one."""
+        """The subwords of a source with special tokens. Adjacent gaps are merged."""
         return (*frame.prefix, *self._ids(words), *frame.suffix)
 
     def target(self, words: Sequence[str]) -> tuple[int, ...]:
@@ -100,12 +100,12 @@ class Seq2SeqTokenization:
         return tuple(self._ids(words))
 
     def has_marks_for(self, words: Sequence[str]) -> bool:
-        """Whether there is a token for each gap of a text; a model with sentinels has one of each."""
+        """Whether the model has enough mask tokens or sentinels for the gaps of a text; each sentinel exists once."""
         gaps = sum(is_gap for is_gap, _ in groupby(word == GAP for word in words))
         return self._mask is not None or gaps <= len(self._sentinels)
 
     def words(self, subwords: Sequence[int]) -> tuple[str, ...]:
-        """What subwords write; see `nersery.models.seq2seq.seq2seq_inputs.Generated`."""
+        """The words that subwords write; see `nersery.models.seq2seq.seq2seq_inputs.Generated`."""
         words: list[str] = []
         for name, run in groupby(subwords, self._names.get):
             if name is not None:
@@ -116,10 +116,10 @@ class Seq2SeqTokenization:
         return tuple(words)
 
     def parts(self, word: str) -> tuple[str, ...]:
-        """A word as the words that the model writes for it: one, unless its text is cut where the word goes on.
+        """A word as the words that the model writes for it: one, unless decoding splits it.
 
-        That is so at a space within the word, at characters before which a normalizer sets one, and in vocabularies for
-        which each Chinese character or sign is a word. What is no text to the model stays as it is.
+        That happens at a space within the word, where a normalizer inserts one, and in vocabularies in which each
+        Chinese character or sign is a word. A word that the model cannot write stays as it is.
         """
         if len(self._parts) > CACHED_WORDS:
             self._parts.clear()
@@ -175,7 +175,7 @@ class Seq2SeqTokenization:
 
 
 def _plain(tokenizer: Any) -> Any:
-    """The tokenizer, told not to tidy up the spaces of what it decodes: between them are words."""
+    """The tokenizer with decoding that keeps spaces, because they separate words."""
     decoder: Any = getattr(getattr(tokenizer, "backend_tokenizer", None), "decoder", None)
     if getattr(decoder, "cleanup", False):
         decoder.cleanup = False
@@ -183,7 +183,7 @@ def _plain(tokenizer: Any) -> Any:
 
 
 def _names(tokenizer: Any, vocabulary: Mapping[str, int]) -> Iterator[tuple[int, str]]:
-    """What stands for subwords that are no text."""
+    """Names of the ids that are not text."""
     special = {*tokenizer.all_special_ids, *(n for n, token in tokenizer.added_tokens_decoder.items() if token.special)}
     for token, number in vocabulary.items():
         if number == tokenizer.unk_token_id:
@@ -199,11 +199,11 @@ def _sentinels(vocabulary: Mapping[str, int]) -> list[int]:
 
 
 def _first(one: Any, other: Any, *names: str) -> Any:
-    """The first of some attributes that is set, in one object or else the other."""
+    """The first attribute that is set, in one object or else the other."""
     values = (getattr(owner, name, None) for name in names for owner in (one, other))
     return next((value for value in values if isinstance(value, int)), None)
 
 
 def _is_unseen(word: str) -> bool:
-    """Whether a word has no character that is seen by itself, as a joiner alone."""
+    """Whether a word has no visible character, such as a joiner alone."""
     return all(category(character)[0] in "CZM" for character in word)

@@ -1,6 +1,6 @@
-"""Two texts side by side, a question and a sentence, as models of pairs read them.
+"""Pairs of texts, a question and a sentence, as inputs of models.
 
-The subwords of a question are computed once, those of a sentence once, and then only put together.
+The subwords of each question and each sentence are computed once and then combined.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ Ids = NDArray[np.int64]
 
 
 class SpecialTokens(NamedTuple):
-    """What a tokenizer puts around a question and a sentence: ``[CLS] … [SEP] … [SEP]`` or ``<s> … </s></s> … </s>``.
+    """The special tokens of a pair: ``[CLS] … [SEP] … [SEP]`` or ``<s> … </s></s> … </s>``.
 
     Args:
-        front: The special tokens in front of the question.
-        middle: Those between question and sentence.
-        back: Those behind the sentence.
-        types: The token types of front, question, middle, sentence and back.
-        summary: The position of the class token, from the end if negative; where there is none, of the first.
+        front: Before the question.
+        middle: Between question and sentence.
+        back: After the sentence.
+        types: Token types of front, question, middle, sentence and back.
+        summary: Position of the class token, from the end if negative; without one, the first position.
     """
 
     front: tuple[int, ...]
@@ -38,10 +38,10 @@ class SpecialTokens(NamedTuple):
 
     @classmethod
     def of(cls, tokenizer: Any) -> Self:
-        """The template of a tokenizer of transformers.
+        """The special tokens of a transformers tokenizer.
 
         Raises:
-            MissingResourceError: When it does not show two texts side by side.
+            MissingResourceError: If it does not support pairs of texts.
         """
         encoded = tokenizer("a", "a", return_token_type_ids=True)
         ids, inner = tuple(encoded["input_ids"]), tuple(tokenizer("a", add_special_tokens=False)["input_ids"])
@@ -61,19 +61,19 @@ class SpecialTokens(NamedTuple):
 
     @property
     def length(self) -> int:
-        """How many special tokens there are."""
+        """The number of special tokens."""
         return len(self.front) + len(self.middle) + len(self.back)
 
 
 class Reading(NamedTuple):
-    """A question over a part of a sentence, as much of it as the model reads at once.
+    """A question and a window of a sentence.
 
     Args:
-        pair: The number of the question and its sentence.
-        question: Its subwords.
-        start: The sentence's word that the part begins with.
-        subwords: Those of the part.
-        owners: For each of the subwords the word of the part that it belongs to, from 0.
+        pair: The number of the pair.
+        question: Subwords of the question.
+        start: The first word of the window.
+        subwords: Subwords of the window.
+        owners: For each subword the word of the window that it belongs to, from 0.
     """
 
     pair: int
@@ -87,10 +87,9 @@ class PairBatch(NamedTuple):
     """Readings as tensors.
 
     Args:
-        inputs: What the model is called with. Shape of each: (readings, subwords).
-        owners: For each subword of the sentence its word, for all others the number of subwords in a row.
-            Shape: (readings, subwords).
-        summaries: The position of the class token. Shape: (readings,).
+        inputs: Arguments of the model. Shape of each: (readings, subwords).
+        owners: The word of each subword of the sentence; elsewhere the number of subwords. Shape: (readings, subwords).
+        summaries: Position of the class token. Shape: (readings,).
     """
 
     inputs: dict[str, Tensor]
@@ -104,11 +103,11 @@ class PairBatch(NamedTuple):
 
 
 class PairEncoder:
-    """Turns questions and sentences into what a model reads.
+    """Turns questions and sentences into model inputs.
 
     Args:
-        encoder: Cuts the words of sentences into subwords, and knows the longest window.
-        token_types: How many token types the model tells apart.
+        encoder: Splits words into subwords, and knows the longest window.
+        token_types: The number of token types of the model.
     """
 
     def __init__(self, encoder: SubwordEncoder, token_types: int = 0) -> None:
@@ -119,13 +118,13 @@ class PairEncoder:
     def readings(
         self, questions: Sequence[str], sentences: Sequence[Sequence[str]], pairs: Iterable[int] | None = None
     ) -> list[Reading]:
-        """The windows over each sentence, behind the question of the same place; of an empty sentence there are none.
+        """The windows of each sentence after its question; an empty sentence has no window.
 
         Args:
-            pairs: The places that are read; None reads all.
+            pairs: The numbers of the pairs to read; None reads all.
 
         Raises:
-            SettingsError: When a question is empty, or takes more than half of a window.
+            SettingsError: If a question is empty, or takes more than half of a window.
         """
         pairs = range(len(questions)) if pairs is None else tuple(pairs)
         asked = {question: self._question(question) for question in dict.fromkeys(questions[pair] for pair in pairs)}
@@ -150,7 +149,7 @@ class PairEncoder:
         return np.array(ids, np.int64)
 
     def _texts(self, sentences: Iterable[Sequence[str]]) -> dict[tuple[str, ...], tuple[Ids, Ids]]:
-        """For each distinct sentence its subwords, and the word that each belongs to."""
+        """For each distinct sentence its subwords, and the word of each."""
         texts = {}
         for words in dict.fromkeys(map(tuple, sentences)):
             subwords = self.encoder.subwords(words)
@@ -159,7 +158,7 @@ class PairEncoder:
         return texts
 
     def _windows(self, pair: int, question: Ids, subwords: Ids, owners: Ids) -> Iterator[Reading]:
-        """A single word longer than a window is shown by its beginning."""
+        """Windows over a sentence; a single word longer than a window is truncated."""
         room = self.encoder.max_subwords - self.template.length - len(question)
         if 0 < len(subwords) <= room:
             yield Reading(pair, question, 0, subwords, owners)
@@ -171,7 +170,7 @@ class PairEncoder:
                 yield Reading(pair, question, start, subwords[part], owners[part] - start)
 
     def batches(self, readings: Iterable[Reading], rows: int, multiple: int) -> Iterator[list[Reading]]:
-        """At most so many readings whose length, rounded up, is the same; the longest come first."""
+        """Passes of readings of one padded length; see `by_length`."""
         readings = list(readings)
         for part in by_length(map(self._length, readings), lambda _: rows, multiple):
             yield [readings[number] for number in part]
@@ -180,11 +179,11 @@ class PairEncoder:
         return self.template.length + len(reading.question) + len(reading.subwords)
 
     def collate(self, readings: Sequence[Reading], *, rows: int = 0, multiple: int = 1) -> PairBatch:
-        """Readings side by side, padded at the end.
+        """Pad readings at the end and stack them.
 
         Args:
-            rows: Fill up with copies of the first reading to at least this many rows.
-            multiple: Make the number of subwords a multiple of this, where the model can read so many.
+            rows: Fill up with copies of the first reading to this many rows.
+            multiple: Pad the length to a multiple of this, up to the longest window.
         """
         readings = [*readings, *[readings[0]] * (rows - len(readings))]
         length = max(map(self._length, readings))

@@ -1,4 +1,4 @@
-"""Which subwords of a model's vocabulary can make up a word that a reader would take for one."""
+"""The subwords of a vocabulary that can form words."""
 
 from __future__ import annotations
 
@@ -12,22 +12,21 @@ from nersery.core.errors import MissingResourceError
 from nersery.models.subwords.subwords import SubwordEncoder
 
 PLACEHOLDER = re.compile(r"[\[<(]?(unused|extra_id_|madeupword|reserved|placeholder)[_ ]?\d+[\]>)]?", re.IGNORECASE)
-"""What vocabularies hold in stock, for nobody to read."""
+"""Unused entries of vocabularies."""
 
 SPECIAL = re.compile(r"<[^<>]+>|\[[A-Z_]+\]|\|.+\|")
-"""How special tokens look; vocabularies hold some that their tokenizers do not name as such."""
+"""Special tokens by their looks; tokenizers do not declare all of them."""
 
 WORD_BORDER = "▁"
-"""SentencePiece's mark where it stands alone."""
+"""The word border of SentencePiece as a subword of its own."""
 
 INSIDE, OPENING, BEHIND_BORDER, WORD_OR_SIGN = PLACES = range(4)
-"""Where a subword stands: in a word, at its beginning, at its beginning behind a border that is a subword of its own,
-or
-where a word begins or a sign stands."""
+"""Places of a subword: within a word, at its start, at its start after a border that is a subword of its own, or
+where a word or a sign may start."""
 HANGUL_LETTER = re.compile("[\u1100-\u11ff]")
 """Part of a syllable that a tokenizer took apart, as those for uncased text do."""
 LONGEST_SIGN = 3
-"""In characters, as in "..."; what is longer is decoration."""
+"""In characters, as in "..."; longer ones are decoration."""
 
 
 @dataclass(frozen=True)
@@ -50,13 +49,14 @@ class SubwordVocabulary:
 
     @classmethod
     def of(cls, encoder: SubwordEncoder) -> SubwordVocabulary:
-        """Read it off the tokenizer's behaviour, so that subword marks (``##``, ``▁``, ``Ġ``) need not be known.
+        """Derive it from the behaviour of the tokenizer, so that subword marks (``##``, ``▁``, ``Ġ``) need not be
+        known.
 
-        Where they mark the end of a word (``</w>``), or that it goes on (``@@``), a subword is a whole word when it is
-        what its text is cut into.
+        Where marks show the end of a word (``</w>``) or its continuation (``@@``), a subword is a whole word if its
+        text is tokenized into it.
 
         Raises:
-            MissingResourceError: When no subword is a whole word.
+            MissingResourceError: If no subword is a whole word.
         """
         tokenizer = encoder.tokenizer
         (anchor, *_) = encoder.subwords(["a"])[0]
@@ -103,14 +103,14 @@ class SubwordVocabulary:
         return [subword for subword in fit if unicodedata.category(self.texts[subword][0])[0] != "M"]
 
     def border(self, subwords: tuple[int, ...]) -> int:
-        """How many subwords in front of a word only mark its border."""
+        """The number of subwords before a word that only mark its border."""
         return int(len(subwords) > 1 and subwords[0] in self.marks)
 
     def places(self, subwords: tuple[int, ...]) -> list[int]:
-        """Where each subword of a word stands, without those of its border.
+        """The place of each subword of a word, without those of its border.
 
-        `OPENING` alone when a subword is fit for no other word. In Chinese words of some models every subword may open
-        one.
+        `OPENING` alone if a subword cannot be part of a word. In Chinese, some models have only subwords that may open
+        a word.
         """
         border = self.border(subwords)
         if not all(subword < len(self.texts) and self.texts[subword] for subword in subwords[border:]):
@@ -119,7 +119,7 @@ class SubwordVocabulary:
         return [BEHIND_BORDER if border and first == INSIDE else first, *others]
 
     def word(self, subwords: Sequence[int]) -> str:
-        """The word that subwords make up, with whole syllables where it is Korean."""
+        """The word that subwords form, with composed syllables if it is Korean."""
         word = "".join(self.texts[subword] or self.signs.get(subword, "") for subword in subwords)
         return unicodedata.normalize("NFC", word) if HANGUL_LETTER.search(word) else word
 
@@ -128,7 +128,7 @@ def check_decoder(tokenizer: Any) -> None:
     """Refuse a tokenizer that cannot write words without subword marks.
 
     Raises:
-        MissingResourceError: Naming what it lacks.
+        MissingResourceError: Naming what is missing.
     """
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is not None and backend.decoder is None and type(backend.model).__name__ != "WordLevel":

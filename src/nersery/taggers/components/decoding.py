@@ -1,4 +1,4 @@
-"""What taggers share between windows and labels: examples, forward passes of fixed shapes, decoding, certainty."""
+"""Shared by taggers, from windows to labels: examples, forward passes of fixed shape, decoding, certainty."""
 
 from __future__ import annotations
 
@@ -15,26 +15,25 @@ from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.tag_set import TagSet
 
 Example = tuple[Window, tuple[int, ...], bool, bool]
-"""A window, the tag of each of its words, and whether it begins and ends where its sentence does."""
+"""A window, the tag of each of its words, and whether it starts and ends where its sentence does."""
 
 Scorer = Callable[[Sequence[Window], int], Tensor]
-"""Scores of each tag at each word, for windows of about one length, in a forward pass of that many rows for each of
-the passes over them. Shape: (passes, rows, words, tags), with rows and words beyond those of the windows."""
+"""Scores windows of one padded length in a pass of the given number of rows. Shape: (passes, rows, words, tags),
+with rows and words beyond those of the windows."""
 
 ROWS = 16
-"""Windows in one forward pass. Prediction pads every pass to the same shape, so that a sentence gets the same
-numbers to the last bit whatever stands beside it."""
+"""Windows in one forward pass; see `nersery.models.subwords.subwords.by_length`."""
 LENGTH_MULTIPLE = 4
 MOST_SUBWORDS = ROWS * 512
-"""In one forward pass over the same windows several times; fewer rows are read at once where they are long."""
+"""Subwords in one forward pass, all Monte Carlo passes together; long windows get fewer rows."""
 DECODED = 128
-"""Sentences that are decoded at once; fewer where they are long or were read several times."""
+"""Sentences decoded at once, unless `MOST_DECODED` allows fewer."""
 MOST_DECODED = 1 << 18
-"""Words in all passes over them, so that one long line beside short ones does not fill the memory with padding."""
+"""Words decoded at once, passes and padding included: one long line among short ones must not fill the memory."""
 
 
 def examples(windows: Sequence[Window], entities: Sequence[Entity], length: int, tags: TagSet) -> list[Example]:
-    """What a tagger learns from a sentence of that length."""
+    """The training examples of a sentence."""
     indices = tags.indices(entities, length)
     found = []
     for window in windows:
@@ -44,7 +43,7 @@ def examples(windows: Sequence[Window], entities: Sequence[Entity], length: int,
 
 
 def loss(emissions: Tensor, mask: Tensor, batch: Sequence[Example], crf: ConditionalRandomField | None) -> Tensor:
-    """The mean loss over the words of a batch; without CRF each word's by itself.
+    """The mean loss over the words of a batch; without a CRF, the cross-entropy of each word.
 
     Args:
         emissions: Shape: (windows, words, tags).
@@ -62,12 +61,12 @@ def loss(emissions: Tensor, mask: Tensor, batch: Sequence[Example], crf: Conditi
 def emissions(
     windows: Sequence[Sequence[Window]], score: Scorer, *, passes: int = 1, progress: Progress | None = None
 ) -> list[Tensor]:
-    """Scores of each tag at each word of sentences, each word's from the window that decides on it.
+    """Scores of each tag at each word, taken from the window whose core has the word.
 
     Args:
         windows: Those of each sentence.
-        passes: Over each window.
-        progress: Advanced by the number of windows.
+        passes: Monte Carlo passes over each window.
+        progress: Counts windows.
 
     Returns:
         Shape: (words, passes, tags), for each sentence.
@@ -88,14 +87,14 @@ def emissions(
 
 
 def _rows(length: int, passes: int) -> int:
-    """How many windows are read at once, by their padded length alone, so that all passes over one have one shape."""
+    """Windows per pass, by their padded length alone."""
     return max(1, min(ROWS, MOST_SUBWORDS // (length * passes)))
 
 
 def labelled(
     sentences: Sequence[Sentence], emissions: Sequence[Tensor], tags: TagSet, crf: ConditionalRandomField | None
 ) -> list[Sentence]:
-    """Sentences under the labels of the best legal tags; an entity's score is the mean probability of its words' tags.
+    """Sentences with the best legal labels; the score of an entity is the mean marginal probability of its tags.
 
     Args:
         emissions: Of one pass.
@@ -113,7 +112,7 @@ def labelled(
 def shares(
     sentences: Sequence[Sentence], emissions: Sequence[Tensor], tags: TagSet, crf: ConditionalRandomField | None
 ) -> list[tuple[float, ...]]:
-    """For each word the share of the passes whose best legal tags give it its label; see `Tagger.certainty`."""
+    """For each word the share of passes that predict its label; see `Tagger.certainty`."""
     decoder, found = _decoder(tags, crf), dict[int, tuple[float, ...]]()
     for numbers, padded, mask in _padded(emissions):
         passes, words = padded.shape[1], padded.shape[2]
@@ -126,15 +125,15 @@ def shares(
 
 
 def _decoder(tags: TagSet, crf: ConditionalRandomField | None) -> ConditionalRandomField:
-    """The CRF on the CPU, or else one that knows nothing but which tags are legal."""
+    """The CRF on the CPU, or one that only knows which tag sequences are legal."""
     decoder = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
-    if crf is not None:  # copied, for the one in training must stay on its device
+    if crf is not None:  # copied: the CRF in training must stay on its device
         decoder.load_state_dict({name: weights.cpu() for name, weights in crf.state_dict().items()})
     return decoder
 
 
 def _padded(emissions: Sequence[Tensor]) -> Iterator[tuple[list[int], Tensor, Tensor]]:
-    """The numbers of sentences of about one length, their emissions side by side, and where there are words.
+    """Groups of sentences of similar length: their numbers, padded emissions, and where there are words.
 
     Shape: (sentences, passes, words, tags) and (sentences, words).
     """

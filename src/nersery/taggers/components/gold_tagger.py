@@ -1,4 +1,4 @@
-"""The tagger trained on gold that a method asks for its opinion."""
+"""The gold-trained tagger that several methods use."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 
 
 def check_gold_tagger(folder: str | None) -> None:
-    """Look for the tagger in a folder, where one is named.
+    """Check that the named tagger exists.
 
     Raises:
-        MissingResourceError: When there is none.
+        MissingResourceError: If it does not.
     """
     from nersery.taggers.base import load_tagger
 
@@ -27,14 +27,14 @@ def check_gold_tagger(folder: str | None) -> None:
 
 
 def gold_tagger(name: str, folder: str | None, gold: Sequence[Sentence], training: Training) -> Tagger:
-    """The tagger in a folder; or else the one that the caller has; or else a new one of the default kind.
+    """The tagger in a folder, or else the caller's, or else a new one of the default kind.
 
     Args:
-        name: Of the method that asks for it.
+        name: The method that needs it.
         folder: Or a Hugging Face name.
 
     Raises:
-        SettingsError: When there is none, and nothing to train one on.
+        SettingsError: If there is none, and no gold to train one on.
     """
     from nersery.taggers.base import load_tagger
 
@@ -54,17 +54,17 @@ def gold_tagger(name: str, folder: str | None, gold: Sequence[Sentence], trainin
     return trained
 
 
-def tell_of_labels(known: Collection[str], candidates: Iterable[Sentence], told: set[str]) -> None:
-    """Say what labels no tagger can confirm, each type once.
+def warn_of_unknown_labels(known: Collection[str], candidates: Iterable[Sentence], warned: set[str]) -> None:
+    """Warn of labels that the tagger can never confirm, once per type.
 
     Args:
-        known: The types that the tagger knows.
-        told: The types of which that has been said; those of the candidates are added.
+        known: Types of the tagger.
+        warned: Types with a warning so far; those of the candidates are added.
     """
     from nersery.core.warnings import warn
 
-    types = {entity.type for sentence in candidates for entity in sentence.entities} - told
-    told |= types
+    types = {entity.type for sentence in candidates for entity in sentence.entities} - warned
+    warned |= types
     if unknown := sorted(types - {*known}):
         warn(
             f"the tagger does not know {', '.join(unknown)}, and so never agrees where candidates have that: it knows "

@@ -1,4 +1,4 @@
-"""A second training on gold alone, for a tagger that was trained on what machines labelled or wrote."""
+"""The second stage of a tagger: after machine-labelled or generated sentences, training on gold alone."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ OWN = (
     "steps", "epochs", "evaluate_every", "patience", "batch_size", "learning_rate", "head_learning_rate", "warmup",
     "schedule", "optimizer", "weight_decay", "clip",
 )  # fmt: skip
-"""Settings of the course of a training, of those that a tagger has; a second training may have its own."""
+"""Settings that may differ in the second stage."""
 RIVALS = {"steps": "epochs", "epochs": "steps"}
-"""Who names one of them does without the other."""
+"""Naming one of these clears the other."""
 
 
 def fit_second_stage(tagger: Tagger, gold: Sequence[Sentence], settings: Mapping[str, Any], training: Training) -> None:
-    """Train a tagger on gold alone, from where its training on other sentences has ended.
+    """Train a tagger on gold alone, starting from its first training.
 
-    Labels that a machine made are many and partly wrong. First they teach what names look like at all, then gold
-    teaches what is called a name here. The tagger's history tells of the second training under ``second_stage``.
+    Machine-labelled sentences are many and partly wrong. They teach what mentions look like; gold then teaches which of
+    them are labelled. The history of this training is under ``second_stage``.
 
     Args:
         settings: Those of `OWN` that differ from the tagger's.
 
     Raises:
-        SettingsError: When gold has types that the tagger has not met.
+        SettingsError: If gold has types that the tagger does not know.
     """
     require_known_types(gold, tagger.types)
     settings = changed(vars(tagger), settings)
@@ -46,7 +46,7 @@ def fit_second_stage(tagger: Tagger, gold: Sequence[Sentence], settings: Mapping
 
 
 def require_known_types(gold: Iterable[Sentence], met: Iterable[str]) -> None:
-    """Refuse a second training on types that the first one does not have.
+    """Refuse a second stage with types that the first training does not have.
 
     Raises:
         SettingsError: Naming them.
@@ -59,12 +59,12 @@ def require_known_types(gold: Iterable[Sentence], met: Iterable[str]) -> None:
 
 
 def second_stage_issues(name: str, settings: Mapping[str, Any], own: Any) -> list[str]:
-    """What is wrong with the settings of a second training.
+    """Validation errors of the settings of a second stage.
 
     Args:
         name: Of the tagger.
         settings: Of its first training.
-        own: Those that differ, as a recipe says it.
+        own: Those that differ, as in the recipe.
     """
     if not isinstance(own, Mapping):
         return [f"{own!r:.60} is no table of settings, expected e.g. {{ steps = 100, learning_rate = 5e-5 }}"]
@@ -73,10 +73,10 @@ def second_stage_issues(name: str, settings: Mapping[str, Any], own: Any) -> lis
 
 
 def foreign_settings(own: Iterable[str], wish: str) -> list[str]:
-    """Complaints of settings that are not of the course of a training."""
+    """Errors for settings that are not in `OWN`."""
     return [f'"{key}" cannot {wish}; {did_you_mean(key, OWN)}' for key in own if key not in OWN]
 
 
 def changed(settings: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
-    """All of a tagger's settings that others of its course change."""
+    """The settings that change, with the counterpart of ``steps`` or ``epochs`` cleared."""
     return {**{RIVALS[key]: None for key in own if RIVALS.get(key) in settings}, **own}

@@ -16,7 +16,7 @@ from nersery.core.sentence import Entity
 OutputScheme = Literal["IOB2", "BIOES"]
 OUTSIDE = "O"
 LETTERS: dict[str, str] = {"B": "B", "I": "I", "M": "I", "E": "E", "L": "E", "S": "S", "U": "S", "W": "S"}
-"""What each letter of the common schemes means: begin, inside, end, single."""
+"""The meaning of each letter of the common schemes: begin, inside, end, single."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class TagSet:
 
     names: tuple[str, ...]
     strict: bool = True
-    """Whether broken sequences are forbidden; a model that somebody else trained may begin entities with I."""
+    """Whether broken sequences are forbidden. Third-party models may begin entities with I."""
 
     @classmethod
     def of(cls, types: Iterable[str], scheme: OutputScheme = "IOB2") -> TagSet:
@@ -115,9 +115,8 @@ class TagSet:
         return "B" if first and self._begun else "I"
 
     def labels(self, paths: Tensor) -> Tensor:
-        """What the tags of legal paths say of each word, as one number whatever the scheme.
-
-        Which type it has, and whether an entity begins there; 0 outside of entities.
+        """The labels of legal paths, one number per word whatever the scheme: its type and whether an entity begins
+        there, 0 outside.
 
         Args:
             paths: Shape: (..., words).
@@ -133,7 +132,7 @@ class TagSet:
         return types + nn.functional.pad(goes_on, (1, 0))
 
     def labels_of(self, entities: Iterable[Entity], length: int) -> list[int]:
-        """The same for the labels of a sentence; a negative number where the tag set lacks the type."""
+        """The same numbers for the entities of a sentence; negative if the tag set lacks the type."""
         labels = [0] * length
         for entity in entities:
             begins = 2 * self.types.index(entity.type) + 2 if entity.type in self.types else -2
@@ -141,11 +140,11 @@ class TagSet:
         return labels
 
     def entities(self, indices: Sequence[int], scores: Sequence[float]) -> list[Entity]:
-        """A legal path as labels.
+        """The entities of a legal path.
 
         Args:
-            indices: One tag a word.
-            scores: How sure each word's tag is, in [0, 1]; an entity's score is the mean over its words.
+            indices: One tag per word.
+            scores: Probability of each word's tag, in [0, 1]; an entity's score is the mean over its words.
         """
         entities: list[Entity] = []
         start, open_type = 0, ""

@@ -1,4 +1,4 @@
-"""How much the words of a sentence attend to each other in a tagger's encoder."""
+"""Attention between the words of a sentence in the encoder of a tagger."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from nersery.taggers.components.decoding import LENGTH_MULTIPLE, ROWS
 from nersery.taggers.transformer import TransformerTagger
 
 MOST_PAIRS = ROWS * 256**2
-"""Pairs of subwords in one pass: every layer keeps a number for each of them and each head."""
+"""Pairs of subwords in one pass; every layer and head keeps a number for each pair."""
 OTHER_WAYS = 'Use another tagger, or keywords = "random" or "none"'
 
 
@@ -71,10 +71,10 @@ def word_attention(
 
 
 def with_attention(tagger: Tagger) -> TransformerTagger:
-    """A tagger whose words attend to each other.
+    """The tagger, if its words attend to each other.
 
     Raises:
-        SettingsError: When it is another.
+        SettingsError: If they do not.
     """
     if not isinstance(tagger, TransformerTagger):
         raise SettingsError(f"the tagger {name_of(tagger)} has no attention between words. {OTHER_WAYS}")
@@ -102,7 +102,7 @@ def between_words(subwords: NDArray[Any], firsts: Sequence[int], end: int) -> ND
 
 
 def _fill(found: NDArray[np.float32], window: Window, subwords: NDArray[Any], suffix: int) -> None:
-    """Write down the attention from the words that a window decides on."""
+    """Store the attention from the words in the core of a window."""
     between = between_words(subwords, window.firsts, len(window.subwords) - suffix)
     (start, end), first = window.core, window.start
     found[start:end, first : first + len(window.firsts)] = between[start - first : end - first]

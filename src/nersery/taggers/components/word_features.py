@@ -1,4 +1,4 @@
-"""Words as a recurrent tagger sees them: by an id of their own, by their characters, by a vector of the user's."""
+"""Features of words for the BiLSTM: an id, the characters, and an optional word vector."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from nersery.models.subwords.subwords import Window, window_spans
 from nersery.models.word_vectors import composed
 
 PAD, UNKNOWN = range(2)
-"""Ids that stand for no word or character, and for all that training has not seen."""
+"""Padding, and words or characters that training has not seen."""
 FIRST = UNKNOWN + 1
 LONGEST_WINDOW = 512
-"""In words; a longer sentence is read in overlapping windows, as there is no end to what can be on one line."""
+"""In words; longer sentences are read in overlapping windows."""
 LONGEST_WORD = 64
-"""In characters; of a longer word the tagger sees this many, half of them from its end."""
+"""In characters; of a longer word, the first and last 32 are used."""
 LEAST_WORDS = 2
-"""In so many different words a character must have been seen; others are unknown, so that the unknown is learnt too."""
+"""A character in fewer distinct words is unknown, so that the unknown character is trained too."""
 
 
 @dataclass(frozen=True)
 class KnownWords:
-    """What a tagger has learnt to know.
+    """Words and characters that a tagger has seen in training.
 
     Args:
-        words: In lower case, `composed`.
-        characters: Of composed words, as they are.
+        words: Lower-cased and `composed`.
+        characters: Of composed words.
     """
 
     words: tuple[str, ...]
@@ -39,7 +39,7 @@ class KnownWords:
 
     @classmethod
     def of(cls, words: Iterable[str]) -> KnownWords:
-        """All of the words, and the characters of more than one of them.
+        """All words, and the characters of at least two of them.
 
         >>> KnownWords.of(["Ada", "Adam", "ada"])
         KnownWords(words=('ada', 'adam'), characters=('A', 'a', 'd'))
@@ -50,7 +50,7 @@ class KnownWords:
         return cls(tuple(sorted({composed(word.lower()) for word in distinct})), tuple(sorted(known)))
 
     def with_those_of(self, other: KnownWords) -> KnownWords:
-        """What either knows; all that this one knows keeps its id."""
+        """The union of both; ids of this one stay the same."""
         words, characters = (self.words, other.words), (self.characters, other.characters)
         return KnownWords(*(tuple(dict.fromkeys((*mine, *theirs))) for mine, theirs in (words, characters)))
 
@@ -74,10 +74,10 @@ class KnownWords:
 
 @dataclass(frozen=True)
 class GivenVectors:
-    """Vectors of words from elsewhere, which stay as they are.
+    """Word vectors from a file, which training does not change.
 
     Args:
-        words: As they were found, `composed`.
+        words: As in the file, `composed`.
         rows: Shape: (words, dimension).
     """
 
@@ -85,7 +85,7 @@ class GivenVectors:
     rows: Tensor
 
     def with_those_of(self, others: Mapping[str, Tensor]) -> GivenVectors:
-        """These vectors, and behind them those of words that have none here."""
+        """These vectors, followed by those of new words."""
         new = {word: row for word, row in others.items() if word not in self._places}
         if not new:
             return self
@@ -96,7 +96,7 @@ class GivenVectors:
         return {word: place for place, word in enumerate(self.words)}
 
     def of(self, words: Sequence[str]) -> Tensor:
-        """The vector of each word as it is written, or else in lower case, or else zeros. Shape: (words, dimension)."""
+        """The vector of each word, or of its lower case, or zeros. Shape: (words, dimension)."""
         if not self.words or not words:
             return torch.zeros(len(words), self.rows.shape[1])
         forms = [(composed(word), composed(word.lower())) for word in words]
@@ -105,13 +105,13 @@ class GivenVectors:
 
 
 class WordTable:
-    """The distinct words of some sentences, each at a place of its own; at place 0 is none.
+    """The distinct words of some sentences, numbered from 1; 0 is padding.
 
     Attributes:
-        ids: Of the words. Shape: (places,).
-        spellings: The ids of their characters, `PAD` behind the last. Shape: (places, LONGEST_WORD).
+        ids: Shape: (places,).
+        spellings: Character ids, padded with `PAD`. Shape: (places, LONGEST_WORD).
         lengths: In characters, at least 1. Shape: (places,).
-        vectors: Those of the user. Shape: (places, dimension), where dimension may be 0.
+        vectors: From the user's file. Shape: (places, dimension), where dimension may be 0.
     """
 
     def __init__(self, words: Iterable[str], lexicon: KnownWords, given: GivenVectors | None = None) -> None:
@@ -126,7 +126,7 @@ class WordTable:
             self.vectors = torch.cat([torch.zeros(1, given.rows.shape[1]), given.of(distinct)])
 
     def windows(self, words: Sequence[str]) -> list[Window]:
-        """The windows of a sentence, whose subwords are the places of its words."""
+        """The windows of a sentence, with the places of its words as subwords."""
         places = [self._places[word] for word in words]
         spans = window_spans([1] * len(words), LONGEST_WINDOW, LONGEST_WINDOW // 4)
         borders = [0, *((a[1] + b[0] + 1) // 2 for a, b in itertools.pairwise(spans)), len(words)]
