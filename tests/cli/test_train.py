@@ -57,7 +57,7 @@ def test_with_other_settings_only_when_forced(killed: list[str]):
         result = call(*killed, *other)
         assert result.code == 2
         assert "t.training holds an unfinished training with other settings" in result.err
-        assert "delete the folder t.training to start anew, or use --force" in result.err
+        assert "delete the folder t.training to start again, or use --force" in result.err
         assert files(Path("t.training")) == before
     Path("dev.conll").write_text(Path("test.conll").read_text())
     assert "\n  dev: there" in call(*killed).err
@@ -69,7 +69,7 @@ def test_a_broken_state(killed: list[str]):
     STATE.write_text("{")
     result = call(*killed)
     assert result.code == 1
-    assert "Delete the folder t.training to start the training anew, or use --force" in result.err
+    assert "Delete the folder t.training to start the training again, or use --force" in result.err
     assert call(*killed, "--set", "steps=3", "--force").code == 0
     assert not Path("t.training").exists()
 

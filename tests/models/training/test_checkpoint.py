@@ -147,7 +147,7 @@ class TestRefusals:
             fit(stopped, **changes)
         assert isinstance(caught.value, SettingsError)
         assert difference in str(caught.value).split("\n")
-        assert f"delete the folder {stopped} to start anew" in str(caught.value)
+        assert f"delete the folder {stopped} to start again" in str(caught.value)
         assert files(stopped) == before
 
     def test_many_differences_are_counted(self, stopped: Path):
@@ -165,7 +165,7 @@ class TestRefusals:
         else:
             path.write_bytes(contents.get(damage, b""))
         before = files(stopped)
-        with pytest.raises(BrokenStateError, match=f"Delete the folder {stopped} to start the training anew"):
+        with pytest.raises(BrokenStateError, match=f"Delete the folder {stopped} to start the training again"):
             fit(stopped)
         assert files(stopped) == before
 

@@ -139,9 +139,8 @@ def train(
             Randomness must depend on these numbers alone.
         evaluate: A score, higher is better. None keeps the last weights.
         is_new: Whether a parameter of that name was not pretrained.
-        progress: Its total grows by the number of steps.
-        folder: For the checkpoint of this training alone. After a kill the same call resumes; after the end it loads
-            the weights. The caller removes the folder. None writes no checkpoint.
+        folder: For the checkpoint of this training alone. The same call resumes it; after the end it loads the
+            weights. The caller removes the folder. None writes no checkpoint.
         fingerprint: What the result depends on besides plan and seed, as JSON values. A folder with another fingerprint
             is refused.
 
@@ -153,8 +152,6 @@ def train(
     """
     if not examples:
         raise DataError("there is no example to train on", fix="give at least one")
-    if progress is not None:
-        progress.total = (progress.total or 0) + plan.total_steps(len(examples))
     depends_on = {
         **(fingerprint or {}),
         "nersery": __version__,
@@ -167,8 +164,8 @@ def train(
     with opened(folder, depends_on) as checkpoint:
         if checkpoint is not None:
             checkpoint.load(training.adopt)
-        if progress is not None and training.step:
-            progress.advance(training.step, resumed=True, note=training.note)
+        if progress is not None:
+            training.start(progress)
         if not training.finished:
             batches = islice(_batches(len(examples), plan.batch_size, seed), training.step, training.total)
             training.run(_drawn(examples, batches, draw), loss_of, evaluate, progress, checkpoint)
@@ -208,6 +205,12 @@ class _Training:
     def total(self) -> int:
         """All steps, unless patience ends the training earlier."""
         return self.plan.total_steps(self.examples)
+
+    def start(self, progress: Progress) -> None:
+        """Add the steps to the total, and those of an earlier call to what is done."""
+        progress.total = (progress.total or 0) + self.total
+        if self.step:
+            progress.advance(self.step, resumed=True, note=self.note)
 
     def run(
         self,
