@@ -148,8 +148,8 @@ def _protocols() -> str:
 
 def _repairs() -> str:
     introduction = (
-        "What can be done about broken files, by name only and counted: `--repair NAME`, or `repair = […]` under "
-        "`[data]`. They act in this order, whatever the order of the names."
+        "Repairs of broken files, applied only if named (`--repair NAME`, or `repair = […]` under `[data]`) and "
+        "counted. They act in this order."
     )
     rows = [(f"`{name}`", repair.summary) for name, repair in repairs.REPAIRS.items()]
     return f"## Repairs\n\n{introduction}\n\n{table(('repair', 'what it does'), rows)}"
@@ -163,19 +163,19 @@ SECTIONS: Sequence[tuple[str, type[Any], Sequence[str], str]] = (
         "`[data]`",
         data_files.DataSettings,
         (),
-        "Paths start from the recipe's folder; `example:` before a name stands for a file that comes with nersery.",
+        "Paths are relative to the recipe. `example:NAME` is a file that comes with nersery.",
     ),
-    ("`[sample]`", recipe.SampleSettings, (), "How much of the data is used, as if there were no more."),
+    ("`[sample]`", recipe.SampleSettings, (), "How much of the data is used, to simulate a small data set."),
     ("`[evaluate]`", recipe.EvaluateSettings, (), ""),
     (
         "`[[systems]]`",
         systems.System,
         systems.OWN_KEYS,
-        "One table per system: a way to train that is compared with gold only. `method` is one of "
-        "[augmentation](methods.md#augmentation) or [annotation](methods.md#annotation); `name` is the method's when "
-        "not given. All other keys of the table are settings of the method. `select` is a list of "
+        "One table per system: a way to train that is compared with gold only. `method` is an "
+        "[augmenter](methods.md#augmentation) or an [annotator](methods.md#annotation). Other keys than the following "
+        "are settings of the method. `select` is a list of "
         '[selectors](methods.md#selection): `"duplicates"`, or `{ method = "agreement", threshold = 0.8 }` with '
-        "settings; at the top of the recipe it holds for all systems that have none of their own.",
+        "settings; at the top of the recipe it applies to every system without its own.",
     ),
 )
 """Title, class, its keys that a recipe may say (all when empty), and an introduction."""
@@ -188,15 +188,15 @@ UNSAID: Mapping[tuple[type[Any], str], str] = {(systems.System, "name"): "the me
 def recipes_page() -> str:
     """Every key of a recipe."""
     introduction = (
-        "A recipe is a TOML file for `nersery run`. It is checked whole before anything runs, and all its problems are "
-        "told at once; `nersery run RECIPE --check` does no more than that. `nersery list recipes` names those "
-        "that come with nersery, and `nersery copy demo my-recipe.toml` gives you one to change. On the command line, "
-        "`--set tagger.steps=100` and `--set augment.NAME.copies=5` change single keys."
+        "A recipe is a TOML file for `nersery run`. It is checked as a whole before anything runs, and all problems "
+        "are reported at once; `nersery run RECIPE --check` only checks. `nersery list recipes` lists the shipped recipes, "
+        "and `nersery copy demo my-recipe.toml` copies one for you to change. `--set tagger.steps=100` and "
+        "`--set systems.NAME.copies=5` change single keys."
     )
     tagger = (
-        "`method` is one of the [taggers](methods.md#taggers), `transformer` when not given; `preset` takes "
-        "[a paper's settings](methods.md#tagger-presets) for what is not said; all other keys are settings of the "
-        "tagger. Every system has the same tagger. `[tagger.grid]` lists values for settings: each system tries all "
+        "`method` is a [tagger](methods.md#taggers), by default `transformer`. `preset` uses "
+        "[a paper's settings](methods.md#tagger-presets) for keys that you leave out. All other keys are settings of "
+        "the tagger. Every system has the same tagger. `[tagger.grid]` lists values for settings: each system tries all "
         "combinations on the first seed, and dev chooses; see [how to](how-to.md#tune-settings-on-dev)."
     )
     parts = [f"## {title}\n\n{text}\n\n{_keys(cls, keys)}" for title, cls, keys, text in SECTIONS]
@@ -216,7 +216,7 @@ def _keys(cls: type[Any], keys: Sequence[str]) -> str:
         )
         for key in keys or known
     ]
-    return table(("key", "type", "default", "what it says"), rows)
+    return table(("key", "type", "default", "meaning"), rows)
 
 
 def _default_of(field: Field[Any]) -> str:

@@ -47,18 +47,18 @@ class DataSettings:
     """The files, and how to read them; see `nersery.io.ReadOptions`.
 
     Args:
-        train: Labelled sentences to sample from and to augment: a file, or a table from languages to files.
-        dev: Labelled sentences to choose the best weights by, likewise.
-        test: Labelled sentences for the scores, used for nothing else, likewise.
-        raw: Sentences for methods that label raw text, likewise; labels in it are not looked at.
-        language: Of sentences that say none, in files that do not stand in a table.
-        format: Of all files: ``auto``, ``conll``, ``jsonl``, ``parquet``, ``text``, ``spans`` or ``brat``.
-        encoding: Of all files, e.g. ``latin-1``.
-        repair: What to mend, by names of `nersery list repairs`.
-        word_column: Where words stand in CoNLL columns, counted from 1; looked for when not set.
-        tag_column: Where tags stand, likewise.
-        scheme: Tag scheme of the files, e.g. ``IOB1``; recognised when not set.
-        split: How lines of text are cut into words: ``spaces``, ``punctuation`` or ``characters``.
+        train: Labelled sentences to sample from and to augment: a file, or a table of languages and files.
+        dev: Labelled sentences to choose the best weights by; a file or a table.
+        test: Labelled sentences to score on, used for nothing else; a file or a table.
+        raw: Sentences for methods that label raw text; a file or a table. Labels in it are ignored.
+        language: Language of sentences that name none.
+        format: ``auto``, ``conll``, ``jsonl``, ``parquet``, ``text``, ``spans`` or ``brat``.
+        encoding: For example ``latin-1``.
+        repair: Repairs to apply, see `nersery list repairs`.
+        word_column: Column of the words in CoNLL files, counted from 1; detected if not set.
+        tag_column: Column of the tags; detected if not set.
+        scheme: Tag scheme, e.g. ``IOB1``; detected if not set.
+        split: How lines of text are split into words: ``spaces``, ``punctuation`` or ``characters``.
     """
 
     train: str | dict[str, Any]

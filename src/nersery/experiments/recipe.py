@@ -40,12 +40,12 @@ KEYS = ("name", "description", "seeds", "keep_taggers", "data", "sample", "tagge
 
 @dataclass
 class SampleSettings:
-    """How much of the training data is used, as if there were no more.
+    """How much of the data is used, to simulate a small data set.
 
     Args:
-        size: Sentences to draw for each seed, of each language that has a file of its own; all when not set.
-        protocol: Which ones; `nersery list protocols` names them.
-        dev_size: Sentences of dev to keep, likewise; all when not set.
+        size: Sentences to draw per seed, and per language if each has its own file; all if not set.
+        protocol: How they are drawn; see `nersery list protocols`.
+        dev_size: Dev sentences to keep, drawn in the same way; all if not set.
     """
 
     size: int | None = None
@@ -71,8 +71,8 @@ class Recipe:
     Args:
         name: What the report and, without ``--out``, the run's folder are called.
         description: What the recipe is for.
-        seeds: Every system is trained once for each; each draws its own sample.
-        keep_taggers: Keep the trained taggers in the run's folder; each has the size of its model.
+        seeds: Each system is trained once per seed; each seed draws its own sample.
+        keep_taggers: Keep the trained taggers in the run's folder; each is as large as its model.
         source: The file it was read from, or the name of a shipped recipe.
         overrides: What ``--set`` has changed.
         grid: Values of the tagger's settings to try on dev, see `nersery.experiments.grid`. Empty: none.

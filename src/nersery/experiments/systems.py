@@ -48,23 +48,22 @@ class MethodSettings:
 
 @dataclass
 class System:
-    """One way to train: gold sentences and what a method made of them, or of raw text.
+    """One way to train: gold sentences and what a method made from them, or from raw text.
 
     Args:
         name: What the report calls it.
-        method: An augmentation method or an annotator; none for the baseline, and where other systems are joined.
+        method: An augmenter or an annotator; none for the baseline and for merged systems.
         base: A system above this one. Its kept sentences count as gold: the method learns from them and starts from
             them, and the tagger trains on them. Empty: gold alone.
         merge: Systems above this one. The selectors choose from the sentences that these have kept; there is no method.
             If several labelled the same raw sentence, the labels of the last one count.
-        vote: Of raw text that several have labelled, the entities that more than half of them have found count, not
-            the last's; see `nersery.experiments.voting`.
-        copies: New sentences to try for each sentence that the method starts from.
-        select: Which of them to keep, one selector after another.
-        gold_copies: How often each gold sentence stands in the training data; 0 trains on the others alone.
+        vote: For raw sentences that several merged systems labelled, keep the entities that more than half of them
+            found; see `nersery.experiments.voting`.
+        copies: Attempts per sentence that the method starts from.
+        select: Selectors that act one after another.
+        gold_copies: Number of times that each gold sentence is in the training data; 0 trains on the others alone.
         upsampling: Repeat gold sentences until they are at least this share of the training data, in [0, 1).
-        second_stage: Settings of the tagger for a second training on gold alone, see
-            `nersery.taggers.components.second_stage`. Empty: none.
+        second_stage: Tagger settings for a second training, on gold alone. Empty: no second training.
     """
 
     name: str
