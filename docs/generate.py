@@ -189,15 +189,15 @@ def recipes_page() -> str:
     """Every key of a recipe."""
     introduction = (
         "A recipe is a TOML file for `nersery run`. It is checked as a whole before anything runs, and all problems "
-        "are reported at once; `nersery run RECIPE --check` only checks. `nersery list recipes` lists the shipped recipes, "
-        "and `nersery copy demo my-recipe.toml` copies one for you to change. `--set tagger.steps=100` and "
+        "are reported at once; `nersery run RECIPE --check` only checks. `nersery list recipes` lists the shipped "
+        "recipes, and `nersery copy demo my-recipe.toml` copies one for you to change. `--set tagger.steps=100` and "
         "`--set systems.NAME.copies=5` change single keys."
     )
     tagger = (
         "`method` is a [tagger](methods.md#taggers), by default `transformer`. `preset` uses "
         "[a paper's settings](methods.md#tagger-presets) for keys that you leave out. All other keys are settings of "
-        "the tagger. Every system has the same tagger. `[tagger.grid]` lists values for settings: each system tries all "
-        "combinations on the first seed, and dev chooses; see [how to](how-to.md#tune-settings-on-dev)."
+        "the tagger. Every system has the same tagger. `[tagger.grid]` lists values for settings: each system tries "
+        "all combinations on the first seed, and dev chooses; see [how to](how-to.md#tune-settings-on-dev)."
     )
     parts = [f"## {title}\n\n{text}\n\n{_keys(cls, keys)}" for title, cls, keys, text in SECTIONS]
     return page("Recipes", introduction, [*parts, f"## `[tagger]`\n\n{tagger}"]).replace("\n\n\n", "\n")
