@@ -27,7 +27,7 @@ import torch
 from nersery import io
 from nersery.augment.base import step, tasks
 from nersery.augment.linearized.linearization import linearize, token_descriptions
-from nersery.augment.masked_lm.model_setup import hidden_in_mentions
+from nersery.augment.masked_lm.mention_masking import hidden_in_mentions
 from nersery.augment.melm import MELM
 from nersery.core.outcome import collect
 from nersery.core.sentence import Corpus, Sentence

@@ -126,7 +126,7 @@ def check_positive(settings: object, *names: str) -> None:
             raise SettingsError(f"{name} is {value}, expected {expected}")
 
 
-def unfitted(method: Augmenter) -> NerseryError:
+def unfitted(method: object) -> NerseryError:
     """The error of a method that is asked to generate before it has learned."""
     return NerseryError(f"{name_of(method)} has learned nothing yet: call fit(corpus) before generate")
 

@@ -15,10 +15,10 @@ from nersery.augment.base import (
     unfitted,
 )
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
+from nersery.augment.masked_lm.mention_masking import fill
 from nersery.augment.masked_lm.model_setup import (
     check_fine_tuning,
     check_model,
-    fill,
     fine_tune,
     open_model,
     warn_of_unused,

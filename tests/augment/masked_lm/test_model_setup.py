@@ -14,7 +14,7 @@ import torch
 
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import Augmenter, augment
-from nersery.augment.masked_lm.model_setup import hidden_in_mentions, with_words
+from nersery.augment.masked_lm.mention_masking import hidden_in_mentions, with_words
 from nersery.core import registry
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Reject, Result

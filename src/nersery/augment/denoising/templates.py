@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from nersery.augment.masked_lm.model_setup import random_share
+from nersery.augment.masked_lm.mention_masking import random_share
 from nersery.augment.words.stop_words import bare
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence

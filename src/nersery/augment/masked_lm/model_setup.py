@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import Field, replace
+from dataclasses import Field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from nersery.augment.base import check_positive
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.core.outcome import Reject
 from nersery.core.random import item_seed
 from nersery.core.registry import FileName, ModelName, Precision
-from nersery.core.sentence import Entity, Sentence
+from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
-from nersery.models.masked.masked_inputs import Drawing, MaskedInput, is_replaceable
+from nersery.models.masked.masked_inputs import MaskedInput
 
 if TYPE_CHECKING:
     from nersery.models.loading import ModelSource
-    from nersery.models.masked.masked_lm import Guess, MaskedLM
+    from nersery.models.masked.masked_lm import MaskedLM
     from nersery.models.training.trainer import TrainingPlan
 
 MOST_REDRAWS = 1000
@@ -182,100 +181,5 @@ def fine_tuning(
     )
 
 
-class Rewriting(Protocol):
-    """Settings of how words of mentions are replaced."""
-
-    mean_rate: float
-    top_k: int
-    by_subword: bool
-    in_turn: bool
-
-
-def replace_in_mentions(
-    model: MaskedLM,
-    settings: Rewriting,
-    sentences: Sequence[Sentence],
-    rngs: Sequence[random.Random],
-    masked_input: Callable[[Sentence, Sequence[int]], MaskedInput],
-) -> list[Sentence | Reject]:
-    """The sentences with words of their mentions replaced.
-
-    Args:
-        masked_input: What the model is shown of a sentence with words hidden at some places.
-    """
-    hidden = [hidden_in_mentions(s, settings.mean_rate, rng) for s, rng in zip(sentences, rngs, strict=True)]
-    masked_inputs = [masked_input(sentence, places) for sentence, places in zip(sentences, hidden, strict=True)]
-    drawing = Drawing(settings.top_k, by_subword=settings.by_subword)
-    filled = fill(model, masked_inputs, rngs, drawing, in_turn=settings.in_turn)
-    return [with_words(*each) for each in zip(sentences, hidden, filled, strict=True)]
-
-
-def guesses_at(
-    model: MaskedLM,
-    sentences: Sequence[Sentence],
-    places: Sequence[Sequence[int]],
-    masked_input: Callable[[Sentence, Sequence[int]], MaskedInput],
-    top_k: int,
-) -> list[list[list[Guess]]]:
-    """The most probable words; see `Suggester.suggest`."""
-    masked_inputs = [masked_input(sentence, hidden) for sentence, hidden in zip(sentences, places, strict=True)]
-    guesses: list[list[list[Guess]]] = model.guesses(masked_inputs, top_k)
-    return guesses
-
-
-def hidden_in_mentions(sentence: Sentence, mean_rate: float, rng: random.Random) -> list[int]:
-    """Words of mentions to hide, by position: of each mention a share that is drawn anew each time.
-
-    The share of a mention of n words is drawn from a normal distribution around ``mean_rate`` with deviation 1/n,
-    within [0, 1]. When that hides no word of the sentence, one is hidden all the same. A word without a letter or
-    digit stays.
-    """
-    mentions = [words for entity in sentence.entities if (words := _replaceable(sentence, entity))]
-    hidden = []
-    for words in mentions:
-        hidden += rng.sample(words, round(random_share(len(words), mean_rate, rng) * len(words)))
-    if not hidden and mentions:
-        hidden = [rng.choice(rng.choice(mentions))]
-    return sorted(hidden)
-
-
-def random_share(count: int, mean: float, rng: random.Random) -> float:
-    """A share from a normal distribution around a mean, with deviation 1/count, redrawn until it lies in [0, 1]."""
-    for _ in range(MOST_REDRAWS):
-        share = rng.gauss(mean, 1 / count)
-        if 0 <= share <= 1:
-            return share
-    return mean
-
-
-def fill(
-    model: MaskedLM,
-    masked_inputs: Sequence[MaskedInput],
-    rngs: Sequence[random.Random],
-    drawing: Drawing,
-    *,
-    in_turn: bool,
-) -> list[tuple[str, ...]]:
-    """A new word for each gap, at once or from the first to the last, each in sight of those before it."""
-    if not in_turn:
-        return model.fill(masked_inputs, rngs, drawing)
-    words = [list(masked_input.words) for masked_input in masked_inputs]
-    for turn in range(max((len(masked_input.gaps) for masked_input in masked_inputs), default=0)):
-        due = [number for number, masked_input in enumerate(masked_inputs) if turn < len(masked_input.gaps)]
-        left = [replace(masked_inputs[n], words=tuple(words[n]), gaps=masked_inputs[n].gaps[turn:]) for n in due]
-        for number, filled in zip(due, model.fill(left, [rngs[n] for n in due], drawing), strict=True):
-            words[number][masked_inputs[number].gaps[turn]] = filled[0]
-    return [
-        tuple(text[gap] for gap in masked_input.gaps) for text, masked_input in zip(words, masked_inputs, strict=True)
-    ]
-
-
-def with_words(sentence: Sentence, places: Sequence[int], words: Sequence[str]) -> Sentence | Reject:
-    """The sentence with other words at some places, or why there is no such place."""
-    if not places:
-        return Reject("no word to replace" if sentence.entities else "no entities")
-    return sentence.replace_spans([(place, place + 1, (word,)) for place, word in zip(places, words, strict=True)])
-
-
-def _replaceable(sentence: Sentence, entity: Entity) -> list[int]:
-    return [word for word in range(entity.start, entity.end) if is_replaceable(sentence.words[word])]
+class FineTunedAndAdapted(Adapted, FineTuned, Protocol):
+    """Settings of a model that may first learn from raw text and is then fine-tuned on gold sentences."""

@@ -1,14 +1,19 @@
-"""What methods that replace single words share: which words, one after the other, and what is shown of their types."""
+"""What `bda`, `cbt` and `label_conditioned` share: they replace single words, and differ in what the model is shown."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from nersery.core.errors import SettingsError
+from nersery.augment.base import unfitted
+from nersery.augment.masked_lm.model_setup import Adapted, FineTunedAndAdapted, check_model, fine_tune, open_model
+from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
+from nersery.core.registry import FileName, check_choices, name_of
 from nersery.core.sentence import Sentence
+from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, is_replaceable
 
 if TYPE_CHECKING:
@@ -17,6 +22,70 @@ if TYPE_CHECKING:
 NO_WORD = "no word to replace"
 Condition = Callable[[str | None], tuple[str, ...]]
 """The words that stand in front of a sentence for the type of a hidden word; None is a word in no entity."""
+
+
+@dataclass
+class WordPredictions:
+    """Settings and generation of the methods that replace random words by predictions of a masked language model.
+
+    Args:
+        words: Number of words to replace per sentence, one after the other; each prediction sees the previous ones.
+        top_k: Draw each word from this many most probable words, in proportion to their probability.
+        by_subword: Draw each subword of a word separately instead of a whole word.
+        adapt: File of raw text, one sentence per line, to train the model on first. Empty: none.
+        adapt_epochs: Passes over that text.
+    """
+
+    words: int = 1
+    top_k: int = 50
+    by_subword: bool = False
+    adapt: FileName = ""
+    adapt_epochs: int = 3
+    _lm: Any = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_choices(self)
+        check_words(self.words)
+        Drawing(self.top_k)
+
+    def check(self: Adapted) -> None:
+        """Look for the model; see `Augmenter.check`."""
+        check_model(self)
+
+    def _condition(self, type: str | None) -> tuple[str, ...]:
+        """The words in front of the sentence for the type of a masked word; by default none."""
+        return unconditioned(type)
+
+    def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
+        """The sentences with words replaced."""
+        if self._lm is None:
+            raise unfitted(self)
+        drawing = Drawing(self.top_k, weighted=True, by_subword=self.by_subword)
+        return replace_words(self._lm, sentences, rngs, self._condition, drawing, self.words)
+
+    def suggest(
+        self, sentences: Sequence[Sentence], places: Sequence[Sequence[int]], top_k: int
+    ) -> list[list[list[Guess]]]:
+        """The most probable words; see `Suggester.suggest`."""
+        if self._lm is None:
+            raise unfitted(self)
+        return suggest_words(self._lm, sentences, places, self._condition, top_k)
+
+
+def fine_tuned_on_words(
+    settings: FineTunedAndAdapted, gold: Sequence[Sentence], training: Training, condition: Condition
+) -> MaskedLM:
+    """A model fine-tuned to predict one masked word per gold sentence, given its condition.
+
+    Raises:
+        DataError: When there is no gold sentence.
+    """
+    if not gold:
+        raise DataError(f"there are no training sentences, and {name_of(settings)} has nothing to learn from")
+    model = open_model(settings, gold, training)
+    check_conditions(model, types_in([*gold, *training.dev]), condition)
+    fine_tune(model, settings, gold, lambda s, rng: random_masked_input(s, rng, condition), training, rate=1.0)
+    return model
 
 
 def unconditioned(type: str | None) -> tuple[str, ...]:

@@ -1,0 +1,139 @@
+"""What `masked_entity` and `melm` share: they mask words of mentions, and replace them by predictions."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from nersery.augment.base import check_rate, unfitted
+from nersery.augment.masked_lm.model_setup import Adapted, check_model
+from nersery.core.outcome import Reject
+from nersery.core.registry import FileName, check_choices
+from nersery.core.sentence import Entity, Sentence
+from nersery.models.masked.masked_inputs import Drawing, MaskedInput, is_replaceable
+
+if TYPE_CHECKING:
+    from nersery.models.masked.masked_lm import Guess, MaskedLM
+
+MOST_REDRAWS = 1000
+
+
+@dataclass
+class MentionPredictions:
+    """Settings and generation of the methods that replace words of mentions by predictions of a masked language model.
+
+    Args:
+        mean_rate: Mean share of a mention's words to replace, in [0, 1] (the papers' μ).
+        top_k: Draw each word from this many most probable words, all equally likely.
+        by_subword: Draw each subword of a word separately instead of a whole word.
+        in_turn: Replace the words of a sentence one after the other, each prediction seeing the previous ones,
+            instead of all at once. Time grows with the number of words.
+        adapt: File of raw text, one sentence per line, to train the model on first. Empty: none.
+        adapt_epochs: Passes over that text.
+    """
+
+    mean_rate: float = 0.5
+    top_k: int = 5
+    by_subword: bool = False
+    in_turn: bool = False
+    adapt: FileName = ""
+    adapt_epochs: int = 3
+    _lm: Any = field(default=None, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_choices(self)
+        check_rate(self.mean_rate, "mean_rate")
+        Drawing(self.top_k)
+
+    def check(self: Adapted) -> None:
+        """Look for the model; see `Augmenter.check`."""
+        check_model(self)
+
+    def _prepare(self, model: MaskedLM, sentences: Sequence[Sentence]) -> None:
+        """Add what the model needs for these sentences, such as tokens for their types; by default nothing."""
+
+    def _masked_input(self, sentence: Sentence, places: Sequence[int]) -> MaskedInput:
+        """What the model is shown of a sentence with words masked; by default the words alone."""
+        return MaskedInput(sentence.words, tuple(places))
+
+    def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
+        """The sentences with words of their mentions replaced."""
+        if self._lm is None:
+            raise unfitted(self)
+        self._prepare(self._lm, sentences)
+        hidden = [hidden_in_mentions(s, self.mean_rate, rng) for s, rng in zip(sentences, rngs, strict=True)]
+        masked_inputs = [self._masked_input(*each) for each in zip(sentences, hidden, strict=True)]
+        drawing = Drawing(self.top_k, by_subword=self.by_subword)
+        filled = fill(self._lm, masked_inputs, rngs, drawing, in_turn=self.in_turn)
+        return [with_words(*each) for each in zip(sentences, hidden, filled, strict=True)]
+
+    def suggest(
+        self, sentences: Sequence[Sentence], places: Sequence[Sequence[int]], top_k: int
+    ) -> list[list[list[Guess]]]:
+        """The most probable words; see `Suggester.suggest`."""
+        if self._lm is None:
+            raise unfitted(self)
+        self._prepare(self._lm, sentences)
+        masked_inputs = [self._masked_input(*each) for each in zip(sentences, places, strict=True)]
+        guesses: list[list[list[Guess]]] = self._lm.guesses(masked_inputs, top_k)
+        return guesses
+
+
+def hidden_in_mentions(sentence: Sentence, mean_rate: float, rng: random.Random) -> list[int]:
+    """Words of mentions to hide, by position: of each mention a share that is drawn anew each time.
+
+    The share of a mention of n words is drawn from a normal distribution around ``mean_rate`` with deviation 1/n,
+    within [0, 1]. When that hides no word of the sentence, one is hidden all the same. A word without a letter or
+    digit stays.
+    """
+    mentions = [words for entity in sentence.entities if (words := _replaceable(sentence, entity))]
+    hidden = []
+    for words in mentions:
+        hidden += rng.sample(words, round(random_share(len(words), mean_rate, rng) * len(words)))
+    if not hidden and mentions:
+        hidden = [rng.choice(rng.choice(mentions))]
+    return sorted(hidden)
+
+
+def random_share(count: int, mean: float, rng: random.Random) -> float:
+    """A share from a normal distribution around a mean, with deviation 1/count, redrawn until it lies in [0, 1]."""
+    for _ in range(MOST_REDRAWS):
+        share = rng.gauss(mean, 1 / count)
+        if 0 <= share <= 1:
+            return share
+    return mean
+
+
+def fill(
+    model: MaskedLM,
+    masked_inputs: Sequence[MaskedInput],
+    rngs: Sequence[random.Random],
+    drawing: Drawing,
+    *,
+    in_turn: bool,
+) -> list[tuple[str, ...]]:
+    """A new word for each gap, at once or from the first to the last, each in sight of those before it."""
+    if not in_turn:
+        return model.fill(masked_inputs, rngs, drawing)
+    words = [list(masked_input.words) for masked_input in masked_inputs]
+    for turn in range(max((len(masked_input.gaps) for masked_input in masked_inputs), default=0)):
+        due = [number for number, masked_input in enumerate(masked_inputs) if turn < len(masked_input.gaps)]
+        left = [replace(masked_inputs[n], words=tuple(words[n]), gaps=masked_inputs[n].gaps[turn:]) for n in due]
+        for number, filled in zip(due, model.fill(left, [rngs[n] for n in due], drawing), strict=True):
+            words[number][masked_inputs[number].gaps[turn]] = filled[0]
+    return [
+        tuple(text[gap] for gap in masked_input.gaps) for text, masked_input in zip(words, masked_inputs, strict=True)
+    ]
+
+
+def with_words(sentence: Sentence, places: Sequence[int], words: Sequence[str]) -> Sentence | Reject:
+    """The sentence with other words at some places, or why there is no such place."""
+    if not places:
+        return Reject("no word to replace" if sentence.entities else "no entities")
+    return sentence.replace_spans([(place, place + 1, (word,)) for place, word in zip(places, words, strict=True)])
+
+
+def _replaceable(sentence: Sentence, entity: Entity) -> list[int]:
+    return [word for word in range(entity.start, entity.end) if is_replaceable(sentence.words[word])]
