@@ -31,7 +31,7 @@ def all_commands() -> dict[str, Any]:
     """Every command by its full name, such as ``inspect stats``."""
 
     def below(group: Any, path: str) -> Iterator[tuple[str, Any]]:
-        for name in group.list_commands(None):
+        for name in sorted(group.commands) if path else group.list_commands(None):
             command = group.commands[name]
             yield from below(command, f"{path}{name} ") if hasattr(command, "commands") else [(path + name, command)]
 
