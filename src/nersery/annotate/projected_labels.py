@@ -43,25 +43,23 @@ _LINE = re.compile(r":\d+$", re.ASCII)
 
 @dataclass
 class ProjectedLabels(Annotator):
-    """The labels of a translation, put on the sentence by the links between their words.
+    """Projects the labels of a translation onto the sentence by word alignment.
 
-    The translation is labelled already, or a tagger labels it; an aligner learns on all pairs; each sentence then gets
-    the entities of its translation, or is rejected because one of them has no place in it. The score
-    ``alignment_quality`` stays, for the selector of that name. For text that does not fit into memory there are the
-    commands ``align`` and ``project``.
+    The translation is already labelled, or a tagger labels it. An aligner learns from all pairs. Each sentence gets the
+    entities of its translation, or is rejected if one of them cannot be projected. The score ``alignment_quality`` is
+    kept for the selector of that name. For text larger than memory, use ``nersery crosslingual align`` and ``project``.
 
     Args:
-        source: The translations, in any format, as many as there are sentences to label. They are paired by ids where
-            both have the same ones, else by order.
-        source_language: Of the translations.
-        split: How lines of plain text in the files named here are cut into words, see ``nersery convert --split``;
-            those of the text to label are cut as `[data] split` or ``--split`` says.
-        labels: ``given`` takes the labels in that file, ``predicted`` those of the tagger.
-        tagger: The folder of a tagger, or a Hugging Face token-classification model. Not set: in a run the tagger of
-            what the system goes on from; elsewhere the default tagger, trained on gold first.
-        aligner: The ``method`` that aligns (``nersery list align``), and its settings.
-        more_source: More text in the source language, to learn to align from.
-        more_target: Its translation, a sentence for each.
+        source: Translations, in any format, one per sentence; paired by ids if both sides have the same, else by order.
+        source_language: Language of the translations.
+        split: How lines of plain text in the files named here are split into words, see ``nersery convert --split``;
+            the text to label is split as `[data] split` or ``--split`` says.
+        labels: ``given`` uses the labels in that file, ``predicted`` those of the tagger.
+        tagger: Folder of a tagger, or a Hugging Face token-classification model. None: in a run, the tagger of the
+            system's base; elsewhere the default tagger, trained on gold first.
+        aligner: The aligner's ``method`` (``nersery list align``) and settings.
+        more_source: More text in the source language to train the aligner on.
+        more_target: Its translation, one sentence each.
         projection: Settings of `nersery.crosslingual.projection.Projection`, e.g. ``{ max_gap = 2, drop = ["MISC"] }``.
 
     Reference:

@@ -34,39 +34,39 @@ LONG = 200
 
 @dataclass
 class QaPrompting(Annotator, ModelSettings):
-    """Asks a question-answering model for the mentions of each type, so that no labelled sentence is needed.
+    """Asks a question-answering model for the mentions of each type, so no labelled sentence is needed.
 
-    For each type a question made of its definition ("Who is the named person or family mentioned in texts?") is put to
-    each sentence. The answers that are probable enough against "no answer" are entities, with that probability as
-    their score. Where answers overlap, of one type or of two, the one of the higher score stays. A sentence without
-    any answer is written without entities.
+    Each sentence is asked one question per type, made from its definition ("Who is the named person or family mentioned
+    in texts?"). Answers that are probable enough against "no answer" become entities, with that probability as score.
+    Of overlapping answers the one with the highest score stays. A sentence without an answer is written without
+    entities.
 
     Args:
-        model: ``bundled``, or any extractive question-answering model by name or folder. One that was trained with
-            questions that have no answer, as in SQuAD 2.0, is needed for sensible scores.
-        types: What to ask for. Not set: the types of the gold sentences, or else those that ``definitions`` has.
-        definitions: What types mean, before the defaults for common sets of types. One that ends in a question mark is
-            asked as it is. A type without any definition is asked for by its name, and a note says so.
-        answers: The most mentions of a type in a sentence of up to 50 words. A longer one may have as many again for
-            each further 50 words that it begins.
-        longest: The most words of a mention.
-        threshold: The lowest score of an entity, in [0, 1]. From 0.5 on an answer is more probable than that there is
-            none; 0 takes all that the model has.
+        model: ``bundled``, or an extractive question-answering model by name or folder. Scores are meaningful only if
+            it was trained with unanswerable questions, as in SQuAD 2.0.
+        types: Types to ask for. None: those of the gold sentences, or else those in ``definitions``.
+        definitions: Definitions of types, in place of the defaults for common type sets. One that ends in a question
+            mark is the question itself. A type without a definition is asked by its name, and a note says so.
+        answers: Maximum mentions of a type per sentence of up to 50 words; as many again for each further 50 words
+            begun.
+        longest: Maximum words of a mention.
+        threshold: Minimum score of an entity, in [0, 1]. From 0.5, an answer is more probable than no answer; 0 takes
+            all.
 
     Reference:
         Jian Liu, Yufeng Chen and Jinan Xu (2022). Low-Resource NER by Data Augmentation With Prompting. IJCAI,
         section 3.2.
 
     Departures:
-        - The paper finds the start and the end of one mention. Here a sentence may have several of a type, each
-          measured against "no answer"; the paper does not say how a sentence without a mention is told.
-        - The paper does not say which of two types gets a mention that both questions find: here the higher score, and
-          of equal ones the mention that begins first, then the longer one, then the type that stands first.
-        - The paper shows questions for two types; the others, and that for places, are our own.
-        - An answer without a letter or digit is no mention. One that begins or ends within a word is taken as the
-          whole word.
-        - The paper's model is BERT fine-tuned on SQuAD 2.0; the bundled one is a fifth of its size and was taught
-          questions about types of names.
+        - The paper finds one mention and does not say how it detects none. Here a sentence may have several of a type,
+          each compared with "no answer".
+        - The paper does not say which of two types gets a mention. Here the higher score decides, then the earlier, the
+          longer mention, and the first type.
+        - The paper shows questions for two types; the others, and that for places, are ours.
+        - Answers without a letter or digit are dropped. An answer that begins or ends within a word becomes the whole
+          word.
+        - The paper uses BERT fine-tuned on SQuAD 2.0; the bundled model is a fifth of its size, trained on questions
+          about types of names.
     """
 
     types: list[str] | None = None

@@ -17,15 +17,15 @@ from nersery.taggers.components.gold_tagger import gold_tagger
 
 @dataclass
 class TaggerLabels(Annotator):
-    """The labels that a tagger, the teacher, predicts; another one, the student, is then trained on them.
+    """Labels sentences with the predictions of a tagger, the teacher; a student is then trained on them.
 
-    The scores of the tagger stay with its entities.
+    The scores of the tagger's entities are kept.
 
     Args:
-        tagger: The folder of a tagger, or a Hugging Face token-classification model. Not set: in a run the tagger
-            of what the system goes on from; elsewhere the default tagger, trained on gold first.
-        types: Other names for the tagger's types, and an empty one for those whose entities are left out, e.g.
-            ``{ LOC = "place", MISC = "" }``. The types that it does not have stay as they are.
+        tagger: Folder of a tagger, or a Hugging Face token-classification model. None: in a run, the tagger of the
+            system's base; elsewhere the default tagger, trained on gold first.
+        types: New names for the tagger's types; an empty name drops the type's entities, e.g.
+            ``{ LOC = "place", MISC = "" }``. Other types keep their names.
 
     Reference:
         Arnav Mhaske et al. (2023). Naamapadam: A Large-Scale Named Entity Annotated Data for Indic Languages. ACL,

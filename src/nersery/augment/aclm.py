@@ -48,37 +48,37 @@ NO_GAP = "no word to rewrite"
 
 @dataclass
 class ACLM(Augmenter, ModelSettings):
-    """Keeps entities and keywords, and has a language model write the rest of the sentence anew.
+    """Keeps entities and keywords; a language model rewrites the rest of the sentence.
 
-    Keywords are the words that a tagger trained on gold attends to from the entities. Any encoder-decoder with a mask
-    token writes the sentence from the template at once, as in the paper; a masked language model, which more languages
-    and domains have, fills the template's gaps word by word. Filter the result by `duplicates`, and by `agreement`
-    as the paper's code does.
+    Keywords are the words to which entities attend most in a tagger trained on gold. As in the paper, an
+    encoder-decoder writes the whole sentence from the template. Alternatively, a masked language model, which exists
+    for more languages and domains, fills the gaps of the template. Filter the output with `duplicates`, and with
+    `agreement` as the paper's code does.
 
     Args:
-        model: ``bundled``, or any encoder-decoder or masked language model by name or folder.
-        keywords: ``attention``; ``random`` and ``none`` are the paper's ablations.
-        keyword_rate: Share of a sentence's words outside entities that become keywords of each entity, in [0, 1] (p).
-        layers: Attention is summed over so many of the tagger's last layers; 0 takes all.
-        tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run the tagger of what the system
-            goes on from, elsewhere one that is trained first.
-        stop_words: File of words that are no keywords, one a line. Empty: the language's list.
+        model: ``bundled``, or an encoder-decoder with a mask token or a masked language model, by name or folder.
+        keywords: ``attention``, or the paper's ablations ``random`` and ``none``.
+        keyword_rate: Number of keywords per entity, as a share in [0, 1] of the words outside entities (p).
+        layers: Sum attention over this many last layers of the tagger; 0 uses all.
+        tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run, the tagger of the system's
+            base; elsewhere the default tagger, trained on gold first.
+        stop_words: File of words that cannot be keywords, one per line. Empty: the list of the language.
         mixner: Join the template with that of a similar sentence in two rounds of five.
-        neighbours: The similar sentence is drawn from so many of the most similar ones.
-        sentence_encoder: Which model says what is similar: ``bundled``, or any encoder by name or folder.
-        top_k: Each word is drawn from so many of the most probable ones, by their probability.
-        candidates: Texts that are drawn for a template, of which the most probable is kept.
-        passes: A masked language model fills a text in so many passes, the most certain words first.
-        max_subwords: Longest text of an encoder-decoder; a longer one is rejected.
-        similarity: From which share of common words on, in (0, 1], a sentence is rejected as a near-copy of its parent.
-        epochs: Passes over the gold sentences in fine-tuning; the one with the lowest loss on dev is kept.
-        patience: Stop after so many passes without a lower loss on dev; None makes them all.
-        batch_size: Sentences in a step.
-        learning_rate: Of Adam. None: 1e-5 as in the paper; for the bundled model, 1e-4.
-        descriptions: What a type stands for in a few words; the embedding of its tag tokens starts there. Types
-            without one take the default (`nersery list types`), or their own name.
-        language: Of sentences that do not say theirs, for models with language codes such as mBART.
-        adapt: File of raw text, one sentence a line, that a masked language model learns from first. Empty: none.
+        neighbours: Draw the similar sentence from this many most similar ones.
+        sentence_encoder: Encoder that measures sentence similarity: ``bundled``, or one by name or folder.
+        top_k: Draw each word from this many most probable words, in proportion to their probability.
+        candidates: Texts to sample per template; the most probable one is used.
+        passes: Number of passes in which a masked language model fills the gaps, most certain words first.
+        max_subwords: Maximum length of an encoder-decoder's output; longer texts are rejected.
+        similarity: Reject a sentence that shares at least this share of words with its parent, in (0, 1].
+        epochs: Fine-tuning passes over the gold sentences. The epoch with the lowest dev loss is used.
+        patience: Stop after this many epochs without a lower dev loss. None: never.
+        batch_size: Sentences per step.
+        learning_rate: Of Adam. None: 1e-5 as in the paper, or 1e-4 for the bundled model.
+        descriptions: Short descriptions of types, which initialize the embeddings of the tag tokens. Types without
+            one use the default (`nersery list types`) or their name.
+        language: Language of sentences that do not name theirs, for models with language codes such as mBART.
+        adapt: File of raw text, one sentence per line, to train a masked language model on first. Empty: none.
         adapt_epochs: Passes over that text.
 
     Reference:
@@ -86,20 +86,19 @@ class ACLM(Augmenter, ModelSettings):
         Selective-Denoising based Generative Data Augmentation Approach for Low-Resource Complex NER. ACL.
 
     Departures:
-        - The paper has encoder-decoders alone. Here a masked language model is told how many words a gap gets, as
-          many as a gap of the training data held, and learns from the same templates with any share of the words in
-          their gaps hidden. Its new words are whole words or signs of its vocabulary, and none stands beside itself.
-        - The paper calls 1/K the variance of dynamic masking, its code takes it for the deviation; so do we.
-        - mixner's deviation is not given; ours mixes two rounds in five, which is the share in the code.
-        - The five rounds of the paper are the number of copies, which belongs to the loop: ``copies = 5``.
-        - The code keeps the entities alone when anything goes wrong with the attention; here that is an error. It has
-          one list of stop words for ten languages; here each language has its own, of which only words count that are
-          common in gold, and in English all pronouns, prepositions and the like.
-        - The paper's models are mBART-50-large, at 1e-5, and for the attention XLM-R large, at 1e-2. The bundled one is
-          a masked language model and learns at 1e-4.
-        - Near-copies of a parent are rejected as in the paper; a sentence that is written twice is left to the selector
-          `duplicates`.
-        - An encoder-decoder has no tag tokens for types that gold does not have: such sentences are rejected.
+        - The paper uses only encoder-decoders. Here a masked language model may fill gaps instead. The length of a gap
+          is drawn from those in gold; training masks a random share of the words in the gaps. New words are whole words
+          or signs of the vocabulary, and none is next to itself if there is another.
+        - The paper calls 1/K the variance of dynamic masking; its code uses it as the standard deviation, and so do we.
+        - The paper does not give mixner's deviation. Ours mixes two rounds in five, the share in the code.
+        - The paper's five rounds are ``copies = 5``.
+        - If attention fails, the code silently keeps only the entities; here that is an error. The code has one stop
+          list for ten languages. Here each language has its own, of which words that are common in gold count, and in
+          English all function words.
+        - The paper uses mBART-50-large at 1e-5, and XLM-R large at 1e-2 for the attention. The bundled model is a
+          masked language model and learns at 1e-4.
+        - Near-copies of a parent are rejected as in the paper; sentences generated twice are left to `duplicates`.
+        - An encoder-decoder has no tag tokens for types missing in gold: such sentences are rejected.
     """
 
     keywords: Literal["attention", "random", "none"] = "attention"

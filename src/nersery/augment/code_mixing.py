@@ -55,38 +55,37 @@ FIX = (
 class CodeMixing(Augmenter, ModelSettings):
     """Replaces mentions by entities of their type from gold sentences in other languages.
 
-    Each mention, with probability ``rate``, is given a language, drawn evenly from the other languages that have
-    an entity of its type. Of their entities the most similar one takes its place (``ess``, entity similarity
-    search), or any one (``random``); lengths may change, and the sentence keeps its language. Every gold sentence
-    must name its language, and there must be two at least. An entity of the very same words is never put in.
+    Each mention, with probability ``rate``, draws one of the other languages that have an entity of its type. It is
+    replaced by the most similar entity of that language (``ess``, entity similarity search) or by any one (``random``).
+    The sentence keeps its language. Every gold sentence must name its language, and there must be at least two. An
+    entity with the same words is never inserted.
 
-    Similarity is the cosine of embeddings. With ``vectors``, the embedding of an entity is the mean of the vectors
-    of its words, looked up as they are written or else in lower case; one without a known word is neither replaced
-    nor put in. A vectors file is read once, line by line, so it may be larger than the memory; where sentences bring
-    mentions that gold has not, it is read once more, to note where each word stands (20 bytes a word).
+    Similarity is the cosine of embeddings. With ``vectors``, an entity's embedding is the mean of its words' vectors,
+    looked up as written or in lower case; an entity without a known word is neither replaced nor inserted. A vector
+    file is read line by line, so it may exceed memory. If sentences have mentions missing in gold, it is indexed in a
+    second pass (20 bytes per word).
 
     Args:
-        rate: Probability in [0, 1] with which a mention is replaced.
-        similarity: ``ess`` puts in the most similar entity, ``random`` any.
-        vectors: For ess: a file of word vectors for each language, e.g. ``{ en = "wiki.en.align.vec", hi = … }``;
-            text as fastText and MUSE write it. All must be aligned, that is, lie in one space.
-        model: For ess in place of ``vectors``: a multilingual sentence encoder, any of Hugging Face by name or
-            folder, or ``bundled``, which knows English alone.
+        rate: Probability in [0, 1] of replacing a mention.
+        similarity: ``ess`` inserts the most similar entity, ``random`` any.
+        vectors: For ess: a word vector file per language, e.g. ``{ en = "wiki.en.align.vec", hi = … }``, in the text
+            format of fastText and MUSE. All vectors must be aligned (in one space).
+        model: For ess instead of ``vectors``: a multilingual sentence encoder by Hugging Face name or folder, or
+            ``bundled``, which knows only English.
 
     Reference:
         Ran Zhou et al. (2022). MELM: Data Augmentation with Masked Entity Language Modeling for Low-Resource NER.
         ACL, section 2.5, "entity similarity search"; section 3.4.2, "Code-Mix-ess" and "Code-Mix-random".
 
     Departures:
-        - The paper does not say whether all mentions of a sentence are replaced. By default ours are, each with a
-          language drawn for itself.
-        - The paper aligns languages in pairs (MUSE); we take one space for all, as fastText's aligned vectors are.
-          With two languages that is the same.
-        - The paper draws from all other languages. One that has no entity of the type, or none with a known
-          word, is left out of the draw here, so that the mention need not stay.
-        - The paper does not speak of unknown words: we take the mean over the known ones.
-        - The paper may put in an entity of the very same words; ours never does.
-        - A sentence encoder in place of word vectors is our addition.
+        - The paper does not say whether all mentions of a sentence are replaced. By default ours are, each with its own
+          language.
+        - The paper aligns languages in pairs (MUSE); we use one space for all, like fastText's aligned vectors. With
+          two languages that is the same.
+        - The paper draws from all other languages. We skip those without an entity of the type or without a known word.
+        - The paper does not mention unknown words: we average over the known ones.
+        - The paper may insert an entity with the same words; we never do.
+        - A sentence encoder instead of word vectors is our addition.
     """
 
     rate: float = 1.0

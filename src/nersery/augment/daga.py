@@ -24,24 +24,23 @@ OTHER_LANGUAGE = "a language that gold does not have"
 
 @dataclass
 class DAGA(Augmenter):
-    """Writes new sentences with their tags, word by word, by a language model trained on gold alone.
+    """Generates new labelled sentences with a small language model trained on gold alone.
 
-    The model is an LSTM over gold sentences in which the tag of each word of an entity stands before it as a word of
-    its own. What it writes has nothing to do with the sentence that it is asked for, except for its language. Filter
-    the result by `duplicates`.
+    The model is an LSTM over gold sentences in which the tag of each entity word precedes it as a separate token. Its
+    output is unrelated to the parent sentence except for the language. Filter the output with `duplicates`.
 
     Args:
-        min_count: Words that gold has less often are one to the model. Where it writes that one, a word takes its place
-            that is drawn from those that stand under the same tag.
-        embedding_size: Numbers for a word.
-        hidden_size: Numbers in the state of the LSTM.
-        dropout: Share of the numbers that training leaves out, in [0, 1).
-        temperature: Above 0; below 1 words that are probable become more so.
-        max_words: Longest text, tags included; a longer one is rejected.
-        epochs: Passes over the gold sentences; the one with the lowest loss on dev is kept.
-        patience: Stop after so many passes without a lower loss on dev; None makes them all.
-        batch_size: Sentences in a step.
-        learning_rate: Of the first step of gradient descent; it falls to zero.
+        min_count: Words that occur less often in gold become one unknown token. When the model generates that token, it
+            is replaced by one of these words, drawn from those with the same tag.
+        embedding_size: Dimension of the word embeddings.
+        hidden_size: Dimension of the LSTM's state.
+        dropout: Dropout rate, in [0, 1).
+        temperature: Sampling temperature, above 0; below 1 favours probable words.
+        max_words: Maximum length including tags; longer texts are rejected.
+        epochs: Passes over the gold sentences. The epoch with the lowest dev loss is used.
+        patience: Stop after this many epochs without a lower dev loss. None: never.
+        batch_size: Sentences per step.
+        learning_rate: Initial rate of gradient descent; decays to zero.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
 
     Reference:
@@ -49,15 +48,15 @@ class DAGA(Augmenter):
         Miao (2020). DAGA: Data Augmentation with a Generation Approach for Low-resource Tagging Tasks. EMNLP.
 
     Departures:
-        - The paper's code leaves ``<unk>``, which stands for words seen once, in what it writes. With 100 sentences of
-          gold nearly all new ones have it, so that rejecting them would leave none, and forbidding it puts a tag or a
-          frequent word where a rare one belongs. Here it becomes one of the words that it stands for, of the same tag.
-        - The code makes one number of all numbers; here they stay.
-        - The code cuts what is longer than its limit; here it is rejected.
-        - The code halves the learning rate after each pass without a lower loss on dev, and then stops after two; here
-          it falls from step to step.
-        - With several languages, each sentence begins with a token of its language, as in MulDA.
-        - The paper's models that learn from raw text or a knowledge base too are not there.
+        - The paper's code leaves ``<unk>``, which stands for words seen once, in its output. With 100 gold sentences
+          nearly every output contains it, and forbidding it puts a tag or a frequent word in its place. Here it becomes
+          one of the words it stands for, with the same tag.
+        - The code replaces all numbers by one; here they stay.
+        - The code truncates texts at its limit; here they are rejected.
+        - The code halves the learning rate after each epoch without a lower dev loss and stops after two; here it
+          decays at every step.
+        - With several languages, each sentence begins with a language token, as in MulDA.
+        - The paper's variants that also use raw text or a knowledge base are not implemented.
     """
 
     min_count: int = 2

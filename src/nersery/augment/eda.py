@@ -27,40 +27,36 @@ MOST_DRAWS = 100
 class Eda(Augmenter):
     """Changes a sentence by one of several simple operations, drawn at random.
 
-    ``synonyms`` puts synonyms in the place of words, inside and outside entities; ``insertion`` puts synonyms of
-    words outside entities anywhere outside entities; ``shuffle`` shuffles the words within mentions or within
-    stretches between them; ``swap`` lets two words outside entities change places; ``deletion`` leaves out words
-    outside entities. An operation that cannot change a sentence leaves it to another; a sentence that none can
-    change is rejected.
-
-    Where neither WordNet is installed nor a table given, the operations that need synonyms are left out, and a note
-    says so.
+    ``synonyms`` replaces words, inside and outside entities, by synonyms. ``insertion`` inserts synonyms of words
+    outside entities outside entities. ``shuffle`` shuffles words within mentions or within the stretches between them.
+    ``swap`` exchanges words outside entities; ``deletion`` deletes them. If an operation cannot change a sentence,
+    another is tried; if none can, the sentence is rejected. Without WordNet and without a table, operations that need
+    synonyms are skipped, and a note says so.
 
     Args:
-        operations: Which to draw from, each as likely as the next.
-        rate: Share in [0, 1] of a sentence's words (its segments, in a shuffle) that an operation changes, rounded
-            down, but at least one.
-        wordnet: Folder of WordNet's ``data.*`` files; Debian's package ``wordnet-base`` fills the default.
-        table: File with lines of ``word<TAB>synonym[<TAB>synonym …]``; if it is given, WordNet is not read.
-        stop_words: File with one word a line; these words, in any case, have no synonyms. Empty: none.
+        operations: Operations to draw from, all equally likely.
+        rate: Share in [0, 1] of words (for ``shuffle``, segments) to change, rounded down, but at least one.
+        wordnet: Folder of WordNet's ``data.*`` files; the default is that of Debian's package ``wordnet-base``.
+        table: File with lines of ``word<TAB>synonym[<TAB>synonym …]``, used instead of WordNet.
+        stop_words: File of words, one per line, in any case, that have no synonyms. Empty: none.
 
     Reference:
         Jason Wei and Kai Zou (2019). EDA: Easy Data Augmentation Techniques for Boosting Performance on Text
-        Classification Tasks. EMNLP-IJCNLP, section 2. For labels of words: Xiang Dai and Heike Adel (2020), An
+        Classification Tasks. EMNLP-IJCNLP, section 2. For word labels: Xiang Dai and Heike Adel (2020), An
         Analysis of Simple Data Augmentation for Named Entity Recognition, COLING; Bosheng Ding et al. (2020), DAGA:
-        Data Augmentation with a Generation Approach for Low-resource Tagging Tasks, EMNLP, whom Liu et al. (2022,
-        PromptDA) name for it.
+        Data Augmentation with a Generation Approach for Low-resource Tagging Tasks, EMNLP, cited by Liu et al. (2022,
+        PromptDA).
 
     Departures:
-        - EDA has four operations, made for labels of whole sentences: synonym replacement, random insertion, random
-          swap and random deletion. The adaptation, as Liu et al. (2022, PromptDA) compare with it, replaces, inserts
-          and shuffles. Swap and deletion are left out by default, for a word that moves across a mention or
-          disappears takes away what its label was learned from; here they are settings, and touch no mention.
-        - The papers do not say how a shuffle or an insertion keeps labels right. We shuffle within segments, as Dai
-          and Adel do, and insert nothing inside a mention, nor a mention's synonym elsewhere.
-        - EDA's code makes a fixed number of sentences by each operation. We draw one for each sentence and copy.
-        - EDA's code skips a list of stop words. We skip English function words with WordNet, and with a table only
-          what ``stop_words`` holds. It lower-cases sentences and takes out punctuation; we leave both.
+        - EDA's four operations were made for sentence labels: synonym replacement, random insertion, swap and deletion.
+          The adaptation that Liu et al. compare with replaces, inserts and shuffles. Swap and deletion are off by
+          default, because a word that moves across a mention or disappears removes the evidence for its label; here
+          they never touch a mention.
+        - The papers do not say how shuffle and insertion keep labels right. We shuffle within segments, as Dai and Adel
+          do, and insert nothing inside a mention, nor a mention's synonym elsewhere.
+        - EDA's code makes a fixed number of sentences per operation. We draw one operation per sentence and copy.
+        - EDA's code skips stop words. We skip English function words with WordNet, and with a table only those in
+          ``stop_words``. EDA also lower-cases and removes punctuation; we do not.
     """
 
     operations: list[Operation] = field(default_factory=lambda: ["synonyms", "insertion", "shuffle"])

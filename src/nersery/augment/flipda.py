@@ -43,31 +43,30 @@ NOT_NEW = "no candidate with new words"
 
 @dataclass
 class FlipDA(Augmenter, ModelSettings):
-    """Gives entities other types and other words; of several candidates a tagger keeps the surest.
+    """Gives entities other types and other words; a tagger selects the best of several candidates.
 
-    Each entity, with probability ``flip_rate``, gets another type of gold and all of its words anew; of all other words
-    a share is written anew under the labels that they have. The words come from a masked language model that was
-    fine-tuned on gold under its labels. A tagger trained on gold reads the candidates: of those on which it sees
-    exactly the labels that they shall have, the one is kept whose entities are the most probable to it.
+    Each entity, with probability ``flip_rate``, gets another type and new words; a share of all other words is replaced
+    under their own labels. The words come from a masked language model fine-tuned on gold with labels. A tagger trained
+    on gold reads the candidates. Of those on which it predicts exactly the intended labels, the one with the most
+    probable entities is used.
 
     Args:
-        model: ``bundled``, or any masked language model by name or folder.
-        tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run the tagger of what the system
-            goes on from, elsewhere one that is trained first.
-        flip_rate: Probability in [0, 1] with which an entity gets another type; 0 keeps all labels.
-        mask_rate: Probability in [0, 1] with which any other word is written anew. In fine-tuning, with which a subword
-            is hidden.
-        candidates: So many are written for a sentence.
-        top_k: Each word is drawn from so many of the most probable ones, by their probability.
-        in_turn: Write the words of a sentence one after the other, each in sight of the new ones before it, instead of
-            all at once; takes as many times longer.
-        epochs: Passes over the gold sentences in fine-tuning; the one with the lowest loss on dev is kept.
-        patience: Stop after so many passes without a lower loss on dev; None makes them all.
-        batch_size: Sentences in a step.
-        learning_rate: Of Adam. None: 1e-5; for the bundled model, a tenth of the size, 1e-4.
-        descriptions: What a type stands for in a few words; the embedding of its tag tokens starts there. Types
-            without one take the default (`nersery list types`), or their own name.
-        adapt: File of raw text, one sentence a line, that the model learns from first. Empty: none.
+        model: ``bundled``, or a masked language model by Hugging Face name or folder.
+        tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run, the tagger of the system's
+            base; elsewhere the default tagger, trained on gold first.
+        flip_rate: Probability in [0, 1] that an entity gets another type; 0 keeps all labels.
+        mask_rate: Probability in [0, 1] that any other word is replaced; in fine-tuning, that a subword is masked.
+        candidates: Candidates per sentence.
+        top_k: Draw each word from this many most probable words, in proportion to their probability.
+        in_turn: Replace the words of a sentence one after the other, each prediction seeing the previous ones,
+            instead of all at once. Time grows with the number of words.
+        epochs: Fine-tuning passes over the gold sentences. The epoch with the lowest dev loss is used.
+        patience: Stop after this many epochs without a lower dev loss. None: never.
+        batch_size: Sentences per step.
+        learning_rate: Of Adam. None: 1e-5, or 1e-4 for the bundled model.
+        descriptions: Short descriptions of types, which initialize the embeddings of the tag tokens. Types without
+            one use the default (`nersery list types`) or their name.
+        adapt: File of raw text, one sentence per line, to train the model on first. Empty: none.
         adapt_epochs: Passes over that text.
 
     Reference:
@@ -75,15 +74,13 @@ class FlipDA(Augmenter, ModelSettings):
         for Few-Shot Learning. ACL.
 
     Departures:
-        - The paper classifies whole texts. Here the label of a text is the types of its entities: each may flip by
-          itself, and the classifier has to find all of them, no more and no less.
-        - The paper says the label to T5 in a sentence of its own and does not fine-tune it. Here tag tokens around the
-          words of entities say it to a masked language model, which has to learn them. So an entity keeps its number of
-          words.
-        - The paper keeps for each label the candidate of the highest probability; the tagger tells probabilities only
-          of the entities that it sees, so candidates on which it sees others are out first. The paper's code does that
-          too.
-        - A flipped entity whose words came back as they were is none; the paper leaves that to the classifier.
+        - The paper classifies whole texts. Here the label of a text is the types of its entities: each may flip
+          independently, and the tagger must find exactly these.
+        - The paper states the label to T5 in a sentence, without fine-tuning. Here tag tokens around entity words state
+          it to a masked language model, which must learn them. An entity therefore keeps its number of words.
+        - The paper keeps the most probable candidate per label. A tagger gives probabilities only for entities it
+          predicts, so candidates with other predictions are removed first, as in the paper's code.
+        - A flipped entity whose words did not change is not used; the paper leaves that to the classifier.
     """
 
     tagger: ModelName | None = None

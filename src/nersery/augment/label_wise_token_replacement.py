@@ -21,25 +21,24 @@ from nersery.core.training_context import NO_TRAINING, Training
 
 @dataclass
 class LabelWiseTokenReplacement(Augmenter):
-    """Replaces words by training words that bear the same tag.
+    """Replaces words by training words with the same tag.
 
-    Each word, with probability ``rate``, gives way to a different word of the training sentences that has the
-    same IOB2 tag there, drawn as often as it has it. Lengths and tags stay as they are.
+    Each word, with probability ``rate``, is replaced by a different training word with the same IOB2 tag, in proportion
+    to its frequency with that tag. Lengths and tags do not change.
 
     Args:
-        rate: Probability in [0, 1] with which a word is replaced.
-        stop_words: File with one word a line; these words, in any case, are neither replaced nor put in.
-            Empty: every word takes part.
+        rate: Probability in [0, 1] of replacing a word.
+        stop_words: File of words, one per line, in any case, that are neither replaced nor inserted. Empty: none.
 
     Reference:
         Xiang Dai and Heike Adel (2020). An Analysis of Simple Data Augmentation for Named Entity Recognition.
         COLING, section 3, "label-wise token replacement".
 
     Departures:
-        - The paper replaces any token; its code leaves out NLTK's English stop words. We follow the paper;
-          ``stop_words`` gives the code's way, in any language.
-        - The paper draws "another" token; its code may draw the same one again. Ours never does.
-        - The default rate is that of the code, 0.3.
+        - The paper replaces any token; its code skips NLTK's English stop words. We follow the paper;
+          ``stop_words`` is the code's way, in any language.
+        - The paper draws "another" token; its code may draw the same one again. We never do.
+        - The default rate, 0.3, is that of the code.
     """
 
     rate: float = 0.3

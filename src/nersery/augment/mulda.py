@@ -41,36 +41,35 @@ NO_ENTITIES = "no entities"
 
 @dataclass
 class MulDA(Augmenter, ModelSettings):
-    """Continues the beginnings of gold sentences, entities and all, by a fine-tuned encoder-decoder.
+    """Continues the beginnings of gold sentences, including entities, with a fine-tuned encoder-decoder.
 
-    In fine-tuning the model sees the beginning of a sentence, in which the tag of each word of an entity stands before
-    it as a token, and writes the whole; where the sentence breaks off is drawn anew in every epoch. One model learns
-    all languages of gold. Filter the result by `duplicates` and `agreement`.
+    In fine-tuning the model sees the beginning of a sentence, in which a tag token precedes each entity word, and
+    writes the whole sentence. The length of the beginning is drawn in each epoch. One model learns all languages of
+    gold. Filter the output with `duplicates` and `agreement`.
 
     Args:
-        model: Any encoder-decoder with a mask token or sentinels, by name or folder.
-        shown_rate: Largest share of a sentence's words, in [0, 1], that a new one begins with; how many is drawn.
-        top_k: Each subword is drawn from so many of the most probable ones, by their probability.
-        candidates: Texts that are drawn for a beginning, of which the most probable is kept.
-        max_subwords: Longest text; a longer one is rejected.
-        similarity: From which share of common words on, in (0, 1], a sentence is rejected as a near-copy of its parent.
-        epochs: Passes over the gold sentences in fine-tuning; the one with the lowest loss on dev is kept.
-        patience: Stop after so many passes without a lower loss on dev; None makes them all.
-        batch_size: Sentences in a step.
+        model: An encoder-decoder with a mask token or sentinels, by name or folder.
+        shown_rate: Maximum share of a sentence's words to start from, in [0, 1]; the number is drawn.
+        top_k: Draw each subword from this many most probable ones, in proportion to their probability.
+        candidates: Texts to sample per sentence; the most probable one is used.
+        max_subwords: Maximum length; longer texts are rejected.
+        similarity: Reject a sentence that shares at least this share of words with its parent, in (0, 1].
+        epochs: Fine-tuning passes over the gold sentences. The epoch with the lowest dev loss is used.
+        patience: Stop after this many epochs without a lower dev loss. None: never.
+        batch_size: Sentences per step.
         learning_rate: Of Adam. None: 1e-5.
-        descriptions: What a type stands for in a few words; the embedding of its tag tokens starts there. Types
-            without one take the default (`nersery list types`), or their own name.
-        language: Of sentences that do not say theirs, for models with language codes such as mBART.
+        descriptions: Short descriptions of types, which initialize the embeddings of the tag tokens. Types without
+            one use the default (`nersery list types`) or their name.
+        language: Language of sentences that do not name theirs, for models with language codes such as mBART.
 
     Reference:
         Linlin Liu, Bosheng Ding, Lidong Bing, Shafiq Joty, Luo Si and Chunyan Miao (2021). MulDA: A Multilingual Data
         Augmentation Framework for Low-Resource Cross-Lingual NER. ACL.
 
     Departures:
-        - The paper also translates gold sentences into other languages first; here gold has the languages that it has.
-        - The paper has mBART; we take mBART-50, as ACLM does where it compares with MulDA, and any other.
-        - How much of a sentence a new one begins with is our choice, and so are the rates of fine-tuning and sampling,
-          which are ACLM's.
+        - The paper first translates gold sentences into other languages; here gold has the languages it has.
+        - The paper uses mBART; the default is mBART-50, which ACLM uses to compare with MulDA.
+        - The share of the sentence to start from is our choice; fine-tuning and sampling settings are ACLM's.
     """
 
     model: ModelName = "facebook/mbart-large-50"

@@ -17,19 +17,18 @@ from nersery.core.training_context import NO_TRAINING, Training
 
 @dataclass
 class SynonymReplacement(Augmenter):
-    """Replaces words by synonyms from WordNet (English) or from a table of your own.
+    """Replaces words by synonyms from WordNet (English) or from your own table.
 
-    Each word, inside and outside entities, gives way with probability ``rate`` to one of its synonyms, each
-    as likely as the next. Upper and lower case do not matter when a word is looked up; a capital first letter
-    is kept. An entity grows with a synonym of several words. A word without synonyms stays; a sentence of
-    such words alone is rejected.
+    Each word, inside and outside entities, is replaced with probability ``rate`` by one of its synonyms, all equally
+    likely. Lookup ignores case; a capital first letter is kept. An entity grows with a synonym of several words. A
+    sentence in which no word has synonyms is rejected.
 
     Args:
-        rate: Probability in [0, 1] with which a word that has synonyms is replaced.
-        wordnet: Folder of WordNet's ``data.*`` files; Debian's package ``wordnet-base`` fills the default.
-            Entries of one or two characters and those spelled like a function word are passed over.
-        table: File with lines of ``word<TAB>synonym[<TAB>synonym …]``; if it is given, WordNet is not read.
-        stop_words: File with one word a line; these words, in any case, are not replaced. Empty: none.
+        rate: Probability in [0, 1] of replacing a word that has synonyms.
+        wordnet: Folder of WordNet's ``data.*`` files; the default is that of Debian's package ``wordnet-base``.
+            Entries of one or two characters, or spelled like a function word, are skipped.
+        table: File with lines of ``word<TAB>synonym[<TAB>synonym …]``, used instead of WordNet.
+        stop_words: File of words, one per line, in any case, that are not replaced. Empty: none.
 
     Reference:
         Xiang Dai and Heike Adel (2020). An Analysis of Simple Data Augmentation for Named Entity Recognition.
@@ -37,12 +36,12 @@ class SynonymReplacement(Augmenter):
         English. Communications of the ACM 38(11).
 
     Departures:
-        - The code looks up base forms through NLTK (``cars`` becomes ``automobile``, a singular). We look up
-          what is written, so inflected words stay rather than lose their ending.
-        - The code skips NLTK's English stop words. We skip English function words with WordNet, and with a
-          table only what ``stop_words`` holds.
-        - The code splits synonyms at hyphens too; we keep ``self-made`` one word.
-        - The default rate is that of the code, 0.3.
+        - The code looks up base forms through NLTK (``cars`` becomes ``automobile``, a singular). We look up the
+          written form, so inflected words stay instead of losing their ending.
+        - The code skips NLTK's English stop words. We skip English function words with WordNet, and with a table only
+          those in ``stop_words``.
+        - The code also splits synonyms at hyphens; we keep ``self-made`` one word.
+        - The default rate, 0.3, is that of the code.
     """
 
     rate: float = 0.3

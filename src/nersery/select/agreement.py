@@ -16,19 +16,18 @@ from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagge
 
 @dataclass
 class Agreement(Selector):
-    """Score: strict F1 of a gold-trained tagger's prediction against the sentence's labels; 1.0 is exact agreement.
+    """Scores a sentence by the strict F1 of a gold-trained tagger's prediction against its labels; 1.0 is agreement.
 
     Args:
-        threshold: The lowest score to keep, in [0, 1]; 1.0 keeps exact agreement only, as both papers do.
-        tagger: The folder of a tagger trained on gold, or a Hugging Face token-classification model. None uses,
-            in a run, the tagger of the system that this one is based on; elsewhere it first trains the default tagger
-            on gold.
+        threshold: Minimum score, in [0, 1]; 1.0 keeps only exact agreement, as both papers do.
+        tagger: Folder of a tagger trained on gold, or a Hugging Face token-classification model. None: in a run, the
+            tagger of the system's base; elsewhere the default tagger, trained on gold first.
 
     Reference:
         The post-processing of MELM (Zhou et al. 2022, section 2.4) and of ACLM's code (Ghosh et al. 2023).
 
     Departures:
-        The papers keep or drop; a score below 1.0 lets a user keep sentences that agree in part.
+        The papers keep or drop; a threshold below 1.0 also keeps sentences that agree in part.
     """
 
     threshold: float = 1.0

@@ -29,27 +29,26 @@ ROUNDING = 1e-9
 
 @dataclass
 class AlignmentQuality(Selector):
-    """Score: the alignment quality that projection gave a sentence; the best share of the sentences is kept.
+    """Scores a projected sentence by its alignment quality, and keeps the best share of the sentences.
 
-    Of the sentences without entities, which are many, a small share is drawn, whatever their quality: enough for a
-    tagger to see some. The quality stays as it was, so that another share needs no new alignment.
+    Of the many sentences without entities, a small random share is kept, whatever their quality. The score itself does
+    not change, so another share needs no new alignment.
 
     Args:
-        measure: Which quality decides: that over all ``words``, as in the paper; that over the words of ``entities``
-            alone; or the product of ``both``. The latter two keep more labels that are right.
-        threshold: The lowest quality to keep, in [0, 1], however few sentences that leaves.
-        keep: The share of the sentences with entities that is kept, in (0, 1]: those of the highest quality, and all
-            that are as good as the last of them.
-        empty_rate: The probability in [0, 1] with which a sentence without entities is kept.
+        measure: Quality that decides: over all ``words``, as in the paper; over the words of ``entities``; or the
+            product of ``both``. The latter two keep more correct labels.
+        threshold: Minimum quality, in [0, 1], however few sentences that leaves.
+        keep: Share of the sentences with entities to keep, in (0, 1]: the best, including ties with the last.
+        empty_rate: Probability in [0, 1] of keeping a sentence without entities.
 
     Reference:
         Mhaske et al. (2023). Naamapadam: A Large-Scale Named Entity Annotated Data for Indic Languages. ACL,
         section 3.4.
 
     Departures:
-        - The paper has the quality of whole sentences alone.
-        - The paper keeps "the top 30-40 %"; here it is 40 % of the sentences with entities.
-        - Quality as the paper has it prefers sentences with few links; see
+        - The paper measures only whole sentences.
+        - The paper keeps "the top 30-40 %"; we keep 40 % of the sentences with entities.
+        - The paper's quality favours sentences with few aligned words; see
           `nersery.crosslingual.projection.Projection`.
     """
 

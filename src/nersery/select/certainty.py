@@ -16,22 +16,23 @@ from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagge
 
 @dataclass
 class Certainty(Selector):
-    """Score: the share of a gold-trained tagger's passes with dropout that predict a word's label, averaged over words.
+    """Scores a sentence by how often a gold-trained tagger with dropout predicts its labels.
+
+    The score is the share of forward passes that predict a word's label, averaged over words.
 
     Args:
-        threshold: The lowest score to keep, in [0, 1].
-        passes: Forward passes over each sentence; they all go into one batch.
-        tagger: The folder of a tagger trained on gold, or a Hugging Face token-classification model; None takes in a
-            run the tagger of what the system goes on from, and elsewhere trains the default tagger on gold first.
+        threshold: Minimum score, in [0, 1].
+        passes: Forward passes over each sentence, all in one batch.
+        tagger: Folder of a tagger trained on gold, or a Hugging Face token-classification model. None: in a run, the
+            tagger of the system's base; elsewhere the default tagger, trained on gold first.
 
     Reference:
         Liu et al. 2022, PromptDA, section 3.3 (the certainty of uncertainty-guided self-training).
 
     Departures:
-        - The paper draws from the candidates by their certainty; here a threshold keeps or rejects. `self_training`
-          is the paper's loop.
-        - Dropout masks are those of `nersery.models.training.dropout`: a pass
-          has one thinned network for all sentences.
+        - The paper samples candidates by certainty; here a threshold decides. `self_training` is the paper's loop.
+        - Dropout masks are those of `nersery.models.training.dropout`: a pass uses one thinned network for all
+          sentences.
     """
 
     threshold: float = 0.9

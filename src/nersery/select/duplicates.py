@@ -31,22 +31,20 @@ SOURCES = ("held-out data", "gold", "another generated sentence")
 
 @dataclass
 class Duplicates(Selector):
-    """Rejects sentences that say what gold, dev, test or an earlier generated sentence says.
+    """Rejects sentences that repeat a sentence of gold, dev, test or an earlier generated sentence.
 
-    The score is 1 minus the similarity to the nearest earlier sentence that is at least ``similarity`` alike,
-    and 1 when there is none; of generated duplicates the first has 1. Only words are compared, not labels,
-    for the same words under other labels contradict each other. They are equal when Unicode calls them
-    canonically equivalent, so that nothing hangs on how an accent is encoded. The reason says what a sentence
-    duplicates: held-out data (a leak from dev or test), gold, or another generated sentence; and whether
+    The score is 1 minus the similarity to the nearest earlier sentence that is at least ``similarity`` similar, or 1
+    without one; the first of several generated duplicates scores 1. Only words are compared, because the same words
+    with other labels contradict each other. Words are equal if Unicode calls them canonically equivalent. The reason
+    names what a sentence duplicates: held-out data (a leak from dev or test), gold, or another generated sentence;
     exactly or nearly.
 
     Args:
-        similarity: From which similarity on two sentences are duplicates, in (0, 1]. 1 finds exact duplicates
-            alone, by hash. Below 1 it is the share of the words of both that lie in their longest common
-            subsequence, and a sentence that stays close to its own parent is a near-duplicate of gold: at 0.9
-            one new word in ten is too little.
-        ignore_case: Whether words that differ in case alone are equal.
-        threshold: Sentences that score less are rejected; 1 rejects every duplicate that was found.
+        similarity: Minimum similarity of duplicates, in (0, 1]. 1 finds only exact duplicates, by hash. Below 1 it is
+            the share of both sentences' words in their longest common subsequence; a sentence close to its parent is
+            then a near-duplicate of gold: at 0.9, one new word in ten is not enough.
+        ignore_case: Whether words that differ only in case are equal.
+        threshold: Minimum score; 1 rejects every duplicate found.
     """
 
     reads_first: ClassVar[bool] = True

@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 @dataclass
 class Perplexity(Selector, ModelSettings):
-    """Score: minus the perplexity of a sentence under a language model, so that -20 is better than -200.
+    """Scores a sentence by minus its perplexity under a language model, so that -20 is better than -200.
 
-    Under a causal model it is the perplexity, under a masked one the pseudo-perplexity. Their figures depend on the
-    model and its subwords: look at that of gold (``nersery inspect quality``) before choosing a threshold. A model
-    finds what it wrote itself more fluent than what people wrote.
+    A masked model gives the pseudo-perplexity. The values depend on the model and its subwords: compare with gold
+    (``nersery inspect quality``) before choosing a threshold. A model rates its own text as more fluent than human
+    text.
 
     Args:
-        threshold: The lowest score to keep, below 0. The default is made for the bundled model: under it most English
-            sentences of people lie above, most of those with words put in at random below.
-        model: ``bundled``, or any causal or masked language model by name or folder.
+        threshold: Minimum score, below 0. The default suits the bundled model: most human English is above it, most
+            text with randomly inserted words below.
+        model: ``bundled``, or a causal or masked language model by Hugging Face name or folder.
 
     Reference:
         Perplexity as a measure of generated sentences: Ghosh et al. (2023). ACLM: A Selective-Denoising based
@@ -35,7 +35,7 @@ class Perplexity(Selector, ModelSettings):
         Salazar et al. (2020). Masked Language Model Scoring. ACL.
 
     Departures:
-        The paper measures by it, and does not select.
+        The paper only reports perplexity; it does not select by it.
     """
 
     threshold: float = -500.0

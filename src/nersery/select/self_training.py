@@ -53,41 +53,40 @@ CHUNK = 512
 
 @dataclass
 class SelfTraining(Selector):
-    """Score: 1 divided by the number of the step at which a sentence joined the training data; 0 if it did not.
+    """Scores a sentence by the step of a self-training at which it joined the training data.
 
-    A tagger trained on gold judges the candidates, some join gold, a tagger is trained on both and judges the rest, and
-    so on, until F1 on dev no longer rises. What joined after the best step counts as not joined. If no step is better
-    than gold alone, nothing joins. Without dev nothing says when to stop: it takes all its steps, and keeps all that
-    joined. The certainty at that moment stays in the scores as ``self_training.certainty``.
+    The score is 1 divided by the number of that step, or 0. A tagger trained on gold judges the candidates; some join
+    gold; a new tagger is trained on both and judges the rest; until dev F1 stops rising. Candidates that joined after
+    the best step count as not joined; if no step beats gold alone, none do. Without dev all steps are made, and all
+    that joined is kept. The certainty on joining is in the score ``self_training.certainty``.
 
     Args:
-        threshold: 0.5 keeps what joined in the first two steps; the default keeps all that joined. Of relabelled
-            candidates the first step at which they joined counts, and of them only those of the best step are there.
-        strategy: Which candidates join: ``uncertainty`` draws them with probability proportional to the exponential of
-            their certainty, ``easy_first`` takes the most certain, ``hard_first`` the least certain, ``all`` takes all
-            of them at once.
-        per_step: How many join at each step.
-        steps: The most steps.
-        patience: Stop after so many steps without a better F1 on dev.
-        passes: Forward passes with dropout; certainty is the share of them that predict a word's label, averaged over
-            words.
-        examined: Judge only so many candidates at each step, drawn anew; None judges all.
-        relabel: The tagger of each step labels the candidates anew, and ``per_step`` times the step's number of them
-            are drawn anew too: for candidates from a tagger, whose labels improve with it.
-        with_entities: Only sentences that bear an entity join. What a tagger is surest of is that there is none, and of
-            text about things with names that is mostly wrong.
+        threshold: Minimum score. 0.5 keeps what joined in the first two steps; the default keeps all that joined. For
+            relabelled candidates, the first step at which they joined counts, and only those of the best step remain.
+        strategy: Which candidates join: ``uncertainty`` samples in proportion to the exponential of the certainty,
+            ``easy_first`` takes the most certain, ``hard_first`` the least certain, ``all`` takes all at once.
+        per_step: Number of candidates that join at each step.
+        steps: Maximum number of steps.
+        patience: Stop after this many steps without a better dev F1.
+        passes: Forward passes with dropout; the certainty is the share of passes that predict a word's label, averaged
+            over words.
+        examined: Judge only this many candidates at each step, sampled at random; None judges all.
+        relabel: The tagger of each step relabels the candidates, and ``per_step`` times the step's number of them are
+            redrawn: for candidates labelled by a tagger, whose labels then improve.
+        with_entities: Only sentences with an entity join. Taggers are most certain of sentences without entities, often
+            wrongly.
         upsampling: Repeat gold sentences until they are this share of the training data, in [0, 1).
-        second_stage: Settings of the tagger for a second training at each step, on gold alone, see
+        second_stage: Settings of the tagger for a second training stage on gold alone at each step; see
             `nersery.taggers.components.second_stage`. Empty: none.
-        warm_start: Each tagger goes on from the weights of the one before, and is not trained from scratch.
-        tagger: Settings of the tagger to train, its ``method`` among them; empty takes the run's, or the default.
+        warm_start: Start each tagger from the weights of the previous one.
+        tagger: Settings of the tagger to train, including its ``method``; empty: the run's, or the default.
 
     Reference:
         Liu et al. 2022, PromptDA, section 3.3 (uncertainty-guided self-training) and Figure 3 (the other strategies).
 
     Departures:
-        - The paper does not say when the loop ends but "stop by dev F1": ours goes on for ``patience`` steps after the
-          best one, and keeps the best.
+        - The paper only says "stop by dev F1". Ours continues for ``patience`` steps after the best one, and keeps the
+          best.
         - Dropout masks are those of `nersery.models.training.dropout`.
     """
 
