@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import tracemalloc
 from dataclasses import replace
 from pathlib import Path
@@ -9,12 +11,14 @@ from pathlib import Path
 import pytest
 
 from nersery.core.errors import DataError
+from nersery.core.sentence import Entity, Sentence
 from nersery.crosslingual.bitext import open_side
 from nersery.io import (
     ReadOptions,
     open_corpus,
     read,
     reject_line,
+    write,
 )
 from nersery.io import text as module
 from nersery.io.text_file import TextFile
@@ -30,9 +34,9 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_what_cannot_be_seen_stays_in_the_words(path: Path) -> None:
-    path.write_bytes("\ufeffAda\x00 m\x07 \x1b[31m\n\u200b\nक्\u200dष नई\u200cद\n\ufeffBo\n".encode())
+    path.write_bytes("\ufeffAda\n\u200b\nक्\u200dष नई\u200cद\n\ufeffBo\n".encode())
     assert [s.words for s in read(path)] == [
-        ("Ada\x00", "m\x07", "\x1b[31m"),
+        ("Ada",),
         ("\u200b",),
         ("क्\u200dष", "नई\u200cद"),
         ("\ufeffBo",),
@@ -72,7 +76,7 @@ def test_no_line_fills_the_memory(path: Path) -> None:
             stream.write("a b c d " * 1000)
         stream.write("\nb\n")
     tracemalloc.start()
-    lines = list(TextFile(path).lines(SHORT))
+    lines = list(TextFile(path).beginnings(SHORT))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert lines == [("a b c d " * 3)[: SHORT + 1], "b\n"]
@@ -98,3 +102,69 @@ def test_phrases_of_a_script_without_spaces_are_told_of(tmp_path: Path, text: st
     said = "" if is_cut else '; its script has no spaces, so whole phrases are taken for words (the split "characters"'
     opened = open_corpus(path, ReadOptions(split=split)).description, open_side(path, ReadOptions(), split).description
     assert [description.partition(" cuts")[0] for description in opened] == [f"text{said}", f"text, line by line{said}"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("a.txt", "Ada\x00 m\x07 \x1b[31m \x00\n", ("Ada", "m", "[31m")),
+        ("a.conll", "Ada\x00\tB-PER\nm\x7f\tO\n", ("Ada", "m")),
+        ("a.jsonl", '{"words": ["Ada\\u0000", "m\\u0085"]}\n', ("Ada", "m")),
+        ("b.jsonl", '{"text": "Ada\\u0000 m", "label": [[0, 4, "PER"]]}\n', ("Ada", "m")),
+    ],
+)
+def test_control_characters_are_refused_with_their_place_or_removed(
+    tmp_path: Path, name: str, text: str, words: tuple[str, ...]
+) -> None:
+    path = tmp_path / name
+    path.write_text(text, "utf-8")
+    with pytest.raises(DataError, match=r":1 .*word 0 is 'Ada.*control character U\+0000") as caught:
+        read(path)
+    assert "--repair control-characters" in caught.value.fix
+    source = open_corpus(path, ReadOptions(repair=("control-characters",)))
+    assert [sentence.words for sentence in source] == [words]
+    assert source.repaired["control-characters"] > 0
+    dropped = open_corpus(path, ReadOptions(repair=("drop-sentence",)))
+    assert list(dropped) == []
+    assert len(dropped.rejects) == 1
+
+
+def test_text_refuses_labels_and_words_with_white_space(tmp_path: Path) -> None:
+    labelled = Sentence(("Ada", "met", "Bo"), (Entity(0, 1, "PER"), Entity(2, 3, "PER")), "7")
+    with pytest.raises(DataError, match="sentence 7: plain text cannot hold its 2 labels") as caught:
+        write([labelled], tmp_path / "a.txt")
+    assert "--to words" in caught.value.fix
+    assert not list(tmp_path.iterdir())
+    assert write([labelled], tmp_path / "a.txt", format="words") == 1
+    assert (tmp_path / "a.txt").read_text() == "Ada met Bo\n"
+    for format in ("text", "words"):
+        with pytest.raises(DataError, match="sentence 8: word 1 is 'New York'"):
+            write([Sentence(("in", "New York"), id="8")], tmp_path / "b.txt", format=format)
+
+
+MEMORY = """
+import resource, sys
+from nersery import io
+from nersery.core.errors import DataError
+try:
+    for sentence in io.open_corpus(sys.argv[1], io.ReadOptions(format=sys.argv[2])):
+        pass
+except DataError as error:
+    print(error)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="Linux has this file")
+@pytest.mark.parametrize("format", ["auto", "conll", "text"])
+@pytest.mark.parametrize("name", ["/dev/full", "zeros"])
+def test_neither_an_endless_file_nor_an_endless_line_fills_the_memory(tmp_path: Path, name: str, format: str) -> None:
+    path = Path(name)
+    if name == "zeros":
+        path = tmp_path / "zeros.txt"
+        with path.open("wb") as stream:
+            stream.truncate(300 * 2**20)
+    run = subprocess.run([sys.executable, "-c", MEMORY, path, format], capture_output=True, text=True, timeout=20)
+    *message, megabytes = run.stdout.splitlines()
+    assert "has more than" in "".join(message), run
+    assert int(megabytes) < 250

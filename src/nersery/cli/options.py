@@ -167,8 +167,11 @@ def read_relabelled(first: Corpus, name: str, reading: io.ReadOptions) -> Corpus
 
 
 def report_repairs(*sources: io.Source, quiet: bool = False) -> None:
-    """Say after a full pass what was repaired."""
+    """Report after a full pass what was repaired or skipped."""
     for source in sources:
+        if source.skipped and not quiet:
+            counts = ", ".join(f"{reason} {count}" for reason, count in sorted(source.skipped.items()))
+            print(f"{source.file.name}: skipped {counts}", file=sys.stderr)
         if source.repaired and not quiet:
             counts = ", ".join(f"{repair} {count}" for repair, count in sorted(source.repaired.items()))
             print(f"{source.file.name}: repaired {counts}", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import lru_cache
@@ -11,6 +12,9 @@ from typing import Any
 
 from nersery.core.entity import Entity, Origin
 
+CONTROL = "control character"
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+"""Category Cc without tab and line breaks. Joiners and marks of direction, which scripts need, are in Cf."""
 NUMBERS = (float, int)
 """The types of scores: formats have no way to write NumPy's."""
 
@@ -90,13 +94,29 @@ def _words_issue(words: tuple[str, ...]) -> str | None:
         and joined[-1] not in "\n "
     )
     if clean:
-        return None
+        return None if _CONTROL.search(joined) is None else _control_issue(words)
     for position, word in enumerate(words):
         if word == "":
             return f"word {position} is empty"
         if any(character in word for character in "\t\n\r") or word != word.strip(" "):
             return f"word {position} is {word!r}: a word has no tab, no line break and no space at its ends"
     return None
+
+
+def _control_issue(words: tuple[str, ...]) -> str | None:
+    for position, word in enumerate(words):
+        if match := _CONTROL.search(word):
+            return f"word {position} is {word!r}: it holds the {CONTROL} U+{ord(match[0]):04X}"
+    return None
+
+
+def without_control(word: str) -> str:
+    """A word without its control characters.
+
+    >>> without_control("Ada\x00")
+    'Ada'
+    """
+    return _CONTROL.sub("", word)
 
 
 @lru_cache(1024)

@@ -50,7 +50,7 @@ from nersery.io.jsonl import (
 )
 from nersery.io.parquet import ParquetSource
 from nersery.io.text import TextSource, TextWriter
-from nersery.io.text_file import STANDARD_INPUT, TextFile
+from nersery.io.text_file import MOST_CHARACTERS, STANDARD_INPUT, TextFile
 
 __all__ = [
     "AUTO",
@@ -131,7 +131,11 @@ def _recognise(file: TextFile, options: ReadOptions) -> str:
         return "brat"
     if known not in (None, "text", "jsonl"):
         return known
-    lines = [*islice((line for line in file.lines() if line.strip(BLANKS)), FIRST_LINES)]
+    lines: list[str] = []
+    for line in file.beginnings(MOST_CHARACTERS):
+        lines += [line] if line.strip(BLANKS) else []
+        if len(lines) == FIRST_LINES or len(line) > MOST_CHARACTERS:
+            break
     first = lines[0] if lines else ""
     holds = next((holds for holds in map(holds_spans, lines) if holds is not None), False)
     if holds or (extension in ARRAYS and _ARRAY.match("".join(lines[:2]))):
@@ -180,8 +184,8 @@ def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t", columns:
         return ConllWriter(scheme, separator, columns)
     if format == "jsonl":
         return JsonlWriter()
-    if format == "text":
-        return TextWriter()
+    if format in ("text", "words"):
+        return TextWriter(drop_labels=format == "words")
     if format == "spans":
         return SpansWriter()
     if format == "brat":

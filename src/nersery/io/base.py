@@ -19,6 +19,7 @@ from nersery.core.errors import (
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.tags import TagIssue
+from nersery.core.validation import CONTROL, without_control
 from nersery.io import repairs
 from nersery.io.ids import Ids
 from nersery.io.text_file import TextFile
@@ -26,7 +27,7 @@ from nersery.io.tokenization import SPLITTINGS
 
 AUTO = "auto"
 FORMATS = ("conll", "jsonl", "parquet", "text", "spans", "brat")
-OUTPUT_FORMATS = ("conll", "jsonl", "text", "spans")
+OUTPUT_FORMATS = ("conll", "jsonl", "text", "words", "spans")
 """Those that are written, one corpus to a file."""
 EXTENSIONS: Mapping[str, str] = MappingProxyType(
     {
@@ -108,8 +109,8 @@ class ReadOptions:
 
 
 def storable(text: str) -> str:
-    """A text as a sentence may hold it: a space for each carriage return, ``?`` for each lone surrogate."""
-    return text.replace("\r", " ").encode("utf-8", "replace").decode()
+    """A text as a sentence may hold it: no carriage returns, lone surrogates or control characters."""
+    return without_control(text.replace("\r", " ")).encode("utf-8", "replace").decode()
 
 
 def _is_encoding(name: str) -> bool:
@@ -131,7 +132,11 @@ def tag_issue(found: TagIssue, scheme: str, line: int, *, word: bool = False) ->
 
 def issues_in(error: DataError, line: int) -> list[Issue]:
     """Why a sentence could not be built, with its place in the file."""
-    return [Issue(issue.message, line=line, kind=issue.kind or "invalid sentence") for issue in error.issues]
+    hint = (repair_hint(repairs.CONTROL_CHARACTERS),)
+    return [
+        Issue(issue.message, line=line, kind="invalid sentence", fixes=hint if CONTROL in issue.message else ())
+        for issue in error.issues
+    ]
 
 
 def lone_return(text: str, line: int) -> Issue | None:
@@ -174,6 +179,7 @@ class Pass:
         self.issues: list[Issue] = []
         self.rejects: list[Reject] = []
         self.repaired: Counter[str] = Counter()
+        self.skipped: Counter[str] = Counter()
         self._ids = Ids()
         self._fixes: dict[str, None] = {}
 
@@ -184,6 +190,18 @@ class Pass:
             return Decoded(entities, issues)
         mended, counts = repairs.repair(written, scheme, self.options.repair)
         return Decoded(*tags.decode(mended, scheme), counts)
+
+    def clean(self, words: Sequence[str]) -> tuple[tuple[str, ...], Mapping[str, int]]:
+        """The words, without control characters if that repair is named, and how many words it changed."""
+        if repairs.CONTROL_CHARACTERS not in self.options.repair:
+            return tuple(words), {}
+        cleaned = tuple(map(without_control, words))
+        return cleaned, +Counter({repairs.CONTROL_CHARACTERS: sum(map(str.__ne__, words, cleaned))})
+
+    def skip(self, sentence: str, reason: str, remains: Sentence) -> None:
+        """Count an item that the file itself marks as not to be used."""
+        self.rejects.append(Reject(reason, replace(remains, id=storable(sentence))))
+        self.skipped[reason] += 1
 
     def clash(self, id: str, line: int) -> Issue | None:
         """What is wrong with an id that was used before; None for a new one, which is noted."""
@@ -245,6 +263,8 @@ class Source(ABC):
         """What the last full pass left out, by ``--repair drop-sentence``."""
         self.repaired: Counter[str] = Counter()
         """What the last full pass mended: tags, and for ``drop-sentence`` sentences, by the repair's name."""
+        self.skipped: Counter[str] = Counter()
+        """How many rejects of the last full pass the file itself marks as not to be used, by their reason."""
 
     @property
     @abstractmethod
@@ -274,7 +294,7 @@ class Source(ABC):
                 yield sentence
         if found.issues:
             raise found.error()
-        self.rejects, self.repaired = found.rejects, found.repaired
+        self.rejects, self.repaired, self.skipped = found.rejects, found.repaired, found.skipped
 
     def outcomes(self) -> Iterator[Sentence | Reject]:
         """The sentences, and behind them what a repair left out: together all that the file holds."""

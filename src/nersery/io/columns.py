@@ -14,6 +14,7 @@ from nersery.io.repairs import RAGGED_LINES
 from nersery.io.text_file import TextFile
 
 SAMPLE_LINES = 1000
+MOST_ROWS = 1_000_000
 NEARLY_ALL = 0.9
 BLANKS = " \t\r\n"
 """What a blank line may hold; other white space can be a word."""
@@ -32,11 +33,20 @@ def split_line(line: str) -> list[str]:
     return line.split("\t") if "\t" in line else list(filter(None, line.split(" ")))
 
 
-def paragraphs(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
-    """The runs of lines between blank ones, each with the number of its first line, from 1."""
+def paragraphs(file: TextFile) -> Iterator[tuple[int, list[str]]]:
+    """The runs of lines between blank ones, each with the number of its first line, from 1.
+
+    Raises:
+        DataError: When a run is so long that it cannot be a sentence, and could fill the memory.
+    """
     current: list[str] = []
     number = 0
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(file.lines(), start=1):
+        if len(current) > MOST_ROWS:
+            message = f"a sentence has more than {MOST_ROWS:,} lines"
+            raise DataError(
+                Issue(message, file.name, number - len(current)), fix="put a blank line after each sentence"
+            )
         if line.strip(BLANKS):
             current.append(line)
         elif current:

@@ -109,7 +109,7 @@ class ConllSource(Source):
 
     def _paragraphs(self, layout: Layout) -> Iterator[Paragraph]:
         waiting: list[str] = []
-        for line, lines in paragraphs(self.file.lines()):
+        for line, lines in paragraphs(self.file):
             skip = layout.count_comments(lines)
             if skip:
                 waiting += (text.rstrip("\r\n") for text in lines[:skip])
@@ -145,11 +145,12 @@ class ConllSource(Source):
                 tag_issue(found_issue, self.scheme, paragraph.line + found_issue.index) for found_issue in tag_issues
             )
             try:
+                columns[layout.word], cleaned = found.clean(columns[layout.word])
                 sentence = None if issues else self._built(columns, entities, id, paragraph.comments, layout)
             except DataError as error:
                 sentence, invalid = None, issues_in(error, paragraph.line)
             if sentence is not None:
-                found.count(paragraph.repaired, repaired)
+                found.count(paragraph.repaired, repaired, cleaned)
                 return sentence
         issues = [*issues, *_row_issues(paragraph, layout)] or invalid
         found.broken(id, sorted(issues, key=lambda issue: issue.line or 0), _remains(paragraph, layout))

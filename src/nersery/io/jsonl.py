@@ -10,7 +10,7 @@ value for each word becomes a column, the rest is left out, and the description 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -144,11 +144,12 @@ class JsonlSource(Source):
                 if clash := found.clash(id, line):
                     raise BrokenError(clash)
                 entities, repaired = self._entities(value, line, found)
-                sentence = _built(value, id, entities, self.options.language, line)
+                words, cleaned = found.clean(_words(value))
+                sentence = _built(value, words, id, entities, self.options.language, line)
             except BrokenError as broken:
                 found.broken(id, broken.issues, _remains(value, text))
             else:
-                found.count(repaired)
+                found.count(repaired, cleaned)
                 yield sentence
 
     def _lines(self) -> Iterator[tuple[int, str]]:
@@ -255,13 +256,15 @@ def _tags_of(text: str) -> tuple[list[str] | None, Iterable[str]]:
     return next((value[key] for key in _TAGS if key in value), None), others
 
 
-def _built(value: Object, id: str, entities: tuple[Entity, ...], language: str, line: int) -> Sentence:
+def _built(
+    value: Object, words: Sequence[str], id: str, entities: tuple[Entity, ...], language: str, line: int
+) -> Sentence:
     origin = value.get("origin")
     if origin is not None:
         origin = Origin(origin["method"], tuple(origin.get("parents", ())), origin.get("copy", 0))
     try:
         return Sentence(
-            tuple(_words(value)),
+            tuple(words),
             entities,
             id,
             value.get("language", language),
@@ -364,4 +367,4 @@ def _reject(text: str, line: int) -> Reject:
         return Reject(reason)
     _check(value, line)
     entities = tuple(Entity(**entity) for entity in value.get("entities", ()))
-    return Reject(reason, _built(value, value.get("id", ""), entities, "", line))
+    return Reject(reason, _built(value, _words(value), value.get("id", ""), entities, "", line))

@@ -51,7 +51,7 @@ class _Rows(TextFile):
     def __init__(self, file: TextFile) -> None:
         self.__dict__.update(file.__dict__)  # what was copied from standard input stays as long as either is there
 
-    def lines(self, longest: int | None = None) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
         """The rows without what is null."""
         parquet = _pyarrow().parquet
         try:

@@ -82,6 +82,7 @@ def _open_end_repair(tags: list[str], scheme: Scheme) -> list[str]:
 
 
 RAGGED_LINES, OUTER_SPACE, DROP_SENTENCE = "ragged-lines", "outer-space", "drop-sentence"
+CONTROL_CHARACTERS = "control-characters"
 UTF16_OFFSETS, CUT_WORDS = "utf16-offsets", "cut-words"
 REPAIRS: Mapping[str, Repair] = MappingProxyType(
     {
@@ -93,6 +94,7 @@ REPAIRS: Mapping[str, Repair] = MappingProxyType(
         "bare-dash": Repair("- becomes O", _bare_dash),
         "orphan-inside": Repair("I-PER (M-, E-) that continues nothing begins an entity", _orphan_inside),
         "open-end": Repair("an entity without its E- or L- ends where it stands", _open_end_repair),
+        CONTROL_CHARACTERS: Repair("a word loses its control characters, such as NUL"),
         UTF16_OFFSETS: Repair("places of labels in a text are counted as JavaScript does, an emoji for two"),
         CUT_WORDS: Repair("a word in which a label begins or ends is cut there"),
         DROP_SENTENCE: Repair("a sentence that is still broken goes to the rejects, with its reason"),

@@ -23,6 +23,7 @@ from nersery.io.tokenization import Splitter, runs_on, splitter
 LONGEST = 100_000
 """Characters of a line; a book in one line would take the memory of thousands of sentences at every step."""
 SAMPLE_LINES = 1000
+LABELS_FIX = "write .jsonl or .conll, or drop all labels on purpose: nersery convert --to words"
 PHRASES = '; its script has no spaces, so whole phrases are taken for words (the split "characters" cuts them)'
 SPLIT_HINT = r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?] |। |۔ |؟ |。|！|？)/\1\n/g'"
 
@@ -37,7 +38,7 @@ class TextSource(Source):
     def __init__(self, file: TextFile, options: ReadOptions, split: Splitter | None = None) -> None:
         super().__init__(file, options)
         self.split = split or splitter(options.split, options.language)
-        self._empty = not any(map(str.strip, file.lines(LONGEST)))
+        self._empty = not any(map(str.strip, file.beginnings(LONGEST)))
 
     @property
     def description(self) -> str:
@@ -47,13 +48,14 @@ class TextSource(Source):
     @cached_property
     def _phrases(self) -> str:
         """What to say of words that are none, by the first lines; empty where they seem to be words."""
-        words = [word for line in islice(self.file.lines(LONGEST), SAMPLE_LINES) for word in self.split(line)]
+        words = [word for line in islice(self.file.beginnings(LONGEST), SAMPLE_LINES) for word in self.split(line)]
         return PHRASES if runs_on(words) else ""
 
     def sentences(self, found: Pass) -> Iterator[Sentence]:
         """One pass over the file."""
-        for number, line in enumerate(self.file.lines(LONGEST), start=1):
-            words, long = tuple(self.split(line)), _too_long(line, number)
+        for number, line in enumerate(self.file.beginnings(LONGEST), start=1):
+            words, cleaned = found.clean(self.split(line))
+            words, long = tuple(filter(None, words)), _too_long(line, number)
             if not words and long is None:
                 self.skip(found)
                 continue
@@ -66,6 +68,7 @@ class TextSource(Source):
             if issues:
                 found.broken(id, issues, Sentence(tuple(storable(line).split()) or (UNKNOWN_COLUMN,)))
             else:
+                found.count(cleaned)
                 yield sentence
 
     def skip(self, found: Pass) -> None:
@@ -81,8 +84,27 @@ def _too_long(line: str, number: int) -> Issue | None:
 
 
 class TextWriter(Writer):
-    """Writes the words alone: labels, ids and the rest are lost; a word with white space becomes several."""
+    """Writes the words alone, a sentence a line. Ids, scores and columns are lost.
+
+    Args:
+        drop_labels: Whether labels are lost too; otherwise a sentence that has some is refused.
+    """
+
+    def __init__(self, *, drop_labels: bool = False) -> None:
+        self.drop_labels = drop_labels
 
     def encode(self, sentence: Sentence) -> str:
-        """One line."""
+        """One line.
+
+        Raises:
+            DataError: When labels would be lost, or a word would be read as several.
+        """
+        place = sentence.id or None
+        if sentence.entities and not self.drop_labels:
+            count = f"its {len(sentence.entities)} labels" if len(sentence.entities) > 1 else "its label"
+            raise DataError(Issue(f"plain text cannot hold {count}", sentence=place), fix=LABELS_FIX)
+        for position, word in enumerate(sentence.words):
+            if word.split() != [word]:
+                message = f"word {position} is {word!r}: in plain text, white space would split it into several words"
+                raise DataError(Issue(message, sentence=place), fix="write .jsonl, which holds every word")
         return f"{sentence.text}\n"

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import difflib
 import re
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 from weakref import WeakSet
@@ -16,6 +19,12 @@ from weakref import WeakSet
 from nersery.core.errors import DataError, Issue, SettingsError
 
 STANDARD_INPUT = "-"
+MOST_CHARACTERS = 10_000_000
+"""Characters of a line, in any format. Endless files and those without line breaks must not fill the memory."""
+MOST_IN_MEMORY = 500_000_000
+"""Characters of a text that has to be read as a whole, such as a JSON array."""
+MOST_LINES = 10_000_000
+"""Lines that are searched for bytes of another encoding."""
 _CONSUMED = WeakSet[TextIO]()
 """What was standard input when it was read; the second time it would be empty."""
 _BAD_BYTE = re.compile("[\udc80-\udcff]")
@@ -74,22 +83,56 @@ class TextFile:
         with self.path.open("wb") as copy:
             shutil.copyfileobj(stream, copy)
 
-    def lines(self, longest: int | None = None) -> Iterator[str]:
+    def lines(self) -> Iterator[str]:
         """The lines with their line breaks.
 
-        Args:
-            longest: Of a line with more characters only its beginning is read, one character more than so many, so that
-                no line fills the memory.
+        Raises:
+            DataError: When the file is not there, cannot be read, holds bytes of another encoding, or a line so long
+                that it would fill the memory.
+        """
+        for number, line in enumerate(self.beginnings(MOST_CHARACTERS), start=1):
+            if len(line) > MOST_CHARACTERS:
+                raise self._too_long(number)
+            yield line
+
+    def beginnings(self, longest: int) -> Iterator[str]:
+        """The lines, or ``longest`` + 1 characters of a longer line, so that no line fills the memory.
 
         Raises:
-            DataError: When the file is not there, cannot be read, or holds bytes of another encoding.
+            DataError: As `lines`, but for a line that is too long only after its beginning.
         """
+        with self._opened() as stream:
+            number, begins, left_out = 1, True, 0
+            while part := stream.readline(longest + 1):
+                if begins:
+                    yield part.removeprefix("\ufeff") if self._keeps_mark and number == 1 else part
+                elif (left_out := left_out + len(part)) > MOST_CHARACTERS:  # /dev/zero has no end
+                    raise self._too_long(number)
+                if begins := part.endswith("\n"):
+                    number, left_out = number + 1, 0
+
+    def whole(self) -> str:
+        """The whole text.
+
+        Raises:
+            DataError: As `lines`; or when the text has more than `MOST_IN_MEMORY` characters.
+        """
+        with self._opened() as stream:
+            text = stream.read(MOST_IN_MEMORY + 1)
+        if len(text) > MOST_IN_MEMORY:
+            message = f"the text has more than {MOST_IN_MEMORY:,} characters, and has to be read as a whole"
+            raise DataError(Issue(message, self.name), fix="cut it into several files, or export one object a line")
+        return text.removeprefix("\ufeff") if self._keeps_mark else text
+
+    def _too_long(self, line: int) -> DataError:
+        issue = Issue(f"the line has more than {MOST_CHARACTERS:,} characters", self.name, line)
+        return DataError(issue, fix="check that this is a file of text; put each sentence on a line of its own")
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[TextIO]:
         try:
             with self.path.open(encoding=self.encoding, newline="\n") as stream:
-                lines = iter(stream) if longest is None else _beginnings(stream, longest)
-                if self._keeps_mark:
-                    yield next(lines, "").removeprefix("\ufeff")
-                yield from lines
+                yield stream
         except UnicodeError:
             raise self._wrong_bytes() from None
         except OSError as error:
@@ -115,19 +158,11 @@ class TextFile:
         fix = f"name the encoding that the file was written in, e.g. --encoding {likely}"
         try:
             with self.path.open(encoding=self.encoding, newline="\n", errors="surrogateescape") as stream:
-                bad = [(number, match[0]) for number, match in enumerate(map(_BAD_BYTE.search, stream), 1) if match]
+                lines = enumerate(map(_BAD_BYTE.search, iter(partial(stream.readline, MOST_CHARACTERS), "")), 1)
+                bad = [(number, match[0]) for number, match in islice(lines, MOST_LINES) if match]
         except UnicodeError:  # an encoding of several bytes a character cannot be read past its first issue
             bad = []
         issues = [
             Issue(f"the byte 0x{ord(byte) - 0xDC00:02x} is not {encoding}", self.name, number) for number, byte in bad
         ]
         return DataError(issues or Issue(f"the bytes are not {encoding}", self.name), fix=fix)
-
-
-def _beginnings(stream: TextIO, longest: int) -> Iterator[str]:
-    """The lines; of one that has more than so many characters, these and one more."""
-    begins = True
-    while part := stream.readline(longest + 1):
-        if begins:
-            yield part
-        begins = part.endswith("\n")

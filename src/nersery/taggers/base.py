@@ -84,7 +84,7 @@ class Tagger(ABC):
         raise SettingsError(f"the tagger {name_of(self)} cannot say how certain it is: take another tagger")
 
     @abstractmethod
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write the tagger, safetensors and JSON only."""
 
     @classmethod

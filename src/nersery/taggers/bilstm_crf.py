@@ -274,8 +274,9 @@ class BiLSTMCRF(Tagger, TrainingSettings):
 
     # --- on disk ----------------------------------------------------------------------------------------------------
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write the weights, the words and characters, the user's vectors if there are any, and our description."""
+        folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         (folder / VECTORS_FILE).unlink(missing_ok=True)
         lexicon = {

@@ -249,9 +249,10 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
             windows = [encoder.windows(sentence.words) for sentence in sentences]
             return emissions(windows, score, passes=passes, progress=progress)
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: str | Path) -> None:
         """Write a Hugging Face folder, the CRF beside it in a file of its own, and our description."""
         network, encoder = self.parts
+        folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         with os_errors(), quiet_transformers():
             network.save_pretrained(folder)

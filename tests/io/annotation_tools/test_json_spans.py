@@ -147,7 +147,6 @@ def test_text_alone_has_no_labels(tmp_path: Path) -> None:
         ({"text": "a b", "label": [{"start": 0, "end": 1, "label": "X", "text": "b"}]}, "covers 'a', and should cover"),
         ({"text": "  "}, "at least one word"),
         ({"text": "a", "language": 1}, '"language" is 1'),
-        ({"text": "a", "answer": "ignore"}, 'the answer to it was "ignore"'),
         ({**TASK, "annotations": []}, "nobody has annotated this task"),
         ({**TASK, "annotations": [{"result": RESULT}, {"result": RESULT[:1]}]}, "2 annotations that differ"),
         ({**TASK, "data": {"a": "x", "b": "y"}}, '"data" has a, b'),
@@ -290,3 +289,13 @@ def test_a_label_covers_its_characters_or_there_is_a_fault(
     assert ["".join(mention) for mention in found] == ["".join(text[start:end].split())] * (not corpus.rejects)
     kept = [s.words for s in corpus] + [r.sentence.words for r in corpus.rejects if r.sentence and text.strip()]
     assert sorted("".join(map("".join, kept))) == sorted("".join(text.split())), "no character is lost"
+
+
+@pytest.mark.parametrize("answer", ["reject", "ignore"])
+def test_examples_that_were_rejected_in_prodigy_are_skipped_and_counted(tmp_path: Path, answer: str) -> None:
+    path = save(tmp_path / "a.jsonl", {"text": "Ada"}, {"text": "no use", "answer": answer, "id": 7}, {"text": "Bo"})
+    source = open_corpus(path)
+    assert [sentence.text for sentence in source] == ["Ada", "Bo"]
+    assert source.skipped == {f"answered {answer}": 1}
+    assert source.rejects == [Reject(f"answered {answer}", Sentence(("no", "use"), id="7"))]
+    assert len(list(source.outcomes())) == 3

@@ -44,7 +44,7 @@ class BratSource(StandoffSource):
 
     def documents(self, found: Pass) -> Iterator[Document]:
         """The document, if its labels can be read."""
-        text = "".join(self._text.lines())
+        text = self._text.whole()
         lines = [(number, line.rstrip("\r\n")) for number, line in enumerate(self.file.lines(), start=1)]
         triggers = {match[1] for _, line in lines if (match := _TRIGGER.match(line))}
         labels = [

@@ -17,6 +17,7 @@ from typing import Any
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
+from nersery.core.validation import without_control
 from nersery.io.annotation_tools.standoff import (
     Document,
     Place,
@@ -36,6 +37,7 @@ from nersery.io.objects import (
     Object,
     parsed,
 )
+from nersery.io.text_file import MOST_CHARACTERS
 from nersery.io.tokenization import splitter
 
 LABEL_KEYS = ("label", "labels", "entities", "spans")
@@ -81,25 +83,25 @@ class SpansSource(StandoffSource):
             try:
                 value = _with_keys(parsed(value, line) if isinstance(value, str) else value, line)
                 id = _id(value) or id
-                yield _document(value, id, line)
+                if (answer := value.get("answer")) in REFUSALS:
+                    words = without_control(storable(str(value.get("text", "")))).split()
+                    found.skip(id, f"answered {answer}", Sentence(tuple(words) or (UNKNOWN_COLUMN,)))
+                else:
+                    yield _document(value, id, line)
             except BrokenError as broken:
                 words = storable(value if isinstance(value, str) else ENCODER.encode(value)).split()
                 found.broken(id, broken.issues, Sentence(tuple(words) or (UNKNOWN_COLUMN,)))
 
     def _values(self) -> Iterator[tuple[int, Any]]:
         """The lines that are not blank, or the values of the array that the file is, with their lines from 1."""
-        lines = ((line, text) for line, text in enumerate(self.file.lines(), start=1) if text.strip(BLANKS))
-        first = next(lines, None)
-        if first is None:
-            return
-        if first[1].lstrip(BLANKS).startswith("[") and not holds_spans(first[1]):
+        first = next(filter(str.strip, self.file.beginnings(MOST_CHARACTERS)), "")
+        if first.lstrip(BLANKS).startswith("[") and not holds_spans(first):
             yield from self._array()
         else:
-            yield first
-            yield from lines
+            yield from ((line, text) for line, text in enumerate(self.file.lines(), start=1) if text.strip(BLANKS))
 
     def _array(self) -> Iterator[tuple[int, Any]]:
-        text = "".join(self.file.lines())
+        text = self.file.whole()
         at, line, before = text.index("[") + 1, 1, 0
         try:
             while (at := _behind_blanks(text, at)) < len(text) and text[at] != "]":
@@ -150,10 +152,6 @@ def _document(value: Object, id: str, line: int) -> Document:
     text = value.get("text")
     if not isinstance(text, str):
         raise _broken(line, f'"text" is {text!r:.60}, expected {EXPECTED}')
-    if (answer := value.get("answer")) in REFUSALS:
-        raise BrokenError(
-            Issue(f'the answer to it was "{answer}", expected "accept"', line=line, kind=f"answered {answer}")
-        )
     if value.get("_is_binary") is True:
         message = "its answer judges one label and says nothing of others, expected all labels of the text"
         raise BrokenError(Issue(message, line=line, kind="a single label judged"))

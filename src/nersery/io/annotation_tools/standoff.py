@@ -248,7 +248,7 @@ class StandoffSource(Source):
         places = whole = [] if issues else line.places(splitter(self._splitting, language))
         if CUT_WORDS in self.options.repair:
             places = line.finer(whole)
-        words = tuple(document.text[start:end] for start, end in places)
+        words, cleaned = found.clean([document.text[start:end] for start, end in places])
         if not issues:
             issues += line.issues(places)
             try:
@@ -256,7 +256,7 @@ class StandoffSource(Source):
             except DataError as error:
                 issues += issues_in(error, document.line)
         if not issues:
-            found.count(+Counter({CUT_WORDS: len(places) - len(whole)}))
+            found.count(+Counter({CUT_WORDS: len(places) - len(whole)}), cleaned)
             return sentence
         comments = tuple(storable(f"# label: {span}") for span in line.spans)
         remains = storable(" ".join(words) or line.text).split()
