@@ -33,7 +33,7 @@ TEACHER = ("annotate", "raw.txt", "out.jsonl", "--method", "tagger_labels", "--s
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: object) -> Path:
     """Where the user is: raw text, data files, and a tagger."""
     write_data(tmp_path)
-    io.write(sentences(30, 300), tmp_path / "raw.txt")
+    io.write(sentences(30, 300), tmp_path / "raw.txt", format="words")
     tagger = Memory()
     tagger.fit(sentences(24))
     tagger.save(tmp_path / "teacher")
@@ -179,7 +179,7 @@ class TestResume:
         with pytest.raises(KilledError):
             call(*ask, "out.jsonl")
         if change == "text":
-            io.write(sentences(30, 400), "raw.txt")
+            io.write(sentences(30, 400), "raw.txt", format="words")
         other = {"settings": ["--set", "answers=1"], "gold": ["--gold", "train.conll"], "text": []}[change]
         result = call(*ask, "out.jsonl", *other)
         assert result.code == 2

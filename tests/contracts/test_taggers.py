@@ -73,7 +73,7 @@ def labels(sentences):
 
 def weights(tagger, folder):
     """The bytes of all that a tagger has learnt."""
-    tagger.save(folder)
+    tagger.save(str(folder))  # a string will do, too
     return {path.name: path.read_bytes() for path in folder.glob("*.safetensors")}
 
 

@@ -16,7 +16,6 @@ import os
 import re
 import secrets
 from collections.abc import Callable, Iterable
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
