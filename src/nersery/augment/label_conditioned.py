@@ -17,7 +17,7 @@ from nersery.models.model_settings import ModelSettings
 
 @dataclass
 class LabelConditioned(WordPredictions, Augmenter, ModelSettings):
-    """Replaces words by predictions of a masked language model that is fine-tuned with definitions of their types.
+    """Replaces words by predictions of a masked language model that sees definitions of their types.
 
     The definition of the masked word's type ("named person or family"; "other" outside entities) precedes the
     sentence, so predictions fit both the context and the type. The paper generates ten sentences per gold sentence

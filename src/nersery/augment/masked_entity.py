@@ -15,7 +15,7 @@ from nersery.models.model_settings import ModelSettings
 
 @dataclass
 class MaskedEntity(MentionPredictions, Augmenter, ModelSettings):
-    """Replaces words of mentions by predictions of a pretrained masked language model, given only the context.
+    """Replaces words of mentions by predictions of a pretrained masked language model from context alone.
 
     The model does not see the labels, so a new word may not fit the type: this is the baseline of `melm`.
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class MELM(MentionPredictions, Augmenter, ModelSettings):
-    """Replaces words of mentions by predictions of a masked language model that is fine-tuned with their labels.
+    """Replaces words of mentions by predictions of a masked language model that sees their labels.
 
     Two tokens with its tag surround each word of a mention, so the model knows the label of the word that it predicts.
     Filter the output with `agreement`, as the paper does.

@@ -16,7 +16,9 @@ from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagge
 
 @dataclass
 class Agreement(Selector):
-    """Scores a sentence by the strict F1 of a gold-trained tagger's prediction against its labels; 1.0 is agreement.
+    """Scores a sentence by how well a gold-trained tagger agrees with its labels.
+
+    The score is the strict F1 of the prediction; 1.0 is exact agreement.
 
     Args:
         threshold: Minimum score, in [0, 1]; 1.0 keeps only exact agreement, as both papers do.
