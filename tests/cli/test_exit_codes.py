@@ -93,7 +93,7 @@ class TestExitCodes:
         monkeypatch.setattr(FileJob, "run", interrupt)
         result = call("convert", "train.conll", "x.jsonl")
         assert result.code == 130
-        assert result.err.splitlines()[-1].startswith("error: interrupted. What is finished is kept")
+        assert result.err.splitlines()[-1].startswith("error: interrupted. Finished work is saved")
 
     @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS, errno.EIO])
     def test_the_disk(self, number: int, monkeypatch: pytest.MonkeyPatch):
@@ -153,7 +153,7 @@ class TestFullDisk:
         told, _, advice = err.partition(". ")
         target = "x" if args[0] == "train" else "x.jsonl"
         assert told.startswith(f"error: no space left to write {target}")
-        assert advice == "Free some and repeat the command: a long job goes on where it stopped\n"
+        assert advice == "Free some and repeat the command: a long job resumes\n"
         assert not Path(target).exists()
         assert server.run(*args, cwd=folder)[0] == 0
         made = {name: content for name, content in files(folder).items() if name.startswith("x")}

@@ -54,7 +54,7 @@ def test_what_was_decided_is_written_and_the_same_command_goes_on(monkeypatch: p
     decides(monkeypatch, o=Decision("accept", ((0, 1, "LOC"),)))
     result = call("review", "in.jsonl", "out.jsonl")
     assert result.out == "out.jsonl: read 3, wrote 1, rejected 2 (not reviewed yet: 2)\n"
-    assert "accepted 1 (1 corrected), rejected 0, 2 to go: the same command goes on" in result.err
+    assert "accepted 1 (1 corrected), rejected 0, 2 to go: the same command resumes" in result.err
     assert [sentence.labels for sentence in io.read("out.jsonl")] == [((0, 1, "LOC"),)]
     decides(monkeypatch, a=Decision("accept", ((0, 1, "PER"),)), n=Decision("reject", ()))
     result = call("review", "in.jsonl", "out.jsonl", "--json")

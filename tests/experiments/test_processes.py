@@ -92,8 +92,8 @@ class TestProcesses:
         process.kill_when_there_is(started / "run" / "seed-0" / "gold" / "tagger", signal.SIGINT)
         assert process.wait() == 130
         expected = (
-            "error: interrupted. What is finished is kept: the same command goes on from there (a training from where "
-            "it was up to a minute before)\n"
+            "error: interrupted. Finished work is saved: the same command resumes "
+            "(a training from a checkpoint at most a minute old)\n"
         )
         assert process.err.endswith(expected)
         assert "Traceback" not in process.err

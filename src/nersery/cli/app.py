@@ -1,6 +1,6 @@
 """The command ``nersery``: thin over the library, results on standard output, everything else on standard error.
 
-Exit codes: 0 done, 1 a fault of ours, 2 wrong settings or usage, 3 wrong data, 4 something to install, 5 the disk or
+Exit codes: 0 done, 1 a bug of nersery, 2 wrong settings or usage, 3 wrong data, 4 something to install, 5 the disk or
 a file could not be written, 130 interrupted, 141 nobody reads the results.
 """
 
@@ -25,8 +25,7 @@ UNREAD_EXIT_CODE = 141
 
 
 INTERRUPTED = (
-    "interrupted. What is finished is kept: the same command goes on from there "
-    "(a training from where it was up to a minute before)"
+    "interrupted. Finished work is saved: the same command resumes (a training from a checkpoint at most a minute old)"
 )
 
 
@@ -67,7 +66,7 @@ class Commands(TyperGroup):
                 formatter.write_dl([(f"{name:{width}}", line) for name, line in zip(names, lines, strict=True)])
 
     def invoke(self, ctx: Any) -> Any:
-        """Run a command; what the user can mend is told without a traceback."""
+        """Run a command. An error that the user can fix is printed without a traceback."""
         try:
             result = super().invoke(ctx)
             sys.stdout.flush()  # so that a full disk or a closed pipe shows here
@@ -95,7 +94,7 @@ def _drop_results() -> None:
 def _os_message(error: OSError) -> str:
     name = f" {error.filename}" if error.filename else ""
     if error.errno in NO_SPACE:
-        return f"no space left to write{name}. Free some and repeat the command: a long job goes on where it stopped"
+        return f"no space left to write{name}. Free some and repeat the command: a long job resumes"
     reason = f"cannot read or write{name}: {error.strerror or error}"
     if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
         return f"{reason}. Choose another place, or allow to write there"

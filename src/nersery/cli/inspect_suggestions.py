@@ -96,7 +96,7 @@ def suggest(
     json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
-    """Show what methods or models would put in place of mentions, side by side, and whether it fits the type."""
+    """Compare what methods or models suggest instead of mentions, and whether it fits the type."""
     reading = shared_options(context, io.ReadOptions)
     from nersery.core.progress import Progress
     from nersery.core.training_context import Training

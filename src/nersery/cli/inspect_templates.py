@@ -63,7 +63,7 @@ def templates(
         str, typer.Option(metavar="FILE", help="Words that are no keywords, one a line; else the language's list.")
     ] = "",
     seed: Seed = 0,
-    limit: Annotated[Optional[int], typer.Option(min=1, help="Show so many sentences, the first.")] = None,  # noqa: UP045
+    limit: Annotated[Optional[int], typer.Option(min=1, help="Show only the first sentences, this many.")] = None,  # noqa: UP045
     sentence: Annotated[Optional[str], typer.Option(metavar="ID", help="Show this sentence alone.")] = None,  # noqa: UP045
     picture: Annotated[
         Optional[Path],  # noqa: UP045

@@ -200,7 +200,7 @@ def file_job(target: Path, made_by: Mapping[str, Any], writer: io.Writer | None 
 
 
 def content_of(*sources: io.Source) -> list[str]:
-    """The content of inputs, standard input too, so that a job never goes on with changed ones.
+    """The content of inputs, standard input too, so that a job never resumes with changed ones.
 
     With the name that a format without ids makes them of.
     """
@@ -286,7 +286,7 @@ def check_training(folder: Path) -> None:
 
 
 def resumed(fit: Callable[[], T], folder: Path, *, force: bool) -> T:
-    """Go on with an unfinished training; one that cannot go on is started anew when forced."""
+    """Resume an unfinished training; with ``force`` one that cannot be resumed starts again."""
     try:
         return fit()
     except NerseryError as error:

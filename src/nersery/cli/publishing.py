@@ -66,7 +66,7 @@ def publish(
     ] = None,
     errors: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Option(help="What `nersery evaluate GOLD PREDICTED --errors --json` said, for the card."),
+        typer.Option(help="Output of `nersery evaluate GOLD PREDICTED --errors --json`, for the card."),
     ] = None,
     dev_share: Annotated[
         float, typer.Option(help="Share of the sentences without a split that goes to dev, in [0, 1).")

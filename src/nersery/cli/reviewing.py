@@ -173,7 +173,7 @@ def _write_door(door: Path, address: str) -> None:
 
 
 def _put_aside(file: Path, *, quiet: bool) -> None:
-    """Begin anew; what a person has decided is never thrown away."""
+    """Start again; decisions of a person are renamed, never deleted."""
     aside = next(path for n in count(1) if not (path := file.with_name(f"{file.name}.{n}.old")).exists())
     file.rename(aside)
     if not quiet:
@@ -187,6 +187,6 @@ def _tell(decisions: Decisions, count: int, *, quiet: bool) -> None:
     if not quiet:
         print(
             f"accepted {found['accept']} ({found['corrected']} corrected), rejected {found['reject']}, "
-            + (f"{left} to go: the same command goes on" if left else "none to go"),
+            + (f"{left} to go: the same command resumes" if left else "none to go"),
             file=sys.stderr,
         )

@@ -53,7 +53,8 @@ def sample(
     protocol: Annotated[str, typer.Option(help="How to draw; `nersery list protocols` names the ways.")] = "stratified",
     seed: Seed = 0,
     each_language: Annotated[
-        bool, typer.Option("--each-language", help="Draw so many sentences of each language, as multilingual runs do.")
+        bool,
+        typer.Option("--each-language", help="Draw this many sentences of each language, as multilingual runs do."),
     ] = False,
     ids: Annotated[Path | None, typer.Option(help="Write the ids of the sample here, one a line.")] = None,
     force: Force = False,
