@@ -54,7 +54,7 @@ def sample(
     seed: Seed = 0,
     each_language: Annotated[
         bool,
-        typer.Option("--each-language", help="Draw this many sentences of each language, as multilingual runs do."),
+        typer.Option("--each-language", help="Draw this many of each language, as multilingual runs do."),
     ] = False,
     ids: Annotated[Path | None, typer.Option(help="Write the ids of the sample here, one a line.")] = None,
     force: Force = False,
