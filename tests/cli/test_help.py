@@ -91,7 +91,7 @@ class TestHelp:
         assert not [line for line in lines[1:] if line.endswith("...")]
 
     def test_convert_names_the_formats_of_its_error_message(self, folder: Path):
-        listed = ", ".join(io.OUTPUT_FORMATS)
+        listed = ", ".join(io.writable())
         assert listed in " ".join(call("convert", "--help").out.replace("│", "").split())
         assert listed in call("convert", "train.conll", "x", "--to", "xyz").err
 

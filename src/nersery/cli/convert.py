@@ -50,7 +50,7 @@ def convert(
     target: Target,
     to: Annotated[
         str | None,
-        typer.Option("--to", help=f"Output format: {', '.join(io.OUTPUT_FORMATS)}; by default from its extension."),
+        typer.Option("--to", help=f"Output format: {', '.join(io.writable())}; by default from its extension."),
     ] = None,
     scheme: Annotated[str, typer.Option(help="Tag scheme of CoNLL output.")] = "IOB2",
     separator: Annotated[str, typer.Option(help="What separates CoNLL columns: tab or space.")] = "tab",

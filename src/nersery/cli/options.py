@@ -25,7 +25,7 @@ from nersery.experiments.recipe import LARGEST_SEED, MOST_SAMPLES
 from nersery.pipeline.job import FileJob, rejects_of
 
 T = TypeVar("T")
-FORMATS = ", ".join(io.FORMATS)
+FORMATS = ", ".join(io.readable())
 
 DEVICES = Path("/dev")
 """Also its links to files, such as /dev/stdout, would be replaced by a file that is moved there."""

@@ -207,7 +207,7 @@ class StageJob:
 
     def _format(self) -> str:
         """That of the shards, by the name of the folder."""
-        own, format = self.stage.extension, io.EXTENSIONS.get(self.target.suffix.lower())
+        own, format = self.stage.extension, io.extensions().get(self.target.suffix.lower())
         known = [own, "parquet"] if own == "jsonl" else [own]
         if format is not None and format not in known:
             raise SettingsError(f"{self.target}: shards cannot be {format}, expected {' or '.join(known)}")

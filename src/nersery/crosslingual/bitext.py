@@ -84,7 +84,7 @@ def _opened(path: str | Path, options: ReadOptions, *, split: Splitter, cuts: bo
     try:
         source = io.open_corpus(path, options)
     except DataError:
-        known = str(path) == io.STANDARD_INPUT or Path(path).suffix.lower() in io.EXTENSIONS
+        known = str(path) == io.STANDARD_INPUT or Path(path).suffix.lower() in io.extensions()
         if options.format != io.AUTO or known:
             raise
         source = io.open_corpus(path, replace(options, format="text"))  # as in text.en, text.de

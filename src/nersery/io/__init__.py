@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -27,57 +27,40 @@ from nersery.core.errors import (
 )
 from nersery.core.files import LABELS, files_of, naming_the_full_disk
 from nersery.core.sentence import Corpus, Sentence
-from nersery.io.annotation_tools.brat import BratSource
-from nersery.io.annotation_tools.json_spans import SpansSource, SpansWriter, holds_spans
+from nersery.io.annotation_tools.json_spans import holds_spans
 from nersery.io.base import (
     AUTO,
-    EXTENSIONS,
-    FORMATS,
-    OUTPUT_FORMATS,
     ReadOptions,
     Source,
     Writer,
 )
 from nersery.io.columns import BLANKS, detect_layout
-from nersery.io.conll import ConllSource, ConllWriter
 from nersery.io.folder import FolderSource
+from nersery.io.formats import extensions, formats, readable, writable
 from nersery.io.jsonl import (
-    JsonlSource,
-    JsonlWriter,
     read_rejects,
     reject_line,
 )
-from nersery.io.parquet import ParquetSource
-from nersery.io.text import TextSource, TextWriter
 from nersery.io.text_file import MOST_CHARACTERS, STANDARD_INPUT, TextFile
 
 __all__ = [
     "AUTO",
-    "EXTENSIONS",
-    "FORMATS",
-    "OUTPUT_FORMATS",
     "STANDARD_INPUT",
     "ReadOptions",
     "Source",
     "Writer",
+    "extensions",
     "format_of",
+    "formats",
     "open_corpus",
     "read",
     "read_rejects",
+    "readable",
     "reject_line",
+    "writable",
     "write",
     "writer",
 ]
-
-_SOURCES: dict[str, Callable[[TextFile, ReadOptions], Source]] = {
-    "brat": BratSource,
-    "conll": ConllSource,
-    "jsonl": JsonlSource,
-    "parquet": ParquetSource,
-    "spans": SpansSource,
-    "text": TextSource,
-}
-
 
 ARRAYS = (".json", ".jsonl", "")
 """Extensions of files that may be one array."""
@@ -105,7 +88,10 @@ def open_corpus(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
 def _open_file(path: str | Path, options: ReadOptions) -> Source:
     file = TextFile(path, options.encoding)
     format = options.format if options.format != AUTO else _recognise(file, options)
-    return _SOURCES[format](file, options)
+    reader = formats()[format].reader
+    assert reader is not None  # the options name readable formats only
+    source: Source = reader(file, options)
+    return source
 
 
 def read(path: str | Path, **options: Any) -> Corpus:
@@ -124,7 +110,7 @@ def read(path: str | Path, **options: Any) -> Corpus:
 def _recognise(file: TextFile, options: ReadOptions) -> str:
     """The format of a file, by its extension or, where that says little, by its first lines."""
     extension = file.path.suffix.lower()
-    known = EXTENSIONS.get(extension)
+    known = extensions().get(extension)
     named = options.tag_column or options.word_column
     if extension == LABELS or (len(files_of(file.path)) > 1 and not named):
         return "brat"
@@ -147,7 +133,7 @@ def _recognise(file: TextFile, options: ReadOptions) -> str:
         return "text"
     raise DataError(
         Issue(f'neither the extension "{extension}" nor the first lines tell the format', file.name),
-        fix=f"name it by --format {' or '.join(FORMATS)}",
+        fix=f"name it by --format {' or '.join(readable())}",
     )
 
 
@@ -161,11 +147,11 @@ def format_of(path: str | Path) -> str:
     'jsonl'
     """
     extension = Path(path).suffix.lower()
-    if extension not in EXTENSIONS:
+    if extension not in extensions():
         raise SettingsError(
-            f'{path}: the extension "{extension}" names no format; {did_you_mean(extension, EXTENSIONS)}'
+            f'{path}: the extension "{extension}" names no format; {did_you_mean(extension, extensions())}'
         )
-    return EXTENSIONS[extension]
+    return extensions()[extension]
 
 
 def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t", columns: int | None = None) -> Writer:
@@ -179,19 +165,13 @@ def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t", columns:
     Raises:
         SettingsError: When one of them is not known.
     """
-    if format == "conll":
-        return ConllWriter(scheme, separator, columns)
-    if format == "jsonl":
-        return JsonlWriter()
-    if format in ("text", "words"):
-        return TextWriter(drop_labels=format == "words")
-    if format == "spans":
-        return SpansWriter()
-    if format == "brat":
-        raise SettingsError("brat is read and not written. Choose --to spans, or .jsonl, which holds everything")
-    if format == "parquet":
-        raise SettingsError("Parquet is written in shards only (--shards ROWS). Choose .jsonl, which holds the same")
-    raise SettingsError(f'there is no output format "{format}"; {did_you_mean(format, OUTPUT_FORMATS)}')
+    known = formats().get(format)
+    if known is None or (known.writer is None and not known.unwritable):
+        raise SettingsError(f'there is no output format "{format}"; {did_you_mean(format, writable())}')
+    if known.writer is None:
+        raise SettingsError(known.unwritable)
+    made: Writer = known.writer(scheme, separator, columns) if format == "conll" else known.writer()
+    return made
 
 
 def write(

@@ -21,27 +21,12 @@ from nersery.core.sentence import Entity, Sentence
 from nersery.core.tags import TagIssue
 from nersery.core.validation import CONTROL, without_control
 from nersery.io import repairs
+from nersery.io.formats import readable
 from nersery.io.ids import Ids
 from nersery.io.text_file import TextFile
 from nersery.io.tokenization import SPLITTINGS
 
 AUTO = "auto"
-FORMATS = ("conll", "jsonl", "parquet", "text", "spans", "brat")
-OUTPUT_FORMATS = ("conll", "jsonl", "text", "words", "spans")
-"""Those that are written, one corpus to a file."""
-EXTENSIONS: Mapping[str, str] = MappingProxyType(
-    {
-        ".conll": "conll",
-        ".iob": "conll",
-        ".iob2": "conll",
-        ".bio": "conll",
-        ".tsv": "conll",
-        ".jsonl": "jsonl",
-        ".parquet": "parquet",
-        ".txt": "text",
-    }
-)
-"""What is read, and written, by the extension of the file."""
 MOST_ISSUES = 10_000
 """After so many issues in one file the rest of it is not read."""
 
@@ -56,7 +41,7 @@ class ReadOptions:
     """How to read a corpus; all of it can be left to `nersery`.
 
     Args:
-        format: One of `FORMATS`, or ``auto``: by the file's extension, else by its content.
+        format: A readable format, or ``auto``: by the file's extension, else by its content.
         encoding: As Python names it, e.g. ``utf-8``, ``latin-1``, ``utf-16``.
         language: A BCP 47 tag for the sentences that do not bring their own.
         repair: Names of `nersery.io.repairs.REPAIRS`; without them broken input is an error.
@@ -86,8 +71,8 @@ class ReadOptions:
             for name in self.repair
             if name not in repairs.REPAIRS
         ]
-        if self.format not in (AUTO, *FORMATS):
-            issues.append(f'there is no input format "{self.format}"; {did_you_mean(self.format, (AUTO, *FORMATS))}')
+        if self.format not in (AUTO, *readable()):
+            issues.append(f'there is no input format "{self.format}"; {did_you_mean(self.format, (AUTO, *readable()))}')
         if storable(self.language) != self.language:
             issues.append(f"language is {self.language!r}, expected a BCP 47 tag such as en or hi")
         if not _is_encoding(self.encoding):

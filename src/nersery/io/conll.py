@@ -37,6 +37,7 @@ from nersery.io.columns import (
     paragraphs,
     split_line,
 )
+from nersery.io.formats import Format
 from nersery.io.repairs import OUTER_SPACE, RAGGED_LINES
 from nersery.io.text_file import TextFile
 
@@ -287,3 +288,15 @@ def _refused(sentence: Sentence, message: str) -> DataError:
         Issue(f"cannot be written as columns: {message}", sentence=sentence.id or None),
         fix="write JSONL, which holds every sentence, or columns parted by tabs",
     )
+
+
+FORMATS = (
+    Format(
+        "conll",
+        "columns: a word and its tag on each line",
+        (".conll", ".iob", ".iob2", ".bio", ".tsv"),
+        ConllSource,
+        ConllWriter,
+        holds_ids=False,
+    ),
+)

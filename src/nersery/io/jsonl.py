@@ -34,6 +34,7 @@ from nersery.io.base import (
     tag_issue,
 )
 from nersery.io.columns import BLANKS
+from nersery.io.formats import Format
 from nersery.io.objects import (
     ENCODER,
     BrokenError,
@@ -368,3 +369,6 @@ def _reject(text: str, line: int) -> Reject:
     _check(value, line)
     entities = tuple(Entity(**entity) for entity in value.get("entities", ()))
     return Reject(reason, _built(value, _words(value), value.get("id", ""), entities, "", line))
+
+
+FORMATS = (Format("jsonl", "one object on each line, lossless", (".jsonl",), JsonlSource, JsonlWriter),)

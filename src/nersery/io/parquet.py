@@ -15,6 +15,7 @@ from typing import Any
 
 from nersery.core.errors import DataError, Issue, MissingResourceError
 from nersery.io.base import ReadOptions
+from nersery.io.formats import Format
 from nersery.io.jsonl import JsonlSource
 from nersery.io.objects import Object
 from nersery.io.text_file import TextFile
@@ -149,3 +150,14 @@ def _pyarrow() -> Any:
     except ImportError:
         raise MissingResourceError('Parquet needs pyarrow. Install it with: pip install "pyarrow>=18"') from None
     return pyarrow
+
+
+FORMATS = (
+    Format(
+        "parquet",
+        "the keys of JSONL as columns",
+        (".parquet",),
+        ParquetSource,
+        unwritable="Parquet is written in shards only (--shards ROWS). Choose .jsonl, which holds the same",
+    ),
+)

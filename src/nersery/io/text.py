@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 
 from nersery.core.errors import DataError, Issue
@@ -17,6 +17,7 @@ from nersery.io.base import (
     lone_return,
     storable,
 )
+from nersery.io.formats import Format
 from nersery.io.text_file import TextFile
 from nersery.io.tokenization import Splitter, runs_on, splitter
 
@@ -108,3 +109,15 @@ class TextWriter(Writer):
                 message = f"word {position} is {word!r}: in plain text, white space would split it into several words"
                 raise DataError(Issue(message, sentence=place), fix="write .jsonl, which holds every word")
         return f"{sentence.text}\n"
+
+
+FORMATS = (
+    Format("text", "a sentence on each line", (".txt",), TextSource, TextWriter, holds_labels=False, holds_ids=False),
+    Format(
+        "words",
+        "the same, dropping all labels",
+        writer=partial(TextWriter, drop_labels=True),
+        holds_labels=False,
+        holds_ids=False,
+    ),
+)

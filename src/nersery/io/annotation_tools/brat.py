@@ -15,6 +15,7 @@ from nersery.io.base import (
     ReadOptions,
     storable,
 )
+from nersery.io.formats import Format
 from nersery.io.text_file import TextFile
 
 KINDS = ("T", "R", "E", "A", "M", "N", "*", "#")
@@ -72,3 +73,13 @@ def _issue(number: int, line: str) -> Issue:
 def _span(read: re.Match[str], line: int) -> Span:
     places = [int(place) for part in read["places"].split(";") for place in part.split(" ")]
     return Span(places[0], places[-1], read["type"], line, read["text"], len(places) // 2)
+
+
+FORMATS = (
+    Format(
+        "brat",
+        "brat's standoff files, .txt beside .ann",
+        reader=BratSource,
+        unwritable="brat is read and not written. Choose --to spans, or .jsonl, which holds everything",
+    ),
+)

@@ -30,6 +30,7 @@ from nersery.io.base import (
     storable,
 )
 from nersery.io.columns import BLANKS
+from nersery.io.formats import Format
 from nersery.io.objects import (
     DECODER,
     ENCODER,
@@ -305,3 +306,8 @@ class SpansWriter(Writer):
                 {"text": word, "start": start, "end": end, "id": n} for n, (word, (start, end)) in enumerate(words)
             ]
         return f"{ENCODER.encode(value)}\n"
+
+
+FORMATS = (
+    Format("spans", "labels by characters in JSON: doccano, Prodigy, Label Studio", (), SpansSource, SpansWriter),
+)
