@@ -62,7 +62,7 @@ class TestAgain:
         Path("run/seed-0/late/result.json").unlink()  # as a kill during its training leaves it
         text = Path("recipe.toml").read_text("utf-8")
         Path("recipe.toml").write_text(text[: text.rindex("[[systems]]")], "utf-8")
-        report = Run(load("recipe.toml"), Path("run")).execute()
+        report = Run(load("recipe.toml"), Path("run")).execute().as_dict()
         assert [system["name"] for system in report["systems"]] == ["gold", "both", "one"]
         assert 'the system "late" had not finished and is no longer in the recipe' in capsys.readouterr().err
         assert not Path("run/seed-0/late").exists()
@@ -106,7 +106,7 @@ class TestAgain:
     ):
         first = execute()["versions"]
         monkeypatch.setattr("nersery.experiments.fingerprint.version", lambda library: "9.9")
-        report = Run(load("recipe.toml", ["seeds=[0, 1]"]), Path("run")).execute()
+        report = Run(load("recipe.toml", ["seeds=[0, 1]"]), Path("run")).execute().as_dict()
         assert report["versions"] == json.loads(Path("run/run.json").read_text("utf-8"))["versions"] == first
         (note,) = (note for note in report["notes"] if "torch" in note)
         assert note.startswith("made with numpy 9.9 in place of ")

@@ -219,7 +219,7 @@ class TestLanguages:
             "evaluate.bootstrap_samples=100",
             'select=["duplicates"]',
         ]
-        report = Run(load("code_mixing", overrides), Path("run"), quiet=True).execute()
+        report = Run(load("code_mixing", overrides), Path("run"), quiet=True).execute().as_dict()
         names = ["gold", "code_mixing random", "code_mixing ess", "melm", "melm on code_mixing ess"]
         assert [described["name"] for described in report["systems"]] == names
         assert report["notes"] == []

@@ -73,7 +73,7 @@ def capitals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def execute(*overrides: str) -> dict[str, dict[str, Any]]:
-    report = Run(load("recipe.toml", overrides), Path("run"), quiet=True).execute()
+    report = Run(load("recipe.toml", overrides), Path("run"), quiet=True).execute().as_dict()
     return {system["name"]: system for system in report["systems"]}
 
 
@@ -202,7 +202,7 @@ class TestRuns:
         )
         recipe.write_text(recipe.read_text("utf-8") + text, "utf-8")
         Path("run").mkdir()
-        report = Run(load("recipe.toml"), Path("run"), quiet=False).execute()
+        report = Run(load("recipe.toml"), Path("run"), quiet=False).execute().as_dict()
         systems = {system["name"]: system for system in report["systems"]}
         assert systems["plain"]["f1"]["values"] == systems["kept none"]["f1"]["values"] == [0.0]
         assert systems["plain"]["train_sentences"] == [2]

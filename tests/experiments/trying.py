@@ -21,7 +21,7 @@ PRODUCTS = [Sentence(("Rex", "is", "a", "phone", str(n)), (Entity(0, 1, "PROD"),
 
 
 def execute(*overrides: str, out: str = "run") -> dict[str, Any]:
-    return Run(load("recipe.toml", overrides), Path(out), quiet=True).execute()
+    return Run(load("recipe.toml", overrides), Path(out), quiet=True).execute().as_dict()
 
 
 def system(report: dict[str, Any], name: str) -> dict[str, Any]:

@@ -12,7 +12,17 @@ from nersery.report.charts import (
     learning_curves,
     padded,
 )
-from tests.evaluate.report_fixture import build, measure, system
+from nersery.report.model import AgainstGold, Report, SystemReport
+from tests.evaluate import report_fixture
+from tests.evaluate.report_fixture import build, measure
+
+
+def system(*values):
+    return SystemReport.model_validate(report_fixture.system(*values))
+
+
+def built():
+    return Report.model_validate(build()).systems
 
 
 def elements(chart, kind):
@@ -24,7 +34,7 @@ def share(element, attribute):
 
 
 def test_a_dot_for_each_seed_and_the_reference_at_the_mean_of_gold():
-    systems = build()["systems"]
+    systems = built()
     chart = f1_chart(systems, systems[0], [0, 1, 2])
     dots = elements(chart, "seed")
     assert len(dots) == 12
@@ -32,7 +42,7 @@ def test_a_dot_for_each_seed_and_the_reference_at_the_mean_of_gold():
     reference, means = elements(chart, "reference")[0], elements(chart, "mean")
     assert reference.get("x1") == means[0].get("x1")
     ranks = sorted(range(4), key=lambda place: share(means[place], "x1"))
-    assert [systems[place]["name"] for place in ranks] == [
+    assert [systems[place].name for place in ranks] == [
         "label_wise_token_replacement", "gold", "synonym_replacement", "mention_replacement",
     ]  # fmt: skip
 
@@ -61,22 +71,24 @@ def test_the_scale_stays_within_what_f1_can_be():
 
 
 def test_each_panel_has_a_line_and_a_best_step_for_each_seed_and_gold_behind():
-    systems = build()["systems"]
-    scales = curve_scales(systems)
-    assert len(elements(learning_curves(systems[0], systems[0], scales, 1), "curve")) == 3
-    panel = learning_curves(systems[1], systems[0], scales, 2)
+    systems = built()
+    scales = curve_scales(system.training for system in systems)
+    assert len(elements(learning_curves("gold only", systems[0].training, [], scales, 1), "curve")) == 3
+    panel = learning_curves("a", systems[1].training, systems[0].training, scales, 2)
     assert [len(elements(panel, kind)) for kind in ("curve", "ghost", "best")] == [3, 3, 3]
 
 
 def test_curves_without_evaluations_have_no_scale():
-    assert curve_scales([{"training": [{"seed": 0, "evaluations": []}]}, {}]) is None
+    assert (
+        curve_scales([SystemReport.model_validate(one).training for one in ({"training": [{"seed": 0}]}, {})]) is None
+    )
 
 
 @pytest.mark.parametrize(
     ("low", "high", "side"), [(0.01, 0.02, "above"), (-0.02, -0.01, "below"), (-0.01, 0.01, "unclear")]
 )
 def test_an_interval_says_on_which_side_of_zero_it_lies(low, high, side):
-    bar = difference_bar({"low": low, "high": high, "difference": (low + high) / 2}, Scale(-3, 3))
+    bar = difference_bar(AgainstGold(low=low, high=high, difference=(low + high) / 2), Scale(-3, 3))
     assert f'class="chart interval {side}"' in bar
 
 
@@ -88,6 +100,6 @@ def test_ticks_lie_within_the_scale_and_are_few(values):
 
 
 def test_names_are_escaped():
-    evil = {"name": '"><script>alert(1)</script>', "method": "m", "f1": measure([0.4, 0.5])}
+    evil = SystemReport(name='"><script>alert(1)</script>', method="m", f1=measure([0.4, 0.5]))
     assert "<script>" not in f1_chart([evil], None)
     assert ElementTree.fromstring(f1_chart([evil], None)) is not None

@@ -2,12 +2,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery.report.highlight import (
-    Run,
     Segment,
+    TextRun,
     compared,
     segments,
 )
-from tests.evaluate.report_fixture import sentence
+from nersery.report.model import ShownSentence
+from tests.evaluate import report_fixture
+
+
+def sentence(*values):
+    return ShownSentence.model_validate(report_fixture.sentence(*values))
 
 
 def texts(found, changed=None):
@@ -28,7 +33,7 @@ def test_changed_words_are_marked_on_both_sides_within_and_outside_of_entities()
     )
     assert texts(before, changed=True) == ["England", "raised"]
     assert texts(after, changed=True) == ["Japan", "cut"]
-    assert after[0] == Segment("ORG", (Run("Bank of", False), Run("Japan", True)))
+    assert after[0] == Segment("ORG", (TextRun("Bank of", False), TextRun("Japan", True)))
 
 
 def test_without_a_parent_nothing_is_marked():
@@ -42,7 +47,7 @@ words = st.lists(st.sampled_from(["a", "b", "c", "क्", "👩‍👩‍👧"]
 
 @given(words, words)
 def test_no_word_is_lost_and_the_unmarked_words_are_common_to_both(parent, child):
-    before, after = compared({"words": parent, "entities": []}, {"words": child, "entities": []})
+    before, after = compared(ShownSentence(words=parent), ShownSentence(words=child))
     assert " ".join(texts(before)) == " ".join(parent)
     assert " ".join(texts(after)) == " ".join(child)
     assert " ".join(texts(before, changed=False)) == " ".join(texts(after, changed=False))

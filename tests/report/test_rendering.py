@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from nersery.report.rendering import render_html, render_markdown, write_report
+from nersery.report import rendering
+from nersery.report.model import Report
 from tests.evaluate.report_fixture import build, sentence
 
 EVIL = [
@@ -18,7 +19,19 @@ EVIL = [
     "{% raw %}",
     "a|b`c`*d*_e_[f](g)&amp;",
 ]
-HEADLINE = "mention_replacement: 48.3 F1, 2.1 over gold only (95 % interval 0.4 to 3.8, p = 0.018)."
+HEADLINE = "mention_replacement: 48.3 F1, 2.1 above gold only (95 % interval 0.4 to 3.8, p = 0.018)."
+
+
+def render_html(report):
+    return rendering.render_html(Report.model_validate(report))
+
+
+def render_markdown(report):
+    return rendering.render_markdown(Report.model_validate(report))
+
+
+def write_report(report, folder):
+    rendering.write_report(Report.model_validate(report), folder)
 
 
 class Page(HTMLParser):
@@ -212,7 +225,7 @@ def test_one_seed_is_said_to_have_no_spread():
             measure |= {"std": None, "values": measure["values"][:1]}
     for text in (render_html(report), render_markdown(report)):
         assert "one seed: no spread" in text
-        assert "One seed: no spread is known" in text
+        assert "One seed: the spread is unknown" in text
     assert 'class="spread"' not in render_html(report)
 
 

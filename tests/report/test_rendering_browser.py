@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nersery.report.rendering import render_html
 from tests.evaluate.report_fixture import build
-from tests.report.test_rendering import EVIL, HEADLINE, with_evil
+from tests.report.test_rendering import EVIL, HEADLINE, render_html, with_evil
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="needs the package playwright (pip install playwright)")
 CHROMIUM = shutil.which("chromium")

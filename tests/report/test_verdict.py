@@ -2,7 +2,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nersery.report.verdict import holm, verdict
+from nersery.evaluate.significance import holm
+from nersery.report import verdict as module
+from nersery.report.model import Report
+
+
+def verdict(systems, seeds):
+    return module.verdict(Report.model_validate({"systems": systems, "seeds": list(range(seeds))}))
 
 
 def system(name, mean, p=None, method="m", difference=None, interval=(-0.01, 0.02)):
@@ -18,7 +24,7 @@ GOLD = system("gold", 0.462, method=None)
 def test_a_significant_gain_is_the_headline():
     found = verdict([GOLD, system("a", 0.483, 0.02, difference=0.021, interval=(0.004, 0.038))], seeds=3)
     assert found.tone == "better"
-    assert found.sentence == "a: 48.3 F1, 2.1 over gold only (95 % interval 0.4 to 3.8, p = 0.02)."
+    assert found.sentence == "a: 48.3 F1, 2.1 above gold only (95 % interval 0.4 to 3.8, p = 0.02)."
     assert found.details == ()
 
 
@@ -26,7 +32,7 @@ def test_a_gain_that_is_not_significant_is_called_chance():
     found = verdict([GOLD, system("a", 0.471, 0.16, difference=0.009)], seeds=3)
     assert found.tone == "unclear"
     assert (
-        found.sentence == "a: 47.1 F1, 0.9 over gold only, which may be chance (95 % interval −1.0 to 2.0, p = 0.16)."
+        found.sentence == "a: 47.1 F1, 0.9 above gold only, which may be chance (95 % interval −1.0 to 2.0, p = 0.16)."
     )
 
 
@@ -34,7 +40,7 @@ def test_a_loss_is_said_plainly():
     systems = [GOLD, system("b", 0.4, 0.0001, difference=-0.062), system("a", 0.44, 0.00001, difference=-0.022)]
     found = verdict(systems, seeds=3)
     assert found.tone == "worse"
-    assert found.sentence.startswith("No method helped. The best is a: 44.0 F1, 2.2 under gold only (")
+    assert found.sentence.startswith("No method helped. The best is a: 44.0 F1, 2.2 below gold only (")
     assert "p < 0.001)" in found.sentence
     assert "Worse than gold only: b (−6.2)." in found.details
 
@@ -62,8 +68,8 @@ def test_few_test_sentences_are_named_as_a_weakness(sentences, said):
 def test_several_comparisons_weaken_the_best_one():
     others = [system(name, 0.46, 0.9, difference=-0.002) for name in "bc"]
     found = verdict([GOLD, *others, system("a", 0.483, 0.02, difference=0.021)], seeds=3)
-    assert found.details[0] == "Corrected for 3 comparisons (Holm): p = 0.06, so it may be chance after all."
-    assert found.details[1] == "No clear difference to gold only: b (−0.2), c (−0.2)."
+    assert found.details[0] == "Corrected for 3 comparisons (Holm): p = 0.06, so the difference may be chance."
+    assert found.details[1] == "No clear difference from gold only: b (−0.2), c (−0.2)."
 
 
 @pytest.mark.parametrize(
@@ -76,8 +82,8 @@ def test_several_comparisons_weaken_the_best_one():
         ),
         ([GOLD], "gold only: 46.2 F1; no augmentation was tried."),
         ([GOLD, system("a", None)], "gold only: 46.2 F1; no augmentation was tried."),
-        ([system("a", 0.5)], "a: 50.0 F1. Gold only was not run, so nothing says whether augmentation helped."),
-        ([GOLD, system("a", 0.471)], "a: 47.1 F1, 0.9 over gold only (not tested)."),
+        ([system("a", 0.5)], "a: 50.0 F1. Gold only was not run, so whether augmentation helped is unknown."),
+        ([GOLD, system("a", 0.471)], "a: 47.1 F1, 0.9 above gold only (not tested)."),
     ],
 )
 def test_what_is_said_when_something_is_missing(systems, sentence):
@@ -94,17 +100,15 @@ def test_holm_never_lowers_a_p_value_and_keeps_their_order(p_values):
 
 def test_a_correction_that_turns_the_verdict_is_told():
     systems = [GOLD, system("a", 0.48, 0.03, difference=0.02), system("b", 0.46, 0.5), system("c", 0.46, 0.6)]
-    for one, p in zip(systems[1:], (0.09, 1.0, 1.0), strict=True):
-        one["against_gold"]["holm"] = p
     assert verdict(systems, seeds=1).tone == "unclear"
-    assert verdict(systems, seeds=1).details[0].endswith("p = 0.09, so it may be chance after all.")
+    assert verdict(systems, seeds=1).details[0].endswith("p = 0.09, so the difference may be chance.")
 
 
 @pytest.mark.parametrize(
     ("seeds", "p", "said"),
     [
         (5, 0.0625, "Over the seeds alone (sign-flip test): p = 0.062; with 5 seeds it cannot be below 0.062."),
-        (5, 0.375, "cannot be below 0.062: seeds disagree, and others may say otherwise."),
+        (5, 0.375, "cannot be below 0.062: the seeds disagree, and more seeds may change the result."),
         (8, 0.0078, "Over the seeds alone (sign-flip test): p = 0.0078."),
     ],
 )

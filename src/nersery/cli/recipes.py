@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
@@ -15,6 +15,9 @@ from nersery.cli.options import (
     print_json,
     refuse_odd_bytes,
 )
+
+if TYPE_CHECKING:
+    from nersery.report.model import Report
 
 
 @app.command(
@@ -58,7 +61,7 @@ def run(
         print_json(plan) if json else _print_plan(plan)
         return
     report = job.execute()
-    print_json(report) if json else _print_summary(report, job.folder)
+    print_json(report.as_dict()) if json else _print_summary(report, job.folder)
     if not quiet and recipe in shipped_recipes():
         print(f"Next: nersery copy {recipe} my-recipe.toml, put your own files into its [data]", file=sys.stderr)
 
@@ -69,18 +72,16 @@ def _print_plan(plan: dict[str, Any]) -> None:
     print(f"{plan['recipe']}: {found}. Systems: {', '.join(plan['systems'])}. Seeds: {plan['seeds']}")
 
 
-def _print_summary(report: dict[str, Any], folder: Path) -> None:
+def _print_summary(report: Report, folder: Path) -> None:
     from nersery.report.number_format import told_p
 
-    width = max(len(system["name"]) for system in report["systems"])
-    for system in report["systems"]:
-        f1, test = system["f1"], system["against_gold"]
-        spread = f" ± {100 * f1['std']:.1f}" if f1["std"] is not None else ""
-        line = f"{system['name']:{width}}  F1 {100 * f1['mean']:.1f}{spread}"
-        if test is not None:
-            line += (
-                f"   {100 * test['difference']:+z.1f} against gold only "
-                f"(95 % {100 * test['low']:+z.1f} to {100 * test['high']:+z.1f}, {told_p(test['p'])})"
+    width = max(len(system.name) for system in report.systems)
+    for system in report.systems:
+        line = f"{system.name:{width}}  F1 {system.f1}"
+        if test := system.against_gold:
+            difference, low, high = (
+                f"{100 * (value or 0.0):+z.1f}" for value in (test.difference, test.low, test.high)
             )
+            line += f"   {difference} against gold only (95 % {low} to {high}, {told_p(test.p or 0.0)})"
         print(line)
     print(f"report: {folder / 'report.html'}")

@@ -69,6 +69,7 @@ from nersery.experiments.run_folder import RunFolder
 from nersery.experiments.systems import GOLD, MethodSettings, System
 from nersery.experiments.voting import voted
 from nersery.pipeline.job import BATCH_SIZE, FileJob, rejects_of
+from nersery.report.model import Report
 from nersery.report.rendering import write_report
 from nersery.select.base import Selector
 from nersery.select.base import step as select_step
@@ -95,7 +96,7 @@ class Run(RunFolder):
     _done: int = field(default=0, init=False)
     _abandoned: list[str] = field(default_factory=list, init=False)
 
-    def execute(self) -> dict[str, Any]:
+    def execute(self) -> Report:
         """Carry out what is not done yet, write the report and return it.
 
         Raises:
@@ -160,7 +161,9 @@ class Run(RunFolder):
         before, kept_itself = self._parts(seed, system, gold)
         kept, own = _each_once(before, kept_itself), len(kept_itself)
         if not own and not system.is_baseline and system.gold_copies:
-            self._say(f"note: {system.name}, seed {seed}: nothing was kept, so this is {system.base or 'gold only'}")
+            self._say(
+                f"note: {system.name}, seed {seed}: no sentence was kept, so this equals {system.base or 'gold only'}"
+            )
         train = system.weigh(gold, kept)
         io.write([*(gold if system.gold_copies else ()), *kept], self.path(seed, system, "train.jsonl"))
         if any(sentence.entities for sentence in train):

@@ -6,16 +6,15 @@ Text from a report goes in through `Markup.format`, which escapes it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
 from unicodedata import east_asian_width
 
 from markupsafe import Markup
 
-from nersery.report.number_format import interval, percent, spread
-from nersery.report.verdict import System, label, mean_f1
+from nersery.report.model import AgainstGold, Measure, SystemReport, TrainingReport
+from nersery.report.number_format import percent
 
 ROW = 54
 """Height of a system's row in the chart of F1, in pixels."""
@@ -60,38 +59,34 @@ def padded(values: Iterable[float], least: float = 2.0) -> Scale:
     return Scale(low - room, high + room)
 
 
-def f1_scale(systems: Sequence[System]) -> Scale:
+def f1_scale(systems: Sequence[SystemReport]) -> Scale:
     """A scale for the seeds' F1 and their spread, in percent points, within [0, 100]."""
-    scale = padded(100 * value for system in systems if mean_f1(system) is not None for value in _extent(system["f1"]))
+    scale = padded(100 * value for system in systems if system.f1.mean is not None for value in _extent(system.f1))
     return Scale(max(0.0, scale.low), min(100.0, scale.high))
 
 
-def f1_chart(systems: Sequence[System], reference: System | None, seeds: Sequence[int] = ()) -> Markup:
+def f1_chart(systems: Sequence[SystemReport], reference: SystemReport | None, seeds: Sequence[int] = ()) -> Markup:
     """F1 by system: a dot for each seed, a line at the mean, a band of one standard deviation to either side.
 
     Lengths across are shares of the width, so text keeps its size on a narrow screen.
     """
-    systems = [system for system in systems if mean_f1(system) is not None]
+    systems = [system for system in systems if system.f1.mean is not None]
     scale = f1_scale(systems)
     bottom = ROW * len(systems) + 6
     parts = [_tick(scale, value, bottom) for value in scale.ticks()]
-    if reference is not None and (mean := mean_f1(reference)) is not None:
+    if reference is not None and (mean := reference.f1.mean) is not None:
         parts.append(_upright("reference", scale.at(100 * mean), 0, bottom))
     parts += [_row(system, scale, ROW * place, system is reference, seeds) for place, system in enumerate(systems)]
-    summary = "; ".join(f"{label(system)} {spread(system['f1'])}" for system in systems)
+    summary = "; ".join(f"{system.label} {system.f1}" for system in systems)
     return Markup(
         '<svg class="chart f1" role="img" aria-labelledby="f1-title f1-desc" width="100%" height="{}">'
         '<title id="f1-title">F1 by method, in percent points</title><desc id="f1-desc">{}</desc>{}</svg>'
     ).format(bottom + 22, summary, Markup("").join(parts))
 
 
-def _extent(measure: Mapping[str, Any]) -> list[float]:
-    deviation = measure.get("std") or 0.0
-    return [*_values(measure), measure["mean"] - deviation, measure["mean"] + deviation]
-
-
-def _values(measure: Mapping[str, Any]) -> list[float]:
-    return [value for value in measure.get("values") or () if value is not None]
+def _extent(measure: Measure) -> list[float]:
+    mean, deviation = measure.mean or 0.0, measure.std or 0.0
+    return [*(value for value in measure.values if value is not None), mean - deviation, mean + deviation]
 
 
 def _tick(scale: Scale, value: float, bottom: float) -> Markup:
@@ -105,26 +100,26 @@ def _upright(kind: str, x: str, top: float, bottom: float) -> Markup:
     return line.format(kind, x, top, bottom)
 
 
-def _row(system: System, scale: Scale, top: int, is_reference: bool, seeds: Sequence[int]) -> Markup:
+def _row(system: SystemReport, scale: Scale, top: int, is_reference: bool, seeds: Sequence[int]) -> Markup:
     middle = top + 34
     texts = Markup(
         '<text class="name" x="0" y="{0}">{1}<title>{2}</title></text>'
         '<text class="value" x="100%" y="{0}">{3}</text>'
         '<line class="track" x1="0" x2="100%" y1="{4}" y2="{4}"/>'
-    ).format(top + 19, shortened(label(system)), label(system), spread(system["f1"]), middle)
+    ).format(top + 19, shortened(system.label), system.label, system.f1, middle)
     kind = "system baseline" if is_reference else "system"
-    return Markup('<g class="{}">{}{}</g>').format(kind, texts, _marks(system["f1"], scale, middle, seeds))
+    return Markup('<g class="{}">{}{}</g>').format(kind, texts, _marks(system.f1, scale, middle, seeds))
 
 
-def _marks(measure: Mapping[str, Any], scale: Scale, middle: int, seeds: Sequence[int]) -> Markup:
-    mean, deviation = 100 * measure["mean"], measure.get("std")
+def _marks(measure: Measure, scale: Scale, middle: int, seeds: Sequence[int]) -> Markup:
+    mean, deviation = 100 * (measure.mean or 0.0), measure.std
     parts = []
     if deviation is not None:
         low, high = max(scale.low, mean - 100 * deviation), min(scale.high, mean + 100 * deviation)
         band = Markup('<rect class="spread" x="{}" width="{:.2f}%" y="{}" height="12" rx="2"/>')
         parts.append(band.format(scale.at(low), 100 * (scale(high) - scale(low)), middle - 6))
     parts.append(_upright("mean", scale.at(mean), middle - 9, middle + 9))
-    for number, value in enumerate(measure.get("values") or ()):
+    for number, value in enumerate(measure.values):
         if value is not None:
             seed = seeds[number] if number < len(seeds) else f"number {number + 1}"
             dot = Markup('<circle class="seed" cx="{}" cy="{}" r="4"><title>seed {}: {}</title></circle>')
@@ -149,17 +144,18 @@ def width_of(text: str) -> int:
     return sum(2 if east_asian_width(character) in "WF" else 1 for character in text)
 
 
-def difference_scale(systems: Sequence[System]) -> Scale:
+def difference_scale(systems: Sequence[SystemReport]) -> Scale:
     """One scale for the intervals of all systems, in percent points, zero included."""
-    tested = [system["against_gold"] for system in systems if system.get("against_gold")]
-    values = [100 * one[key] for one in tested for key in ("low", "high") if one.get(key) is not None]
-    return padded([0.0, *values])
+    ends = (end for system in systems for end in (system.tested.low, system.tested.high))
+    return padded([0.0, *(100 * end for end in ends if end is not None)])
 
 
-def difference_bar(comparison: Mapping[str, Any], scale: Scale) -> Markup:
-    """The interval of a difference to gold only, beside a line at zero."""
-    low, high = (100 * comparison[key] for key in ("low", "high"))
-    estimate = 100 * comparison.get("difference", (low + high) / 200)
+def difference_bar(comparison: AgainstGold, scale: Scale) -> Markup:
+    """The interval of a difference from gold only, beside a line at zero; empty if the interval is unknown."""
+    if comparison.low is None or comparison.high is None:
+        return Markup("")
+    low, high = 100 * comparison.low, 100 * comparison.high
+    estimate = (low + high) / 2 if comparison.difference is None else 100 * comparison.difference
     side = "above" if low > 0 else "below" if high < 0 else "unclear"
     return Markup(
         '<svg class="chart interval {}" role="img" width="100%" height="18"><title>{}</title>'
@@ -168,7 +164,7 @@ def difference_bar(comparison: Mapping[str, Any], scale: Scale) -> Markup:
         '<circle class="estimate" cx="{}" cy="9" r="4"/></svg>'
     ).format(
         side,
-        interval(comparison),
+        comparison.interval,
         *(scale.at(value) for value in (0.0, 0.0, low, high, estimate)),
     )
 
@@ -176,59 +172,51 @@ def difference_bar(comparison: Mapping[str, Any], scale: Scale) -> Markup:
 Point = tuple[float, float]
 
 
-def curves(system: System) -> list[list[Point]]:
-    """For each seed the points (step, score in percent points) at which the tagger was tried on dev."""
+def curves(trainings: Iterable[TrainingReport]) -> list[list[Point]]:
+    """For each training the points (step, score on dev in percent points)."""
     return [
-        [
-            (one["step"], 100 * one["score"])
-            for one in training.get("evaluations") or ()
-            if one.get("score") is not None and one.get("step") is not None
-        ]
-        for training in system.get("training") or ()
+        [(one.step, 100 * one.score) for one in training.evaluations if one.step is not None and one.score is not None]
+        for training in trainings
     ]
 
 
-def curve_scales(systems: Sequence[System]) -> tuple[Scale, Scale] | None:
-    """The scales of steps and scores that all panels share; None when nothing was recorded."""
-    points = [point for system in systems for curve in curves(system) for point in curve]
+def curve_scales(panels: Iterable[Iterable[TrainingReport]]) -> tuple[Scale, Scale] | None:
+    """The scales of steps and scores that all panels share; None if nothing was recorded."""
+    points = [point for trainings in panels for curve in curves(trainings) for point in curve]
     if not points:
         return None
     scores = padded([score for _, score in points])
     return Scale(0.0, max(1.0, *(step for step, _ in points))), Scale(max(0.0, scores.low), scores.high)
 
 
-def learning_curves(system: System, reference: System | None, scales: tuple[Scale, Scale], number: int) -> Markup:
-    """One panel: the system's score on dev by step, a line for each seed; the reference's lines in grey.
+def learning_curves(
+    label: str,
+    trainings: Sequence[TrainingReport],
+    behind: Sequence[TrainingReport],
+    scales: tuple[Scale, Scale],
+    number: int,
+) -> Markup:
+    """One panel: a system's score on dev by step, a line for each seed.
 
     Args:
-        number: Distinct for each panel of a page; its ids are made of it.
+        label: Of the system.
+        behind: Trainings drawn in grey for comparison.
+        number: Distinct for each panel of a page, because ids of elements contain it.
     """
-    parts = [_panel_axes(*scales)]
-    if reference is not None and reference is not system:
-        parts += [_curve(curve, scales, "ghost") for curve in curves(reference)]
+    parts = [_panel_axes(*scales), *(_curve(curve, scales, "ghost") for curve in curves(behind))]
     lines = []
-    for training, curve in zip(system.get("training") or (), curves(system), strict=True):
+    for training, curve in zip(trainings, curves(trainings), strict=True):
         parts.append(_curve(curve, scales, "curve"))
-        best = training.get("best_step")
         for step, score in curve:
-            if step == best:
+            if step == training.best_step:
                 x, y = _place((step, score), scales)
                 parts.append(Markup('<circle class="best" cx="{:.1f}" cy="{:.1f}" r="3.5"/>').format(x, y))
-                lines.append(f"seed {training.get('seed')}: best {score:.1f} at step {step:g}")
-    summary = "; ".join(lines) or "no best step is known"
+                lines.append(f"seed {training.seed}: best {score:.1f} at step {step:g}")
     return Markup(
-        '<svg class="chart panel" role="img" aria-labelledby="curve-title-{0} curve-desc-{0}"'
-        ' viewBox="0 0 {1} {2}">'
-        '<title id="curve-title-{0}">F1 on dev while training: {3}</title>'
+        '<svg class="chart panel" role="img" aria-labelledby="curve-title-{0} curve-desc-{0}" viewBox="0 0 {1} {2}">'
+        '<title id="curve-title-{0}">F1 on dev during training: {3}</title>'
         '<desc id="curve-desc-{0}">{4}</desc>{5}</svg>'
-    ).format(
-        number,
-        PANEL_WIDTH,
-        PANEL_HEIGHT,
-        label(system),
-        summary,
-        Markup("").join(parts),
-    )
+    ).format(number, PANEL_WIDTH, PANEL_HEIGHT, label, "; ".join(lines) or "best step unknown", Markup("").join(parts))
 
 
 def _place(point: Point, scales: tuple[Scale, Scale]) -> Point:

@@ -1,4 +1,4 @@
-"""How text gets into the report's templates: escaped for HTML or for Markdown, never as it is."""
+"""Templates whose every expression is escaped, for HTML or for Markdown."""
 
 from __future__ import annotations
 
@@ -11,18 +11,16 @@ from typing import TYPE_CHECKING, Any
 from markupsafe import Markup, escape
 
 from nersery.core.errors import printable
-from nersery.evaluate.error_analysis import mistake_text
 from nersery.report import charts, number_format
 from nersery.report.highlight import Segment, compared
-from nersery.report.verdict import difference
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
 
 SHADE_FULL = 0.1
-"""A difference to gold only, as a fraction of F1, from which a cell is shaded fully."""
+"""Difference from gold only, as a fraction of F1, at which a cell has its full shade."""
 FEW_MENTIONS = 30
-"""Fewer gold mentions of a type than this say little about a method."""
+"""With fewer gold mentions, the scores of a type vary much by chance."""
 
 
 def html_template(name: str) -> Template:
@@ -36,7 +34,7 @@ def markdown_template(name: str) -> Template:
 
 
 def markdown_text(value: Any) -> Any:
-    r"""Any text so that Markdown shows it literally, on one line; what is `Markup` stays.
+    r"""Escape text, so that Markdown shows it literally, on one line; `Markup` stays.
 
     >>> print(markdown_text("a|b *c* <i>"), markdown_text("# x"), markdown_text("1. x"), markdown_text("0.5"))
     a\|b \*c\* &lt;i&gt; \# x 1\. x 0.5
@@ -62,7 +60,7 @@ def markdown_sentence(segments: Sequence[Segment]) -> Markup:
 
 
 def shade(gap: float | None) -> float:
-    """How strongly to shade a cell that lies so far from gold only, from 0 to 1.
+    """The strength of a cell's shade, in [0, 1], by its difference from gold only.
 
     >>> shade(-0.05), shade(0.3), shade(None)
     (0.5, 1.0, 0.0)
@@ -100,18 +98,15 @@ def _environment(**options: Any) -> Environment:
         lstrip_blocks=True,
         **options,
     )
-    for function in (
-        number_format.percent, number_format.signed, number_format.spread, number_format.words,
-        number_format.interval, number_format.p_value,
-    ):  # fmt: skip
-        environment.filters[function.__name__] = function
     environment.filters |= {
+        "percent": number_format.percent,
+        "signed": number_format.signed,
+        "p_value": number_format.p_value,
         "number": number_format.count,
         "numbers": number_format.counts,
         "plural": number_format.plural,
+        "json": lambda value: json.dumps(value, ensure_ascii=False, indent=2),
     }
-    environment.filters["json"] = lambda value: json.dumps(value, ensure_ascii=False, indent=2)
-    environment.globals |= {"charts": charts, "compared": compared, "difference": difference, "shade": shade}
-    environment.globals["mistake_text"] = mistake_text
+    environment.globals |= {"charts": charts, "compared": compared, "shade": shade}
     environment.globals |= {"FEW_MENTIONS": FEW_MENTIONS, "MISSING": number_format.MISSING}
     return environment

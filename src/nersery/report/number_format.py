@@ -1,12 +1,11 @@
-"""How figures are written for readers: fractions as percent points, with a real minus sign."""
+"""Numbers for readers: fractions in percent points, with a real minus sign."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 MISSING = "–"
-"""What stands where a figure is not known."""
+"""In place of an unknown number."""
 
 
 def percent(value: float | None) -> str:
@@ -27,41 +26,6 @@ def signed(value: float | None) -> str:
     return MISSING if value is None else _minus(f"{_tenths(value):+.1f}") if _tenths(value) else "0.0"
 
 
-def spread(measure: Mapping[str, Any] | None) -> str:
-    """Mean and standard deviation over seeds; the mean alone where one seed gives no spread.
-
-    >>> spread({"mean": 0.4831, "std": 0.0061}), spread({"mean": 0.4831, "std": None})
-    ('48.3 ± 0.6', '48.3')
-    """
-    if not measure:
-        return MISSING
-    deviation = measure.get("std")
-    return percent(measure.get("mean")) + (f" ± {percent(deviation)}" if deviation is not None else "")
-
-
-def words(measure: Mapping[str, Any] | None) -> str:
-    """Mean and standard deviation of a number of words, as `spread`.
-
-    >>> words({"mean": 5.671, "std": 0.02}), words({"mean": 0.0, "std": None}), words(None)
-    ('5.67 ± 0.02', '0.00', '–')
-    """
-    if not measure or measure.get("mean") is None:
-        return MISSING
-    deviation = measure.get("std")
-    return f"{measure['mean']:.2f}" + (f" ± {deviation:.2f}" if deviation is not None else "")
-
-
-def interval(comparison: Mapping[str, Any] | None) -> str:
-    """The interval of a difference, in percent points.
-
-    >>> interval({"low": -0.004, "high": 0.031})
-    '−0.4 to 3.1'
-    """
-    if not comparison or comparison.get("low") is None or comparison.get("high") is None:
-        return MISSING
-    return f"{percent(comparison['low'])} to {percent(comparison['high'])}"
-
-
 def p_value(value: float | None) -> str:
     """A p-value with two significant digits.
 
@@ -74,7 +38,7 @@ def p_value(value: float | None) -> str:
 
 
 def told_p(value: float) -> str:
-    """A p-value as sentences have it.
+    """A p-value within a sentence.
 
     >>> told_p(0.0234), told_p(0.00002)
     ('p = 0.023', 'p < 0.001')
@@ -92,7 +56,7 @@ def count(value: float | None) -> str:
 
 
 def counts(values: Sequence[float]) -> str:
-    """One number of things a seed: the number, or the range where the seeds differ.
+    """A number of things for each seed: the number, or the range if the seeds differ.
 
     >>> counts([100, 100]), counts([955, 962, 960])
     ('100', '955 to 962')

@@ -1,0 +1,440 @@
+"""What a report holds: the one schema of ``report.json``, ``report.md`` and ``report.html``.
+
+To add a number, declare it here, with a `Column` if it belongs into the table of results, and compute it in
+`nersery.experiments.results`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from nersery.evaluate.error_analysis import CORRECT, KINDS, mistake_text
+from nersery.evaluate.significance import holm
+from nersery.report.number_format import MISSING, counts, percent, plural
+
+T = TypeVar("T")
+
+
+def _without_nulls(values: Any) -> Any:
+    return {k: v for k, v in values.items() if v is not None} if isinstance(values, Mapping) else values
+
+
+Table = Annotated[dict[str, T], BeforeValidator(_without_nulls)]
+"""Values by name; null is read as a missing value."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """How the table of results shows a field of `SystemReport`.
+
+    Args:
+        heading: The column's.
+        format: Writes the value for readers.
+        remark: A sentence below the table that defines the number.
+    """
+
+    heading: str
+    format: Callable[[Any], str]
+    remark: str = ""
+
+
+class ReportPart(BaseModel):
+    """A part of a report. A null where the type does not allow it is read as a missing value."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_for_null(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        nullable = {name for name, field in cls.model_fields.items() if field.default is None}
+        return {key: value for key, value in values.items() if value is not None or key in nullable}
+
+
+class Measure(ReportPart):
+    """A number over all seeds; its text is in percent points.
+
+    Args:
+        std: Standard deviation; null with one seed.
+        values: One for each seed.
+
+    >>> print(Measure(mean=0.4831, std=0.0061)), print(Measure(mean=0.4831)), print(Measure())
+    48.3 ± 0.6
+    48.3
+    –
+    (None, None, None)
+    """
+
+    mean: float | None = None
+    std: float | None = None
+    values: list[float | None] = []
+
+    def __str__(self) -> str:
+        """The mean, with the standard deviation if there are several seeds."""
+        return percent(self.mean) + ("" if self.std is None else f" ± {percent(self.std)}")
+
+    @property
+    def in_words(self) -> str:
+        """The same for a number of words.
+
+        >>> Measure(mean=5.671, std=0.02).in_words, Measure().in_words
+        ('5.67 ± 0.02', '–')
+        """
+        if self.mean is None:
+            return MISSING
+        return f"{self.mean:.2f}" + ("" if self.std is None else f" ± {self.std:.2f}")
+
+
+class GroupScores(ReportPart):
+    """Scores of one type or language."""
+
+    precision: Measure = Measure()
+    recall: Measure = Measure()
+    f1: Measure = Measure()
+    gold: int | None = None
+
+
+class AgainstGold(ReportPart):
+    """A system compared with the baseline on the same test sentences and seeds.
+
+    Args:
+        difference: F1 of the system minus F1 of the baseline, in [-1, 1].
+        low: Lower end of its 95 % confidence interval.
+        high: Upper end.
+        p: Of this comparison alone.
+        corrected_p: For the number of comparisons in the report, by Holm's procedure; not part of the JSON.
+        p_over_seeds: Of a sign-flip test over seeds.
+    """
+
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    sentences: int | None = None
+    runs: int | None = None
+    p: float | None = None
+    samples: int | None = None
+    test: str = ""
+    p_over_seeds: float | None = None
+    corrected_p: float | None = Field(default=None, exclude=True)
+
+    @property
+    def interval(self) -> str:
+        """The confidence interval in percent points.
+
+        >>> AgainstGold(low=-0.004, high=0.031).interval
+        '−0.4 to 3.1'
+        """
+        return MISSING if self.low is None or self.high is None else f"{percent(self.low)} to {percent(self.high)}"
+
+
+class ShownEntity(ReportPart):
+    """Words ``[start, end)`` and their type."""
+
+    start: int
+    end: int
+    type: str
+
+
+class ShownSentence(ReportPart):
+    """A sentence in an example."""
+
+    id: str = ""
+    words: list[str]
+    entities: list[ShownEntity] = []
+    language: str = ""
+
+
+class Example(ReportPart):
+    """A generated sentence that was kept, and the gold sentence that it was made from."""
+
+    parent: ShownSentence | None = None
+    child: ShownSentence
+    scores: Table[float] = {}
+
+
+class RejectExample(ReportPart):
+    """A generated sentence that a stage rejected."""
+
+    stage: str = "?"
+    reason: str = "no reason given"
+    parent: ShownSentence | None = None
+    child: ShownSentence
+
+
+class MistakeExample(ReportPart):
+    """A sentence of test with a mistake, see `nersery.evaluate.error_analysis`."""
+
+    kind: str = ""
+    id: str = ""
+    words: list[str] = []
+    language: str = ""
+    gold: list[ShownEntity] = []
+    predicted: list[ShownEntity] = []
+    gold_entity: ShownEntity | None = None
+    predicted_entity: ShownEntity | None = None
+
+    def labelled(self, entities: Sequence[ShownEntity]) -> ShownSentence:
+        """The sentence with these entities."""
+        return ShownSentence(words=self.words, entities=list(entities), language=self.language)
+
+    def __str__(self) -> str:
+        """Both entities in words."""
+        return mistake_text(self.model_dump())
+
+
+class MistakeReport(ReportPart):
+    """Mistakes on test: counts by type and kind, summed over seeds; examples from the first seed."""
+
+    per_type: Table[Table[int]] = {}
+    examples: list[MistakeExample] = []
+
+
+class Stage(ReportPart):
+    """What a method or selector read and kept, summed over seeds.
+
+    Args:
+        history: How a selector came to its choice, by seed; empty if it reports nothing.
+    """
+
+    method: str = ""
+    read: int = 0
+    written: int = 0
+    rejected: int = 0
+    reasons: Table[int] = {}
+    history: Table[Any] = {}
+
+
+class Trial(ReportPart):
+    """Settings of a grid, and F1 on dev with them."""
+
+    settings: dict[str, Any] = {}
+    f1: float | None = None
+
+
+class GridReport(ReportPart):
+    """What was tried on dev, with which seed, and what was chosen."""
+
+    seed: int | None = None
+    trials: list[Trial] = []
+    chosen: dict[str, Any] = {}
+
+
+class Evaluation(ReportPart):
+    """A score on dev, in [0, 1], during a training."""
+
+    model_config = ConfigDict(extra="allow")
+    step: int | None = None
+    score: float | None = None
+
+
+class TrainingReport(ReportPart):
+    """The course of a training, with whatever else the tagger reports about it."""
+
+    model_config = ConfigDict(extra="allow")
+    seed: int | None = None
+    best_step: int | None = None
+    evaluations: list[Evaluation] = []
+    untrained: bool = False
+
+
+class SelfTrainingStep(ReportPart):
+    """A step of self-training."""
+
+    model_config = ConfigDict(extra="allow")
+    joined: int | None = None
+    certainty: float | None = None
+    sentences: int | None = None
+    dev_f1: float | None = None
+
+
+class SelfTrainingReport(TrainingReport):
+    """A self-training in the form of a tagger's training: the number of the step, and F1 on dev."""
+
+    best: int | None = None
+    steps: list[SelfTrainingStep] = []
+
+
+class DiversityReport(ReportPart):
+    """How much kept sentences differ from those that they were made from, see `nersery.evaluate.diversity`."""
+
+    entity: Measure | None = None
+    non_entity: Measure | None = None
+    length: Measure | None = None
+
+
+class SplitReport(ReportPart):
+    """The files of a split and what they hold."""
+
+    path: str = ""
+    sha256: str = ""
+    sentences: int | None = None
+    words: int | None = None
+    entities: int | None = None
+    types: Table[int] = {}
+    languages: Table[SplitReport] = {}
+
+
+class SampleReport(ReportPart):
+    """How much of the training data was used."""
+
+    size: int | None = None
+    protocol: str = ""
+    dev_size: int | None = None
+
+
+class SystemReport(ReportPart):
+    """The results of one system. Lists have one value for each seed."""
+
+    name: str = ""
+    method: str | None = None
+    select: list[str] = []
+    settings: Table[Any] = {}
+    precision: Measure = Measure()
+    recall: Measure = Measure()
+    f1: Measure = Measure()
+    per_type: Table[GroupScores] = {}
+    per_language: Table[GroupScores] = {}
+    train_sentences: Annotated[list[int], Column("Training sentences", counts)] = []
+    kept_sentences: list[int] = []
+    new_entities: Annotated[
+        list[int],
+        Column(
+            "New entities",
+            counts,
+            "New entities: distinct mentions, by words and type, that occur in the training sentences but not in gold.",
+        ),
+    ] = []
+    diversity: DiversityReport = DiversityReport()
+    errors: MistakeReport = MistakeReport()
+    grid: GridReport | None = None
+    training: list[TrainingReport] = []
+    self_training: list[SelfTrainingReport] = []
+    against_gold: AgainstGold | None = None
+    generation: Stage | None = None
+    selection: list[Stage] = []
+    examples: list[Example] = []
+    reject_examples: list[RejectExample] = []
+
+    @property
+    def is_baseline(self) -> bool:
+        """Whether the system trains on gold sentences alone."""
+        return self.method is None
+
+    @property
+    def label(self) -> str:
+        """The name for readers; ``gold`` reads ``gold only``."""
+        return "gold only" if self.is_baseline and self.name == "gold" else self.name
+
+    @property
+    def tested(self) -> AgainstGold:
+        """The comparison with the baseline; without values if there is none."""
+        return self.against_gold or AgainstGold()
+
+    @property
+    def stages(self) -> list[Stage]:
+        """The method and the selectors."""
+        if self.generation is None:
+            return self.selection
+        return [self.generation.model_copy(update={"method": self.method or ""}), *self.selection]
+
+    @property
+    def mistakes(self) -> dict[str, dict[str, int]]:
+        """Counts by type, of each kind, the kinds in the order of `KINDS`."""
+        kinds = (CORRECT, *KINDS)
+        return {type_: {kind: row.get(kind, 0) for kind in kinds} for type_, row in self.errors.per_type.items()}
+
+    @property
+    def columns(self) -> list[str]:
+        """The values of `COLUMNS`, for readers."""
+        return [column.format(getattr(self, name)) for name, column in COLUMNS.items()]
+
+    def difference(self, reference: SystemReport | None) -> float | None:
+        """F1 minus the reference's, as a fraction: as tested, else of the means."""
+        if self.tested.difference is not None:
+            return self.tested.difference
+        other = reference.f1.mean if reference else None
+        return None if self.f1.mean is None or other is None else self.f1.mean - other
+
+
+COLUMNS = {
+    name: column
+    for name, field in SystemReport.model_fields.items()
+    for column in field.metadata
+    if isinstance(column, Column)
+}
+"""The fields that are columns in the table of results."""
+
+
+class Report(ReportPart):
+    """The results of a run."""
+
+    name: str = "report"
+    description: str = ""
+    nersery: str = ""
+    versions: Table[str] = {}
+    command: str = ""
+    recipe: dict[str, Any] = {}
+    seeds: list[int] = []
+    notes: list[str] = []
+    data: Table[SplitReport] = {}
+    sample: SampleReport = SampleReport()
+    systems: list[SystemReport] = []
+
+    @model_validator(mode="after")
+    def _correct_p_values(self) -> Report:
+        tested = [system.tested for system in self.systems if system.tested.p is not None]
+        for comparison, corrected in zip(tested, holm([one.p or 0.0 for one in tested]), strict=True):
+            comparison.corrected_p = corrected
+        return self
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as JSON values. JSON knows no NaN and no infinity (a diverged loss): both become null."""
+        values: dict[str, Any] = _plain(self.model_dump(exclude_unset=True))
+        return values
+
+    @property
+    def reference(self) -> SystemReport | None:
+        """The baseline, with which the other systems are compared."""
+        return next((system for system in self.systems if system.is_baseline), None)
+
+    @property
+    def comparisons(self) -> list[AgainstGold]:
+        """The tests of systems against the baseline."""
+        return [system.tested for system in self.systems if system.tested.p is not None]
+
+    @property
+    def types(self) -> list[str]:
+        """All entity types that the report mentions, sorted."""
+        found = {name for split in self.data.values() for name in split.types}
+        for system in self.systems:
+            found.update(system.per_type, system.errors.per_type)
+            mistakes = (entity for one in system.errors.examples for entity in (*one.gold, *one.predicted))
+            examples: list[Example | RejectExample] = [*system.examples, *system.reject_examples]
+            shown = (sentence for one in examples for sentence in (one.parent, one.child))
+            entities = (entity for sentence in shown if sentence for entity in sentence.entities)
+            found.update(entity.type for entity in (*mistakes, *entities))
+        return sorted(found)
+
+    @property
+    def files(self) -> Iterator[tuple[str, SplitReport]]:
+        """The data files with their labels, one for each language if a split has several."""
+        for name, split in self.data.items():
+            for language, own in split.languages.items():
+                yield f"{name} ({language}, {plural(own.sentences or 0, 'sentence')})", own
+            if not split.languages:
+                yield name, split
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(part) for part in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return str(value) if isinstance(value, Path) else value
