@@ -91,7 +91,7 @@ class TestLanguages:
             text = Path(name).read_text("utf-8")
             assert "train (hi, 28 sentences)" in text
             assert train["languages"]["hi"]["sha256"] in text
-            assert "Of train a sample of 16 sentences of each language was used" in text
+            assert "From train, a sample of 16 sentences of each language was used" in text
 
     def test_in_one_file_they_are_drawn_together_and_scored_apart(self):
         for split, count in (("train", 24), ("test", 12)):

@@ -267,12 +267,14 @@ class TestRuns:
         assert {path: path.read_bytes() for path in Path("run").rglob("*.jsonl")} == before
 
     def test_ids_that_train_has_too_are_refused(self) -> None:
-        io.write([sentences(1)[0]], "train.txt")
+        io.write([sentences(1)[0].with_entities(())], "train.txt")
         with pytest.raises(DataError, match="1 ids stand in train too, among them 'train:1'"):
             execute("data.raw=train.txt")
 
     def test_without_anything_new_there_is_no_second_training(self) -> None:
-        io.write(sentences(3, start=200), "wild.txt")  # test sentences, which are duplicates
+        io.write(
+            [s.with_entities(()) for s in sentences(3, start=200)], "wild.txt"
+        )  # test sentences, which are duplicates
         execute('systems.finished.select=["duplicates"]')
         training = json.loads(Path("run/seed-0/finished/result.json").read_text("utf-8"))["training"]
         assert (training["sentences"], "second_stage" in training) == (16, False), "gold only, as the note says"
@@ -302,7 +304,7 @@ class TestRuns:
         assert systems["finished"]["training"][0]["best_step"] == 2, "the best of the second, behind all of the first"
 
     def test_a_leak_from_test_is_noted(self) -> None:
-        io.write(sentences(3, start=200), "wild.txt")
+        io.write([s.with_entities(()) for s in sentences(3, start=200)], "wild.txt")
         run = Run(load("recipe.toml"), Path("run"), quiet=True)
         run.check()
         assert any(note.startswith("3 of 3 raw sentences also stand in test, word for word") for note in run.notes)

@@ -75,7 +75,6 @@ def test_it_stands_alone_for_light_and_dark() -> None:
         "&amp;",
         '"x"',
         "]]>",
-        "\x1b[2J",
         "\ufffe",
         "\u202eabc",
         "{0}",

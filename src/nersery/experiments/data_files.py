@@ -95,7 +95,7 @@ class DataSettings:
         """Whether a split has a file for each language."""
         return isinstance(getattr(self, split), Mapping)
 
-    def problems(self) -> list[str]:
+    def issues(self) -> list[str]:
         """What is wrong with the values, which are of the right types."""
         found = [f"data.{split} is empty: expected a file" for split in ("train", "test") if getattr(self, split) == ""]
         for split in SPLITS:

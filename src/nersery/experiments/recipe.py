@@ -217,7 +217,7 @@ def _section_problems(
     """What is wrong with values of the right type; None stands for a section that is known to be wrong."""
     problems = []
     if data is not None:
-        problems += data.problems()
+        problems += data.issues()
     if sample is not None:
         if sample.protocol not in PROTOCOLS:
             hint = did_you_mean(sample.protocol, PROTOCOLS)
