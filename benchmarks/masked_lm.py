@@ -25,7 +25,7 @@ from typing import Any
 import torch
 
 from nersery import io
-from nersery.augment.base import step, tasks
+from nersery.augment.base import augment_step, tasks
 from nersery.augment.linearized.linearization import linearize, token_descriptions
 from nersery.augment.masked_lm.mention_masking import hidden_in_mentions
 from nersery.augment.melm import MELM
@@ -115,7 +115,7 @@ def fitted(name: str, gold: Sequence[Sentence]) -> MELM:
 
 
 def generate(method: MELM, corpus: Corpus) -> int:
-    return collect(run(tasks(corpus, 3), step(method, 0))).tally.read
+    return collect(run(tasks(corpus, 3), augment_step(method, 0))).tally.read
 
 
 @torch.no_grad()

@@ -20,7 +20,7 @@ from itertools import accumulate
 from pathlib import Path
 
 from nersery import Entity, Sentence, io
-from nersery.augment.base import step, tasks
+from nersery.augment.base import augment_step, tasks
 from nersery.core import registry
 from nersery.pipeline.job import FileJob, run
 
@@ -64,7 +64,7 @@ def speeds(folder: Path) -> None:
     for name in registry.names("augment"):
         method = registry.create("augment", name, settings(name, folder))
         method.fit(corpus)
-        fitted = step(method, 0)
+        fitted = augment_step(method, 0)
         target = job(folder / f"{name}.jsonl")
         alone = speed(lambda: deque(run(tasks(corpus, 1), fitted), maxlen=0))  # noqa: B023
         filed = speed(lambda: target.run(tasks(corpus, 1), fitted, overwrite=True))  # noqa: B023
@@ -109,7 +109,7 @@ def augment_file(name: str, count: int, folder: Path) -> None:
     corpus = io.open_corpus(folder / f"{count}.jsonl")
     method = registry.create("augment", name, settings(name, folder))
     method.fit(corpus)
-    job(folder / f"{name}-{count}.jsonl").run(tasks(corpus, 1), step(method, 0))
+    job(folder / f"{name}-{count}.jsonl").run(tasks(corpus, 1), augment_step(method, 0))
     print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 

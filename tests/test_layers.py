@@ -16,8 +16,8 @@ ROOT = Path(nersery.__file__).parent
 LAYERS = [
     {"core"},
     {"io"},
-    {"pipeline"},
     {"models"},
+    {"pipeline"},
     {"crosslingual", "evaluate", "taggers"},
     {"annotate", "augment", "select"},
     {"publish", "report", "review"},

@@ -6,9 +6,9 @@ from nersery import Entity, Origin, Sentence
 from nersery.augment.base import (
     Augmenter,
     augment,
+    augment_step,
     child_id,
     made_from,
-    step,
     tasks,
     unfitted,
 )
@@ -30,7 +30,7 @@ class Fixed(Augmenter):
 
 
 def outcome_of(answer: Sentence | Reject) -> Sentence | Reject:
-    return step(Fixed(answer), seed=0)([(PARENT, 2)])[0]
+    return augment_step(Fixed(answer), seed=0)([(PARENT, 2)])[0]
 
 
 def test_a_new_sentence_gets_id_and_origin_and_loses_what_was_said_of_its_parent():
@@ -54,7 +54,7 @@ def test_what_its_parent_said_is_rejected():
 def test_what_a_tagger_said_of_the_old_words_is_not_said_of_the_new():
     parent = PARENT.with_entities([Entity(0, 1, "PER", score=0.9)])
     for answer in (parent.replace_span(0, 1, ["Grace"]), Reject("odd"), Reject("odd", parent)):
-        (outcome,) = step(Fixed(answer), seed=0)([(parent, 1)])
+        (outcome,) = augment_step(Fixed(answer), seed=0)([(parent, 1)])
         sentence = outcome.sentence if isinstance(outcome, Reject) else outcome
         assert sentence is not None
         assert [entity.score for entity in sentence.entities] == [None]
@@ -62,7 +62,7 @@ def test_what_a_tagger_said_of_the_old_words_is_not_said_of_the_new():
 
 def test_extra_columns_of_a_new_sentence_are_those_of_the_draft():
     parent = Sentence(("Ada", "sang"), (Entity(0, 1, "PER"),), id="p", columns=(("NNP", "VBD"), ("a", "b")))
-    (new,) = step(Fixed(parent.replace_span(0, 1, ["Grace", "Hopper"])), seed=0)([(parent, 1)])
+    (new,) = augment_step(Fixed(parent.replace_span(0, 1, ["Grace", "Hopper"])), seed=0)([(parent, 1)])
     assert isinstance(new, Sentence)
     assert new.columns == (("_", "_", "VBD"), ("_", "_", "b"))
 
@@ -88,7 +88,7 @@ def test_tasks_are_each_sentence_as_often_as_copies():
 def test_what_the_reader_rejected_passes_through_once():
     dropped = Reject("wrong number of columns", Sentence(("broken",), id="q"))
     method = Fixed(Sentence(("new",)))
-    result = collect(run(tasks([PARENT, dropped], 3), step(method, 0), batch_size=2))
+    result = collect(run(tasks([PARENT, dropped], 3), augment_step(method, 0), batch_size=2))
     assert result.rejects == (dropped,)
     assert result.tally.as_dict() == {"read": 4, "written": 3, "rejected": 1, "reasons": {dropped.reason: 1}}
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.augment.base import step, tasks
+from nersery.augment.base import augment_step, tasks
 from nersery.augment.linearized.linearization import tag_token
 from nersery.augment.linearized.parsing import NEAR_COPY, UNBALANCED, UNKNOWN_TYPE
 from nersery.augment.mulda import (
@@ -190,7 +190,7 @@ def test_a_tiny_model_learns_gold_and_writes_it_back_with_its_labels(tiny_seq2se
     method = MulDA(model=tiny_seq2seq, shown_rate=0.0, top_k=3, epochs=40, learning_rate=1e-2, device="cpu")
     method.check()
     method.fit(GOLD)
-    results = [collect(run(tasks(GOLD, 8), step(method, 1), batch_size=size)) for size in (1, 16)]
+    results = [collect(run(tasks(GOLD, 8), augment_step(method, 1), batch_size=size)) for size in (1, 16)]
     assert repr(results[0].corpus.sentences) == repr(results[1].corpus.sentences)
     assert (GOLD[1].words, GOLD[1].labels) in {(sentence.words, sentence.labels) for sentence in results[0].corpus}
     assert NEAR_COPY in results[0].tally.reasons

@@ -158,7 +158,7 @@ def test_what_cannot_be_kept_is_not_lost(folder: Path, monkeypatch: pytest.Monke
         raise shutil.Error([("from", "to", "[Errno 28] No space left on device")])
 
     with monkeypatch.context() as patch:
-        patch.setattr("nersery.cli.sharding.shutil.copytree", full)
+        patch.setattr("nersery.crosslingual.aligner_checkpoint.shutil.copytree", full)
         result = call(*ALIGN, "links", "--keep", "known")
     assert result.code == 5
     assert "links is written, but what was learnt could not be kept in known: [Errno 28] No space left" in result.err

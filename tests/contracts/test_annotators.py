@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, io
-from nersery.annotate.base import Annotator, annotate, step
+from nersery.annotate.base import Annotator, annotate, annotate_step
 from nersery.core import registry
 from nersery.core.alignments import Alignment, Link, Pair
 from nersery.core.errors import SettingsError
@@ -161,7 +161,7 @@ def test_a_job_that_goes_on_in_the_middle_labels_the_rest_alike(name: str) -> No
     method.fit(())
     write_source(RAW)
     method.survey(RAW)
-    rest = collect(run(RAW[20:], step(method), batch_size=9))
+    rest = collect(run(RAW[20:], annotate_step(method), batch_size=9))
     assert rest.corpus.sentences == labelled(name).corpus.sentences[20:]
 
 

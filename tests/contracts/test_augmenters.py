@@ -23,7 +23,7 @@ from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import (
     Augmenter,
     augment,
-    step,
+    augment_step,
     tasks,
 )
 from nersery.core import registry
@@ -279,14 +279,14 @@ class TestMethod:
     def test_a_stream_is_enough_to_fit(self, name: str, corpus: Corpus, table: Path) -> None:
         method = make(name, table)
         method.fit(iter(corpus))
-        streamed = collect(run(tasks(corpus, 1), step(method, 0)))
+        streamed = collect(run(tasks(corpus, 1), augment_step(method, 0)))
         assert text_of(streamed) == text_of(augment(corpus, make(name, table)))
 
     def test_what_training_has_not_seen_passes_through(self, name: str, corpus: Corpus, table: Path) -> None:
         method = make(name, table)
         method.fit(corpus)
         unseen = [_of_parts([("o", "never seen"), ("NEW", "NEW.1 NEW.2")], 1000)]
-        result = collect(run(tasks(unseen, 20), step(method, 0)))
+        result = collect(run(tasks(unseen, 20), augment_step(method, 0)))
         assert result.tally.read == 20
         assert name in WRITERS or all(types_over(sentence)[-1] == "NEW" for sentence in result.corpus)
 

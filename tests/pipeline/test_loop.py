@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import contextlib
 import gc
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +10,8 @@ from hypothesis import strategies as st
 
 from nersery import Sentence
 from nersery.core.errors import NerseryError, SettingsError
-from nersery.core.outcome import Outcome, Reject, collect
+from nersery.core.outcome import Outcome, Reject, Step, collect
+from nersery.pipeline.error_policy import JobFailedError
 from nersery.pipeline.job import FileJob, run
 from tests.pipeline.jobs import (
     HEADER,
@@ -133,17 +133,53 @@ class TestFileJob:
         assert (tmp_path / "out").read_text("utf-8") == "न1\n"
 
 
-@pytest.mark.parametrize("fails", [False, True])
-def test_cycles_are_looked_for_seldom_while_a_job_runs_and_as_before_after_it(tmp_path: Path, fails: bool):
+def test_a_job_leaves_the_settings_of_the_process_alone(tmp_path: Path) -> None:
     before, during = gc.get_threshold(), list[tuple[int, int, int]]()
 
     def watched(batch: Sequence[int]) -> list[Outcome]:
         during.append(gc.get_threshold())
-        if fails:
-            raise ValueError("odd")
         return step(batch)
 
-    with pytest.raises(ValueError, match="odd") if fails else contextlib.nullcontext():
-        FileJob(tmp_path / "out", encode, encode_reject, {}).run(ITEMS, watched)
-    assert during[0][0] > before[0]
-    assert gc.get_threshold() == before
+    FileJob(tmp_path / "out", encode, encode_reject, {}).run(ITEMS, watched)
+    assert {*during} == {before} == {gc.get_threshold()}
+
+
+def failing(*bad: int) -> tuple[list[list[int]], Step[int]]:
+    """A step that fails for batches with these items, and the batches that it was given."""
+    batches: list[list[int]] = []
+
+    def fail(batch: Sequence[int]) -> list[Outcome]:
+        batches.append([*batch])
+        if {*bad} & {*batch}:
+            raise ValueError(f"odd {min({*bad} & {*batch})}")
+        return step(batch)
+
+    return batches, fail
+
+
+class TestErrorPolicy:
+    def test_an_item_that_fails_is_rejected_and_the_others_go_on(self, tmp_path: Path) -> None:
+        batches, fail = failing(2)
+        tally = FileJob(tmp_path / "out", encode, encode_reject, {}).run(range(8), fail, batch_size=8)
+        assert tally.reasons["failed: ValueError: odd 2"] == 1
+        assert tally.read == 8
+        assert batches == [[*range(8)], [0, 1, 2, 3], [0, 1], [2, 3], [2], [3], [4, 5, 6, 7]]
+
+    def test_if_all_fail_the_first_error_ends_the_job_and_nothing_is_kept(self, tmp_path: Path) -> None:
+        job = FileJob(tmp_path / "out", encode, encode_reject, {})
+        with pytest.raises(ValueError, match="odd 0"):
+            job.run(range(8), failing(*range(8))[1], batch_size=2)
+        assert not job.target.exists()
+        assert job.run(range(8), step).read == 8, "the corrected job starts with the first item"
+
+    def test_too_many_failures_end_the_job(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("nersery.pipeline.error_policy.MOST_FAILED", 3)
+        with pytest.raises(JobFailedError, match="more than 3 items failed"):
+            list(run(range(9), failing(1, 2, 3, 4)[1], batch_size=9))
+
+    def test_what_every_item_would_raise_ends_the_job_at_once(self) -> None:
+        def refuse(batch: Sequence[int]) -> list[Outcome]:
+            raise SettingsError("no such thing")
+
+        with pytest.raises(SettingsError, match="no such thing"):
+            list(run(range(9), refuse))

@@ -10,21 +10,17 @@ from typing import Any
 import pytest
 
 from nersery import Entity, Sentence, io
-from nersery.augment.base import augment
-from nersery.cli.stages import (
-    Annotate,
-    Augment,
-    Predict,
-    Project,
-)
+from nersery.annotate.base import AnnotateStage
+from nersery.augment.base import AugmentStage, augment
 from nersery.core import registry
 from nersery.core.alignments import Link
 from nersery.core.files import write_atomic
 from nersery.core.outcome import Reject
 from nersery.core.warnings import NO_NOTES
-from nersery.crosslingual.projection import Projection, Task, Translation
+from nersery.crosslingual.projection import Projection, ProjectStage, Task, Translation
 from nersery.pipeline.engines.worker import Desk, Orders, Work
 from nersery.pipeline.stage import Stage
+from nersery.taggers.base import PredictStage
 from tests.pipeline.engines.test_pool import run
 from tests.standins import Memory, sentences, write_data
 
@@ -40,7 +36,7 @@ def lines(sentences: Any) -> bytes:
 
 
 def test_augment_makes_what_the_library_makes(train: io.Source) -> None:
-    stage = Augment("mention_replacement", {"rate": 0.8}, train, copies=2, seed=3)
+    stage = AugmentStage("mention_replacement", {"rate": 0.8}, train, copies=2, seed=3)
     made = augment(list(train), registry.create("augment", "mention_replacement", {"rate": 0.8}), copies=2, seed=3)
     answer, _, _ = run(list(train), stage=stage)
     assert answer.output == lines(made.corpus)
@@ -53,7 +49,7 @@ def test_predict_labels_as_the_tagger_does(memory: Any, tmp_path: Path) -> None:
     tagger.fit(sentences(24))
     tagger.save(tmp_path / "tagger")
     raw = [Sentence(s.words, id=f"r{n}") for n, s in enumerate(sentences(12, 200))]
-    answer, _, _ = run(raw, stage=Predict(str(tmp_path / "tagger")))
+    answer, _, _ = run(raw, stage=PredictStage(str(tmp_path / "tagger")))
     assert answer.output == lines(tagger.predict(raw))
 
 
@@ -62,7 +58,7 @@ def test_annotate_labels_as_the_annotator_does(memory: Any, tmp_path: Path) -> N
     tagger.fit(sentences(24))
     tagger.save(tmp_path / "tagger")
     raw = [Sentence(s.words, id=f"r{n}") for n, s in enumerate(sentences(12, 200))]
-    answer, _, _ = run(raw, stage=Annotate("tagger_labels", {"tagger": str(tmp_path / "tagger")}))
+    answer, _, _ = run(raw, stage=AnnotateStage("tagger_labels", {"tagger": str(tmp_path / "tagger")}))
     (tmp_path / "labelled.jsonl").write_bytes(answer.output)
     assert [s.labels for s in io.read(tmp_path / "labelled.jsonl")] == [s.labels for s in tagger.predict(raw)]
 
@@ -71,7 +67,7 @@ def test_project_labels_as_the_library_does() -> None:
     source, target = Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id="s"), Sentence(("schrieb", "Ada"), id="t")
     links = (Link(0, 1, 0.5), Link(1, 0, 0.9))
     task, lost = Task(target, [Translation(source, links)]), Task(target, [Translation(source, links[1:])])
-    stage = Project(Projection(strip=("the",)), "majority")
+    stage = ProjectStage(Projection(strip=("the",)), "majority")
     answer, _, _ = run([task, Reject("empty line"), lost], stage=stage)
     projected = Projection(strip=("the",)).project(source, target, links)
     assert answer.output == lines([projected])
@@ -80,7 +76,7 @@ def test_project_labels_as_the_library_does() -> None:
 
 
 def test_a_sentence_that_cannot_be_augmented_is_rejected_under_its_own_name(train: io.Source) -> None:
-    stage = Augment("mention_replacement", {}, train)
+    stage = AugmentStage("mention_replacement", {}, train)
     nameless = Sentence(("no", "id"))
     answer, _, _ = run([*train, nameless], stage=stage)
     assert b'"reason": "failed: NerseryError: a sentence without an id cannot be a parent' in answer.rejects
@@ -107,7 +103,7 @@ def test_a_worker_has_one_thread_unless_the_user_says_otherwise(
     monkeypatch.setenv("OMP_NUM_THREADS", asked)
     if not asked:
         monkeypatch.delenv("OMP_NUM_THREADS")
-    Desk(pickle.dumps(Orders(Predict("none"))))
+    Desk(pickle.dumps(Orders(PredictStage("none"))))
     assert os.environ["OMP_NUM_THREADS"] == given
 
 

@@ -7,7 +7,7 @@ from nersery import Corpus, Sentence, io
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Reject, collect
 from nersery.pipeline.job import run
-from nersery.select.base import Selector, select, step
+from nersery.select.base import Selector, select, select_step
 
 
 @dataclass
@@ -73,7 +73,7 @@ def test_a_score_that_is_no_number_does_not_pass():
 
 def test_what_the_reader_rejected_passes_through():
     dropped = Reject("wrong number of columns", Sentence(("broken",), id="q"))
-    result = collect(run([CORPUS[3], dropped], step(Length())))
+    result = collect(run([CORPUS[3], dropped], select_step(Length())))
     assert result.rejects == (dropped,)
     assert result.tally.read == 2
 

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
-from nersery.core.errors import NerseryError
-from nersery.core.outcome import Outcome, Reject, Result, Step, collect
-from nersery.core.registry import check_choices, name_of
+from nersery.core.errors import ContractError, NerseryError
+from nersery.core.outcome import Outcome, Reject, Result, Step
+from nersery.core.progress import Progress
+from nersery.core.registry import check_choices, instance, name_of
 from nersery.core.sentence import Origin, Sentence
-from nersery.core.training_context import NO_TRAINING, Training
-from nersery.pipeline import job
+from nersery.core.training_context import NO_TRAINING, Training, in_job
+from nersery.pipeline.stage import Stage
+from nersery.pipeline.stage_job import run_in_memory
 
 BATCH_SIZE = 256
 """Smaller than elsewhere, for each sentence is asked several questions, and a kill costs a batch."""
@@ -59,14 +63,14 @@ class Annotator(ABC):
         """
 
 
-def step(annotator: Annotator) -> Step[Sentence]:
+def annotate_step(annotator: Annotator) -> Step[Sentence]:
     """The step of the loop: a fitted annotator over a batch of sentences, which keep their ids."""
     name = name_of(annotator)
 
     def run_batch(batch: Sequence[Sentence]) -> list[Outcome]:
         labelled = annotator.annotate(batch)
         if len(labelled) != len(batch):
-            raise NerseryError(f"{name} was given {len(batch)} sentences and answered with {len(labelled)} outcomes")
+            raise ContractError(f"{name} was given {len(batch)} sentences and answered with {len(labelled)} outcomes")
         return [_labelled(name, *pair) for pair in zip(batch, labelled, strict=True)]
 
     return run_batch
@@ -80,6 +84,36 @@ def _labelled(name: str, sentence: Sentence, outcome: Outcome) -> Outcome:
     given = outcome.origin if outcome.origin != sentence.origin else None  # what made the raw text is no parent of it
     parents = given.parents if given else ()
     return replace(sentence, entities=outcome.entities, scores=outcome.scores, origin=Origin(name, parents))
+
+
+@dataclass(frozen=True)
+class AnnotateStage(Stage[Sentence, Sentence]):
+    """Labels for raw text.
+
+    Args:
+        method: A name of `nersery list annotate`, or a method with its settings.
+        gold: Sentences to learn from, if any; each worker reads them.
+        training: What the method needs beside gold; its folder and progress are those of the job.
+        raw: All sentences to be labelled, for methods that read them first.
+    """
+
+    method: str | Annotator
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    gold: Iterable[Sentence] = ()
+    training: Training = NO_TRAINING
+    raw: Iterable[Sentence] = ()
+
+    def load(self) -> Annotator:
+        """See `Stage`."""
+        method: Annotator = instance("annotate", self.method, self.settings)
+        method.check()
+        return method
+
+    def fit(self, method: Annotator, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
+        """See `Stage`."""
+        method.fit(list(self.gold), in_job(self.training, folder, progress))
+        method.survey(self.raw)
+        return annotate_step(method)
 
 
 def annotate(
@@ -98,7 +132,4 @@ def annotate(
         training: For annotators that train a model.
         batch_size: Sentences handed to the annotator at once; it changes speed, never results.
     """
-    job.refuse_one_way(corpus)
-    annotator.fit(gold, training)
-    annotator.survey(corpus)
-    return collect(job.run(corpus, step(annotator), batch_size=batch_size))
+    return run_in_memory(AnnotateStage(annotator, {}, gold, training, corpus), corpus, batch_size)

@@ -5,17 +5,22 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from nersery.core.errors import DataError, NerseryError, SettingsError
-from nersery.core.outcome import Outcome, Reject, Result, Step, collect
+from nersery.core.errors import ContractError, DataError, NerseryError, SettingsError
+from nersery.core.outcome import Outcome, Reject, Result, Step
+from nersery.core.progress import Progress
 from nersery.core.random import item_rng
-from nersery.core.registry import check_choices, name_of
+from nersery.core.registry import check_choices, instance, name_of
 from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.pipeline import job
+from nersery.pipeline.error_policy import failure
 from nersery.pipeline.job import BATCH_SIZE
+from nersery.pipeline.stage import Stage
+from nersery.pipeline.stage_job import run_in_memory
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import Guess
@@ -93,10 +98,15 @@ class Suggester(Protocol):
 
 
 def _generated(method: Augmenter, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
+    """One outcome, caught here if it fails, so that the sentences of the batch before it are not made again."""
     try:
         return method.generate(sentence, rng)
     except DataError as error:
-        raise NerseryError(f"method {name_of(method)} made an invalid sentence of {sentence.id}: {error}") from error
+        return failure(
+            NerseryError(f"method {name_of(method)} made an invalid sentence of {sentence.id}: {error}"), sentence
+        )
+    except Exception as error:
+        return failure(error, sentence)
 
 
 def check_rate(rate: float, name: str = "rate") -> None:
@@ -146,7 +156,7 @@ def _tasks_of(sentence: Sentence | Reject, copies: int) -> list[Task | Reject]:
     return [sentence] if isinstance(sentence, Reject) else [(sentence, copy) for copy in range(1, copies + 1)]
 
 
-def step(method: Augmenter, seed: int) -> Step[Task]:
+def augment_step(method: Augmenter, seed: int) -> Step[Task]:
     """The step of the loop: a fitted method over a batch of tasks.
 
     Raises:
@@ -164,7 +174,7 @@ def step(method: Augmenter, seed: int) -> Step[Task]:
         except DataError as error:
             raise NerseryError(f"method {name} made an invalid sentence out of a batch: {error}") from error
         if len(drafts) != len(batch):
-            raise NerseryError(f"{name} was given {len(batch)} sentences and answered with {len(drafts)} outcomes")
+            raise ContractError(f"{name} was given {len(batch)} sentences and answered with {len(drafts)} outcomes")
         return [_finished(task, draft, name) for task, draft in zip(batch, drafts, strict=True)]
 
     return run_batch
@@ -201,7 +211,9 @@ def _finished(task: Task, draft: Sentence | Reject, name: str) -> Outcome:
         origin=Origin(name, _parents(content, parent), copy),
         columns=content.columns,
     )
-    return finished if reason is None else Reject(reason, finished)
+    if reason is None:
+        return finished
+    return Reject(reason, finished, draft.error if isinstance(draft, Reject) else None)
 
 
 def _parents(draft: Sentence, parent: Sentence) -> tuple[str, ...]:
@@ -220,6 +232,46 @@ def _unscored(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
 
 def _says_the_same(a: Sentence, b: Sentence) -> bool:
     return a.words == b.words and a.labels == b.labels
+
+
+@dataclass(frozen=True)
+class AugmentStage(Stage[Sentence, Task]):
+    """New labelled sentences.
+
+    Args:
+        method: A name of `nersery list augment`, or a method with its settings.
+        examples: Sentences to learn from; each worker reads them, so not an iterator.
+        dev: Sentences to choose the best weights by.
+        copies: Attempts per row.
+        taggers: ``tagger`` and ``new_tagger`` of `Training`, for a run.
+    """
+
+    method: str | Augmenter
+    settings: Mapping[str, Any]
+    examples: Iterable[Sentence]
+    dev: Iterable[Sentence] = ()
+    copies: int = 1
+    seed: int = 0
+    taggers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+
+    def load(self) -> Augmenter:
+        """See `Stage`."""
+        method: Augmenter = instance("augment", self.method, self.settings)
+        method.check()
+        return method
+
+    def fit(self, method: Augmenter, folder: Path | None, progress: Progress | None) -> Step[Task]:
+        """See `Stage`."""
+        method.fit(self.examples, Training(list(self.dev), self.seed, progress, folder, **self.taggers))
+        return augment_step(method, self.seed)
+
+    def items(self, rows: Iterable[Sentence | Reject]) -> Iterator[Task | Reject]:
+        """Each row once per copy."""
+        return tasks(rows, self.copies)
+
+    def sentence_of(self, row: Sentence | Task) -> Sentence:
+        """The sentence to be changed."""
+        return row if isinstance(row, Sentence) else row[0]
 
 
 def augment(
@@ -252,6 +304,4 @@ def augment(
     >>> [sentence.text for sentence in result.corpus]
     ['Grace Hopper wrote', 'Ada spoke']
     """
-    job.refuse_one_way(corpus)
-    method.fit(corpus, Training(dev, seed))
-    return collect(job.run(tasks(corpus, copies), step(method, seed), batch_size=batch_size))
+    return run_in_memory(AugmentStage(method, {}, corpus, dev, copies, seed), corpus, batch_size)

@@ -20,9 +20,7 @@ from nersery.cli.options import (
     Source,
     Target,
     content_of,
-    file_job,
     open_corpus,
-    output_format,
     print_tally,
     refuse_same_file,
     report_repairs,
@@ -36,6 +34,7 @@ from nersery.core.errors import (
 from nersery.core.outcome import Step
 from nersery.core.sentence import Sentence
 from nersery.core.validation import is_type_name
+from nersery.pipeline.stage_job import corpus_job, output_format
 
 
 @app.command(
@@ -77,7 +76,7 @@ def convert(
     corpus = open_corpus(source, reading, quiet=quiet)
     writer = write(columns=corpus.extra_columns)
     made_by = {"convert": format, "types": names, "scheme": scheme, "separator": separator, "reading": asdict(reading)}
-    job = file_job(target, {**made_by, "input": content_of(corpus)}, writer)
+    job = corpus_job(target, {**made_by, "input": content_of(corpus)}, writer)
     job.check_target(overwrite=force)
     met = {entity.type for sentence in corpus for entity in sentence.entities}  # which also shows every fault first
     with Progress("convert", quiet=quiet) as progress:

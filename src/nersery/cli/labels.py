@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from nersery import io
-from nersery.annotate.base import BATCH_SIZE
+from nersery.annotate.base import BATCH_SIZE, AnnotateStage
 from nersery.cli.app import app
 from nersery.cli.options import (
     AsJson,
@@ -26,9 +26,11 @@ from nersery.cli.options import (
     report_repairs,
     shared_options,
 )
-from nersery.cli.sharding import ShardedCommand, Sharding, StageJob
+from nersery.cli.sharding import ShardedCommand
 from nersery.core import registry
 from nersery.core.errors import SettingsError
+from nersery.core.training_context import Training
+from nersery.pipeline.stage_job import Sharding, StageJob
 
 
 @app.command(
@@ -59,7 +61,6 @@ def annotate(
     """Label raw sentences. Labels that the input has are replaced. The same command resumes."""
     reading = shared_options(context, io.ReadOptions)
     sharding = shared_options(context, Sharding)
-    from nersery.cli.stages import Annotate
     from nersery.experiments.overrides import settings_of
 
     refuse_same_file(target, source, *filter(None, (gold, dev)))
@@ -79,7 +80,8 @@ def annotate(
         "reading": asdict(reading),
     }  # fmt: skip
     gold_sentences, dev_sentences = ([s for split in part for s in split] for part in (examples, held_out))
-    stage = Annotate(method, chosen, gold_sentences, dev_sentences, seed, corpus if annotator.surveys else ())
+    training = Training(dev_sentences, seed)
+    stage = AnnotateStage(method, chosen, gold_sentences, training, corpus if annotator.surveys else ())
     tally = StageJob(stage, corpus, target, method, made_by, sharding, batch_size, force, quiet).run()
     report_repairs(corpus, *examples, *held_out, quiet=quiet)
     print_tally(target, tally, as_json=json)

@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from nersery.cli.app import INTERRUPTED, INTERRUPTED_EXIT_CODE, app
+from nersery.core.own_process import own_this_process
 
 COMMANDS = (
     "catalogue", "convert", "inspect_agreement", "inspect_quality", "inspect_stats", "inspect_suggestions",
@@ -45,6 +46,7 @@ def main() -> None:
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     # Large tensors in huge pages: a sixth less time for a training on a CPU, the same bits.
     os.environ.setdefault("THP_MEM_ALLOC_ENABLE", "1")
+    own_this_process()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal and log holds every script
     try:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import asdict
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -21,27 +19,21 @@ from nersery.cli.options import (
     Settings,
     Source,
     Target,
-    check_training,
     content_of,
-    file_job,
     open_corpus,
     print_tally,
     refuse_same_file,
     report_repairs,
-    resumed,
     shared_options,
 )
-from nersery.cli.sharding import ShardedCommand, Sharding, StageJob
+from nersery.cli.sharding import ShardedCommand
 from nersery.core import registry
 from nersery.core.errors import SettingsError
 from nersery.pipeline.job import BATCH_SIZE
+from nersery.pipeline.stage_job import Sharding, StageJob
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from nersery.core.sentence import Sentence
-    from nersery.core.training_context import Training
-    from nersery.select.base import Selector
+    pass
 
 
 @app.command(
@@ -73,7 +65,7 @@ def augment(
     """Make new labelled sentences. The output holds only these; OUTPUT.rejects.jsonl says why others failed."""
     reading = shared_options(context, io.ReadOptions)
     sharding = shared_options(context, Sharding)
-    from nersery.cli.stages import Augment
+    from nersery.augment.base import AugmentStage
     from nersery.experiments.overrides import settings_of
 
     others = [name for name in (learn_from, dev) if name]
@@ -87,7 +79,7 @@ def augment(
         "augment": method, "settings": chosen, "files": registry.files_in(type(augmenter), chosen), "copies": copies,
         "seed": seed, "inputs": content_of(corpus, examples, *held_out), "reading": asdict(reading),
     }  # fmt: skip
-    stage = Augment(method, chosen, examples, held_out[0] if held_out else (), copies, seed)
+    stage = AugmentStage(method, chosen, examples, held_out[0] if held_out else (), copies, seed)
     job = StageJob(stage, corpus, target, method, made_by, sharding, batch_size, force, quiet)
     tally = job.run()
     report_repairs(corpus, quiet=quiet)
@@ -123,10 +115,9 @@ def select(
 ) -> None:
     """Score sentences and keep the good ones. The output holds the scores; OUTPUT.rejects.jsonl has the others."""
     reading = shared_options(context, io.ReadOptions)
-    from nersery.core.progress import Progress
     from nersery.core.training_context import Training
     from nersery.experiments.overrides import settings_of
-    from nersery.select.base import step
+    from nersery.select.base import SelectStage
 
     parents, others = ([gold] if gold else []), [*(held_out or []), *([dev] if dev else [])]
     refuse_same_file(target, source, *parents, *others)
@@ -138,38 +129,14 @@ def select(
     selector = registry.create("select", method, chosen)
     candidates = open_corpus(source, reading, quiet=quiet)
     known, away = ([open_corpus(name, reading, quiet=quiet) for name in names] for names in (parents, others))
-    job = file_job(
-        target,
-        {
-            "select": method, "settings": chosen, "files": registry.files_in(type(selector), chosen), "seed": seed,
-            "gold": bool(gold), "dev": bool(dev), "reading": asdict(reading),
-            "inputs": content_of(candidates, *known, *away),
-        },
-    )  # fmt: skip
-    job.check_target(overwrite=force)
-    training = target.with_name(target.name + ".training")
-    check_training(training)
-    selector.check()
-    if not selector.reads_first:
-        candidates.check()
-    with Progress(f"{method}: learn", quiet=quiet) as progress:
-        given = Training(list(away[-1]) if dev else (), seed, progress, training)
-        learnt, avoided = ([sentence for corpus in part for sentence in corpus] for part in (known, away))
-        resumed(partial(_prepare, selector, learnt, avoided, candidates, given), training, force=force)
-    with Progress(method, quiet=quiet) as progress:
-        tally = job.run(candidates.outcomes(), step(selector), progress=progress, overwrite=force)
-    shutil.rmtree(training, ignore_errors=True)
+    made_by = {
+        "select": method, "settings": chosen, "files": registry.files_in(type(selector), chosen), "seed": seed,
+        "gold": bool(gold), "dev": bool(dev), "reading": asdict(reading),
+        "inputs": content_of(candidates, *known, *away),
+    }  # fmt: skip
+    learnt, avoided = ([sentence for corpus in part for sentence in corpus] for part in (known, away))
+    training = Training(list(away[-1]) if dev else (), seed)
+    stage = SelectStage(method, chosen, learnt, avoided, candidates, training)
+    tally = StageJob(stage, candidates, target, method, made_by, force=force, quiet=quiet).run()
     report_repairs(candidates, *known, *away, quiet=quiet)
     print_tally(target, tally, as_json=json)
-
-
-def _prepare(
-    selector: Selector,
-    gold: list[Sentence],
-    held_out: list[Sentence],
-    candidates: Iterable[Sentence],
-    training: Training,
-) -> None:
-    """Let a selector learn from gold, then read the candidates."""
-    selector.fit(gold, held_out=held_out, training=training)
-    selector.survey(candidates)

@@ -26,7 +26,6 @@ from nersery.cli.options import (
     Settings,
     Source,
     Target,
-    check_training,
     content_of,
     input_path,
     open_corpus,
@@ -36,10 +35,9 @@ from nersery.cli.options import (
     refuse_odd_bytes,
     refuse_same_file,
     report_repairs,
-    resumed,
     shared_options,
 )
-from nersery.cli.sharding import ShardedCommand, Sharding, StageJob
+from nersery.cli.sharding import ShardedCommand
 from nersery.core import registry
 from nersery.core.errors import (
     DataError,
@@ -50,6 +48,7 @@ from nersery.core.errors import (
 from nersery.core.files import check_replaceable, content_hash, replaced_folder
 from nersery.core.sentence import Corpus, Sentence
 from nersery.pipeline.job import BATCH_SIZE
+from nersery.pipeline.stage_job import Sharding, StageJob, check_training, resume_training
 from nersery.taggers.base import DESCRIPTION, FILES, Tagger
 
 if TYPE_CHECKING:
@@ -112,7 +111,7 @@ def train(
     with replaced_folder(folder) as unfinished:
         with Progress("train", quiet=quiet) as progress:
             fit = partial(tagger.fit, gold, dev_sentences, seed=seed, progress=progress, folder=training)
-            history = resumed(fit, training, force=force)
+            history = resume_training(fit, training, force=force)
         tagger.save(unfinished)
     shutil.rmtree(training, ignore_errors=True)
     best = max((evaluation["score"] for evaluation in history["evaluations"]), default=None)
@@ -174,7 +173,7 @@ def predict(
     """Label sentences with a trained tagger. Labels that the input has are replaced."""
     reading = shared_options(context, io.ReadOptions)
     sharding = shared_options(context, Sharding)
-    from nersery.cli.stages import Predict
+    from nersery.taggers.base import PredictStage
 
     refuse_same_file(target, source)
     corpus = open_corpus(source, reading, quiet=quiet)
@@ -183,7 +182,15 @@ def predict(
         "reading": asdict(reading),
     }  # fmt: skip
     job = StageJob(
-        Predict(tagger), corpus, target, "predict", made_by, sharding, batch_size=batch_size, force=force, quiet=quiet
+        PredictStage(tagger),
+        corpus,
+        target,
+        "predict",
+        made_by,
+        sharding,
+        batch_size=batch_size,
+        force=force,
+        quiet=quiet,
     )
     tally = job.run()
     report_repairs(corpus, quiet=quiet)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
@@ -14,15 +13,14 @@ import typer
 from typer.core import TyperCommand
 
 from nersery import io
-from nersery.core.errors import NerseryError, SettingsError, did_you_mean
+from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.files import content_hash, files_of
 from nersery.core.outcome import Tally
 from nersery.core.sentence import Corpus
-from nersery.core.version import __version__
 from nersery.core.warnings import NO_NOTES
 from nersery.experiments.paths import EXAMPLE_PREFIX, shipped
 from nersery.experiments.recipe import LARGEST_SEED, MOST_SAMPLES
-from nersery.pipeline.job import FileJob, rejects_of
+from nersery.pipeline.job import rejects_of
 
 T = TypeVar("T")
 FORMATS = ", ".join(io.readable())
@@ -177,28 +175,6 @@ def report_repairs(*sources: io.Source, quiet: bool = False) -> None:
             print(f"{source.file.name}: repaired {counts}", file=sys.stderr)
 
 
-def output_format(path: Path, wanted: str | None = None) -> str:
-    """The format to write, by name or by the path's extension.
-
-    Raises:
-        SettingsError: When the extension says nothing, or no file is named.
-    """
-    if str(path) == io.STANDARD_INPUT:
-        raise SettingsError("results are not written to standard output, for they could not be resumed: name a file")
-    return wanted or io.format_of(path)
-
-
-def file_job(target: Path, made_by: Mapping[str, Any], writer: io.Writer | None = None) -> FileJob:
-    """A loop into a corpus file.
-
-    Args:
-        made_by: All that the result depends on; by it an unfinished job knows its own.
-        writer: None takes that of the target's extension.
-    """
-    writer = writer or io.writer(output_format(target))
-    return FileJob(target, writer.encode, io.reject_line, {"nersery": __version__, **made_by}, writer.header)
-
-
 def content_of(*sources: io.Source) -> list[str]:
     """The content of inputs, standard input too, so that a job never resumes with changed ones.
 
@@ -270,31 +246,3 @@ def print_tally(target: Path, tally: Tally, *, as_json: bool) -> None:
 def print_json(value: Any) -> None:
     """A result for scripts."""
     print(json.dumps(value, ensure_ascii=False, indent=2))
-
-
-def check_training(folder: Path) -> None:
-    """Refuse to keep a training in a folder with somebody else's files, for it is removed in the end."""
-    if not folder.exists():
-        return
-    from nersery.models.training.checkpoint import is_foreign
-
-    if is_foreign(folder):
-        raise SettingsError(
-            f"{folder} holds files of no unfinished training, and they are not overwritten even by --force. "
-            "Move them, or choose another folder"
-        )
-
-
-def resumed(fit: Callable[[], T], folder: Path, *, force: bool) -> T:
-    """Resume an unfinished training; with ``force`` one that cannot be resumed starts again."""
-    try:
-        return fit()
-    except NerseryError as error:
-        from nersery.models.training.checkpoint import BrokenStateError, OtherTrainingError
-
-        if not isinstance(error, BrokenStateError | OtherTrainingError):
-            raise
-        if not force:
-            raise type(error)(f"{error}, or use --force") from None
-    shutil.rmtree(folder)
-    return fit()

@@ -30,7 +30,7 @@ from nersery.cli.options import (
     report_repairs,
     shared_options,
 )
-from nersery.cli.sharding import ShardedCommand, Sharding, StageJob
+from nersery.cli.sharding import ShardedCommand
 from nersery.core import registry
 from nersery.core.alignments import Alignment
 from nersery.core.errors import (
@@ -43,6 +43,7 @@ from nersery.core.errors import (
 from nersery.core.files import check_replaceable, content_hash, write_atomic
 from nersery.core.outcome import Reject, Tally
 from nersery.core.sentence import Sentence
+from nersery.crosslingual.aligner_checkpoint import keep_learned
 from nersery.crosslingual.bitext import (
     Bitext,
     PairedBy,
@@ -62,6 +63,7 @@ from nersery.io.pharaoh import AlignmentFile
 from nersery.io.repairs import DROP_SENTENCE
 from nersery.io.tokenization import Splitting
 from nersery.pipeline.job import BATCH_SIZE, rejects_of
+from nersery.pipeline.stage_job import Sharding, StageJob
 
 ROWS_AT_ONCE = 64
 """That are projected: nothing is gained by more of them, and so many stay in the processor's cache."""
@@ -120,7 +122,7 @@ def align(
     """Align the words of sentences and their translations (Pharaoh format). A rejected pair gets an empty line."""
     reading = shared_options(context, io.ReadOptions)
     sharding = shared_options(context, Sharding)
-    from nersery.cli.stages import Align
+    from nersery.crosslingual.aligners.base import AlignStage
     from nersery.experiments.overrides import settings_of
 
     refuse_same_file(output, source, target)
@@ -137,9 +139,9 @@ def align(
         "first": first, "probabilities": probabilities, **text,
     }  # fmt: skip
     pairs = WholePairs(bitext, sha256(dumps(text, sort_keys=True).encode()).hexdigest())
-    stage = Align(method, chosen, pairs, seed, first, probabilities)
-    job = StageJob(stage, pairs, output, method, made_by, sharding, batch_size, force, quiet, keep)
-    tally = job.run()
+    stage = AlignStage(method, chosen, pairs, seed, first, probabilities)
+    job = StageJob(stage, pairs, output, method, made_by, sharding, batch_size, force, quiet)
+    tally = job.run() if keep is None else keep_learned(job, keep)
     report_repairs(*bitext.sides, quiet=quiet)
     print_tally(output, tally, as_json=json)
 
@@ -187,7 +189,7 @@ def project(
     """Put the labels of sentences on their translations, each entity whole; what cannot be placed is rejected."""
     reading = shared_options(context, io.ReadOptions)
     sharding = shared_options(context, Sharding)
-    from nersery.cli.stages import Project
+    from nersery.crosslingual.projection import ProjectStage
     from nersery.experiments.overrides import settings_of
 
     sources = [source, *(also or [])]
@@ -207,7 +209,7 @@ def project(
     if picture is not None:  # first, for it is soon done and may name a pair that is not there
         rows.count()
         _draw(picture, picture_of, rows.outcomes(), projection)
-    stage = Project(projection, voting)
+    stage = ProjectStage(projection, voting)
     job = StageJob(stage, rows, output, "project", made_by, sharding, ROWS_AT_ONCE, force, quiet)
     tally = job.run()
     report_repairs(*bitext.sides, quiet=quiet)

@@ -26,10 +26,8 @@ from nersery.cli.options import (
     Source,
     Target,
     content_of,
-    file_job,
     input_path,
     open_corpus,
-    output_format,
     print_json,
     refuse_existing,
     refuse_same_file,
@@ -41,6 +39,7 @@ from nersery.core.errors import DataError, SettingsError, did_you_mean
 from nersery.core.files import content_hash
 from nersery.core.sentence import Corpus, Sentence
 from nersery.pipeline.job import rejects_of
+from nersery.pipeline.stage_job import corpus_job, output_format
 
 if TYPE_CHECKING:
     from nersery.review.decisions import Decisions
@@ -106,7 +105,7 @@ def review(
     with Decisions.opened(corpus, folder, writer.encode) as decisions:
         if page:
             _serve(Review(decisions, order, others, names, source), port, folder / "open.html" if browser else None)
-        job = file_job(target, {"review": content_of(opened), "decisions": content_hash(decisions.file)}, writer)
+        job = corpus_job(target, {"review": content_of(opened), "decisions": content_hash(decisions.file)}, writer)
         tally = job.run(corpus, lambda batch: [decisions.outcome(sentence) for sentence in batch], overwrite=True)
     counts = {key: decisions.counts[key] for key in ("accept", "corrected", "reject")}
     if json:

@@ -19,7 +19,6 @@ from nersery.cli.options import (
     Source,
     Target,
     open_corpus,
-    output_format,
     print_json,
     refuse_existing,
     refuse_same_file,
@@ -36,6 +35,7 @@ from nersery.core.files import write_atomic
 from nersery.core.outcome import Tally
 from nersery.core.sentence import Corpus
 from nersery.pipeline.job import rejects_of
+from nersery.pipeline.stage_job import output_format
 
 
 @dataset_group.command(

@@ -80,6 +80,14 @@ class DataError(NerseryError):
         return partial(type(self), fix=self.fix), (self.issues,)
 
 
+class FormatError(DataError):
+    """An output format that cannot hold what the corpus has, such as plain text for labels."""
+
+
+class ContractError(NerseryError):
+    """A method that breaks the contract of its kind, whatever the item."""
+
+
 def _summary(issues: Sequence[Issue], fix: str) -> str:
     lines = [str(issue) for issue in issues[:SHOWN_ISSUES]]
     if len(issues) > SHOWN_ISSUES:

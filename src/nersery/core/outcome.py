@@ -18,11 +18,13 @@ class Reject:
 
     Args:
         reason: Short and the same for all items of its kind, so that it can be counted.
-        sentence: What was rejected; a method may leave it out, the loop fills it in.
+        sentence: What was rejected; a method may leave it out, the job fills it in.
+        error: The exception that the item raised, if it did.
     """
 
     reason: str
     sentence: Sentence | None = None
+    error: Exception | None = field(default=None, compare=False, repr=False)
 
 
 Outcome = Sentence | Reject

@@ -135,6 +135,15 @@ def name_of(method: object) -> str:
     return cls.__name__
 
 
+def instance(kind: str, method: Any, settings: Mapping[str, Any]) -> Any:
+    """A method given by name and settings, or the method itself.
+
+    Raises:
+        SettingsError: See `create`.
+    """
+    return create(kind, method, settings) if isinstance(method, str) else method
+
+
 def create(kind: str, name: str, settings: Mapping[str, Any] | None = None) -> Any:
     """Build a method from its name and its settings, all of them checked.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +36,11 @@ class Training:
 
 
 NO_TRAINING = Training()
+
+
+def in_job(training: Training, folder: Path | None, progress: Progress | None) -> Training:
+    """A training whose state and progress belong to a job, if that has its own."""
+    return replace(training, folder=folder or training.folder, progress=progress or training.progress)
 
 
 def copies_for_upsampling(gold: int, others: int, share: float) -> int:

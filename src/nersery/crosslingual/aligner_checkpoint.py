@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
-from nersery.core.files import write_atomic
+from nersery.core.errors import DiskError
+from nersery.core.files import replaced_folder, write_atomic
+from nersery.core.outcome import Tally
 from nersery.core.registry import files_in, settings_of
 from nersery.crosslingual.aligners.base import Aligner, Pairs
 from nersery.crosslingual.bitext import WholePairs
+from nersery.pipeline.stage_job import StageJob
 
 RECORD = "state.json"
 """As `nersery.models.training.checkpoint` calls it, so that the folder is known as that of a training."""
@@ -59,3 +63,30 @@ def digest_of(pairs: Pairs) -> str:
     for pair in pairs:
         digest.update(repr((pair.source, pair.target)).encode("utf-8", "backslashreplace"))
     return digest.hexdigest()
+
+
+def keep_learned(job: StageJob, keep: Path) -> Tally:
+    """Run a job of an aligner, and save what it learned in a folder.
+
+    Raises:
+        DiskError: If what was learned cannot be copied; it is then still in the folder of the training.
+    """
+    learned = job.training / PLACE
+    with replaced_folder(keep) as folder:
+        tally = job.execute()
+        try:
+            shutil.copytree(learned, folder, dirs_exist_ok=True)
+        except (OSError, shutil.Error) as error:
+            raise DiskError(
+                f"{job.target} is written, but what was learnt could not be kept in {keep}: {_reason(error)}. "
+                f"It lies in {learned}, from where you can copy it, or name that folder itself by priors"
+            ) from None
+    shutil.rmtree(job.training, ignore_errors=True)
+    return tally
+
+
+def _reason(error: OSError) -> str:
+    """Why a folder could not be copied; the standard library lists the files with the error of each."""
+    if isinstance(error, shutil.Error) and error.args and error.args[0]:
+        return str(error.args[0][0][-1])
+    return error.strerror or str(error)

@@ -7,13 +7,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, repeat
+from pathlib import Path
 from typing import Literal, NamedTuple
 from unicodedata import category
 
 from nersery.core.alignments import Alignment
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Outcome, Reject, Step
+from nersery.core.progress import Progress
 from nersery.core.sentence import Entity, Origin, Sentence
+from nersery.pipeline.stage import Stage
 
 METHOD = "project"
 QUALITY = "alignment_quality"
@@ -336,7 +339,7 @@ def _is_disputed(
     return weight >= sum(weights) / 2 and not touches(elected)
 
 
-def step(projection: Projection, voting: Voting = "majority") -> Step[Task]:
+def project_step(projection: Projection, voting: Voting = "majority") -> Step[Task]:
     """The step of the loop: a batch of sentences, each labelled by what it is a translation of."""
 
     def run_batch(batch: Sequence[Task]) -> list[Outcome]:
@@ -367,3 +370,27 @@ def _told(source: Sentence, entity: Entity, reason: str) -> str:
 
 def _named(words: Sequence[str], start: int, end: int) -> str:
     return f"{' '.join(words)} [{start}, {end})"
+
+
+@dataclass(frozen=True)
+class ProjectStage(Stage[Task, Task]):
+    """Labels of sentences on their translations.
+
+    Args:
+        voting: How several sources vote.
+    """
+
+    projection: Projection
+    voting: Voting = "majority"
+
+    def load(self) -> Projection:
+        """See `Stage`."""
+        return self.projection
+
+    def fit(self, method: Projection, folder: Path | None, progress: Progress | None) -> Step[Task]:
+        """There is nothing to learn; see `Stage`."""
+        return project_step(method, self.voting)
+
+    def sentence_of(self, row: Task) -> Sentence:
+        """The sentence to be labelled."""
+        return row.target

@@ -28,10 +28,8 @@ from typing import Any
 
 from nersery import io
 from nersery.annotate.base import BATCH_SIZE as ANNOTATED_AT_ONCE
-from nersery.annotate.base import Annotator
-from nersery.annotate.base import step as annotate_step
-from nersery.augment.base import Augmenter, tasks
-from nersery.augment.base import step as augment_step
+from nersery.annotate.base import AnnotateStage, Annotator
+from nersery.augment.base import Augmenter, AugmentStage
 from nersery.core import registry
 from nersery.core.errors import DataError
 from nersery.core.files import (
@@ -68,11 +66,12 @@ from nersery.experiments.results import NOTHING_LEARNT, build_report
 from nersery.experiments.run_folder import RunFolder
 from nersery.experiments.systems import GOLD, MethodSettings, System
 from nersery.experiments.voting import voted
-from nersery.pipeline.job import BATCH_SIZE, FileJob, rejects_of
+from nersery.pipeline.job import BATCH_SIZE, rejects_of
+from nersery.pipeline.stage import Stage
+from nersery.pipeline.stage_job import RowsInMemory, StageJob, corpus_job
 from nersery.report.model import Report
 from nersery.report.rendering import write_report
-from nersery.select.base import Selector
-from nersery.select.base import step as select_step
+from nersery.select.base import SelectStage
 from nersery.taggers.base import (
     LOADING,
     Tagger,
@@ -199,14 +198,28 @@ class Run(RunFolder):
 
     def _generate(self, seed: int, system: System, start: Corpus) -> Corpus:
         path = self.generated(seed, system)
-        training = path.with_name("generated.training")
         if is_missing(path) and not self._is_taken_over(path, seed, system):
-            items, step = self._stage(seed, system, start, training)
-            at_once = ANNOTATED_AT_ONCE if system.labels_raw_text else BATCH_SIZE
-            with self._progress(seed, system, "generate", len(items)) as progress:
-                self._job(path, seed, system).run(items, step, batch_size=at_once, progress=progress)
-        remove_folder(training)  # here, for a kill may have left it behind
+            if system.method is None:
+                merged = self._merged(seed, system)
+                with self._progress(seed, system, "generate", len(merged)) as progress:
+                    corpus_job(path, self._made_by(seed, system)).run(merged, list, progress=progress)
+            else:
+                self._run_stage(path, seed, system, *self._stage(seed, system, start), "generate", "learn")
         return io.read(path)
+
+    def _run_stage(
+        self, path: Path, seed: int, system: System, stage: Stage[Any, Any], rows: Corpus, label: str, learn: str
+    ) -> None:
+        StageJob(
+            stage,
+            RowsInMemory(rows),
+            path,
+            self._label(seed, system, label),
+            self._made_by(seed, system),
+            batch_size=ANNOTATED_AT_ONCE if isinstance(stage, AnnotateStage) else BATCH_SIZE,
+            quiet=self.quiet,
+            learn_label=self._label(seed, system, learn),
+        ).run()
 
     def _is_taken_over(self, path: Path, seed: int, system: System) -> bool:
         """Whether an earlier seed has made the same, for labels that depend on no seed; its files are then copied."""
@@ -221,20 +234,18 @@ class Run(RunFolder):
             copy_atomic(made, path)  # last, for it tells that all is there
         return made is not None
 
-    def _stage(self, seed: int, system: System, start: Corpus, folder: Path) -> tuple[Sequence[Any], Step[Any]]:
-        """What the system's method starts from, and what it does with that once it has learnt."""
-        if system.method is None:
-            return self._joined(seed, system), list
-        method = _method(system.method)
-        with self._progress(seed, system, "learn") as progress:
-            method.fit(start, self._training(seed, system, progress, folder))
-            if isinstance(method, Annotator):
-                method.survey(self.corpora["raw"])
-        if isinstance(method, Annotator):
-            return self.corpora["raw"], annotate_step(method)
-        return list(tasks(start, system.copies)), augment_step(method, seed)
+    def _stage(self, seed: int, system: System, start: Corpus) -> tuple[Stage[Any, Any], Corpus]:
+        """The stage of a system's method, and the rows that it starts from."""
+        assert system.method is not None
+        name, settings = system.method.method, system.method.settings
+        training = self._training(seed, system)
+        if system.labels_raw_text:
+            raw = self.corpora["raw"]
+            return AnnotateStage(name, settings, start, training, raw), raw
+        taggers: dict[str, Any] = {"tagger": training.tagger, "new_tagger": training.new_tagger}
+        return AugmentStage(name, settings, start, training.dev, system.copies, seed, taggers), start
 
-    def _joined(self, seed: int, system: System) -> list[Sentence]:
+    def _merged(self, seed: int, system: System) -> list[Sentence]:
         """What the systems that this one joins have kept, each sentence once.
 
         They vote with what they have labelled themselves, not with what they go on from.
@@ -245,27 +256,29 @@ class Run(RunFolder):
             return _each_once(*(sentences for part in parts for sentences in part))
         return _each_once(*(before for before, _ in parts), voted(sentence for _, own in parts for sentence in own))
 
-    def _training(self, seed: int, system: System, progress: Progress, folder: Path) -> Training:
-        """What a method or selector is given that trains a model."""
-        dev = self.sampled(seed)[1]
-        return Training(dev, seed, progress, folder, partial(self._tagger_before, seed, system), self._new_tagger)
+    def _training(self, seed: int, system: System) -> Training:
+        """What a method or selector that trains a model gets."""
+        tagger = partial(self._tagger_before, seed, system)
+        return Training(self.sampled(seed)[1], seed, tagger=tagger, new_tagger=self._new_tagger)
 
     def _select(self, seed: int, system: System, start: Corpus, candidates: Corpus) -> Corpus:
+        held_out = [*self.corpora["dev"], *self.corpora["test"]]
         for number, settings in enumerate(system.select, start=1):
             path = self.path(seed, system, f"{number}-{settings.method}.jsonl")
-            training = path.with_suffix(".training")
             if is_missing(path):
-                selector: Selector = registry.create("select", settings.method, settings.settings)
-                held_out = [*self.corpora["dev"], *self.corpora["test"]]
-                with self._progress(seed, system, f"{settings.method}: learn") as progress:
-                    gold = [sentence for sentence in start if sentence.id not in candidates.by_id]  # others are judged
-                    selector.fit(gold, held_out=held_out, training=self._training(seed, system, progress, training))
-                    selector.survey(candidates)
-                if selector.history:
-                    write_json(path.with_suffix(".history.json"), dict(selector.history))
-                with self._progress(seed, system, settings.method, len(candidates)) as progress:
-                    self._job(path, seed, system).run(candidates, select_step(selector), progress=progress)
-            remove_folder(training)
+                gold = [sentence for sentence in start if sentence.id not in candidates.by_id]  # others are judged
+                history = partial(write_json, path.with_suffix(".history.json"))
+                stage = SelectStage(
+                    settings.method,
+                    settings.settings,
+                    gold,
+                    held_out,
+                    candidates,
+                    self._training(seed, system),
+                    history,
+                )
+                name = settings.method
+                self._run_stage(path, seed, system, stage, candidates, name, f"{name}: learn")
             candidates = io.read(path)
         return candidates
 
@@ -337,14 +350,13 @@ class Run(RunFolder):
         if is_missing(path):
             test = self.corpora["test"]
             with self._progress(seed, system, "predict", len(test)) as progress:
-                self._job(path, seed, system).run(test, predict, progress=progress)
+                corpus_job(path, self._made_by(seed, system)).run(test, predict, progress=progress)
         return io.read(path)
 
     # --- small things ------------------------------------------------------------------------------------------
 
-    def _job(self, path: Path, seed: int, system: System) -> FileJob:
-        writer = io.writer("jsonl")
-        return FileJob(path, writer.encode, io.reject_line, {"seed": seed, "system": asdict(system)}, writer.header)
+    def _made_by(self, seed: int, system: System) -> dict[str, Any]:
+        return {"seed": seed, "system": asdict(system)}
 
     def _label(self, seed: int, system: System, stage: str) -> str:
         total = len(self.recipe.seeds) * len(self.recipe.systems)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property, partial
 from itertools import islice
 
-from nersery.core.errors import DataError, Issue
+from nersery.core.errors import DataError, FormatError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.io.base import (
     Pass,
@@ -103,7 +103,7 @@ class TextWriter(Writer):
         place = sentence.id or None
         if sentence.entities and not self.drop_labels:
             count = f"its {len(sentence.entities)} labels" if len(sentence.entities) > 1 else "its label"
-            raise DataError(Issue(f"plain text cannot hold {count}", sentence=place), fix=LABELS_FIX)
+            raise FormatError(Issue(f"plain text cannot hold {count}", sentence=place), fix=LABELS_FIX)
         for position, word in enumerate(sentence.words):
             if word.split() != [word]:
                 message = f"word {position} is {word!r}: in plain text, white space would split it into several words"

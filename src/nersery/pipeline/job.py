@@ -7,7 +7,6 @@ order. So ``read = written + rejected`` holds by construction, and nothing is lo
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import os
 import time
@@ -28,12 +27,11 @@ from nersery.core.files import (
 from nersery.core.outcome import Outcome, Reject, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
+from nersery.pipeline.error_policy import ErrorPolicy, sentence_in
 
 Item = TypeVar("Item")
 
 BATCH_SIZE = 1024
-FEW_COLLECTIONS = 100_000
-"""New objects between two looks for cycles while rows are at work; Python's own measure is some hundreds."""
 CHECKPOINT_SECONDS = 1.0
 """At most so much finished work, plus a batch, is done again after a kill."""
 
@@ -49,40 +47,42 @@ def run(
     *,
     batch_size: int = BATCH_SIZE,
     progress: Progress | None = None,
+    sentence_of: Callable[[Any], Sentence | None] = sentence_in,
 ) -> Iterator[Outcome]:
     """Apply a step to items batch by batch, and yield one outcome for each item in order.
 
+    An item for which the step raises an exception is rejected; see `nersery.pipeline.error_policy`.
+
     Args:
-        items: One that is a `Reject` already, since the reader left it out, passes through untouched.
-        batch_size: Items handed to the step at once; it changes speed, never results.
+        items: One that is a `Reject` already, because the reader left it out, passes through unchanged.
+        batch_size: Items per call of the step; changes speed, never results.
 
     Raises:
-        NerseryError: When a step answers with more or fewer outcomes than it was given items.
+        Exception: The first one, if the step fails for every item.
     """
+    policy = ErrorPolicy(step, sentence_of)
+    yield from outcomes_of(items, policy, batch_size=batch_size, progress=progress)
+    policy.check()
+
+
+def outcomes_of(
+    items: Iterable[Item | Reject],
+    policy: ErrorPolicy[Item],
+    *,
+    batch_size: int = BATCH_SIZE,
+    progress: Progress | None = None,
+) -> Iterator[Outcome]:
+    """As `run`, for jobs that keep one policy over several calls or count failures of their own."""
     if batch_size < 1:
         raise SettingsError(f"batch_size is {batch_size}, expected 1 or more")
     iterator = iter(items)
     while batch := list(islice(iterator, batch_size)):
         tasks = [item for item in batch if not isinstance(item, Reject)]
-        outcomes = step(tasks) if tasks else []
-        if len(outcomes) != len(tasks):
-            raise NerseryError(f"a step was given {len(tasks)} items and answered with {len(outcomes)} outcomes")
-        done = iter(outcomes)
+        done = iter(policy(tasks) if tasks else ())
         for item in batch:
             yield item if isinstance(item, Reject) else next(done)
         if progress is not None:
             progress.advance(len(batch))
-
-
-@contextlib.contextmanager
-def few_collections() -> Iterator[None]:
-    """Look for cycles seldom: rows are many small objects without any, and the looking takes a fifth of the time."""
-    before = gc.get_threshold()
-    gc.set_threshold(FEW_COLLECTIONS, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def refuse_one_way(items: Iterable[Any]) -> None:
@@ -111,6 +111,7 @@ class FileJob:
         fingerprint: Whatever the result depends on (inputs, settings, seed, versions), as JSON values.
         header: Text in front of the first sentence.
         blank: Text in the place of a reject, for an output that goes line by line with other files.
+        sentence_of: The sentence that the reject of a failed item shows.
     """
 
     target: Path
@@ -119,6 +120,7 @@ class FileJob:
     fingerprint: Mapping[str, Any]
     header: str = ""
     blank: str = ""
+    sentence_of: Callable[[Any], Sentence | None] = sentence_in
 
     @property
     def part(self) -> Path:
@@ -171,7 +173,7 @@ class FileJob:
         """
         self.check_target(overwrite=overwrite)
         self.part.mkdir(parents=True, exist_ok=True)
-        with locked(self.part), few_collections():
+        with locked(self.part):
             journal = self._open_journal(overwrite)
             if not journal.finished:
                 self._fill(journal, items, step, batch_size, progress)
@@ -216,19 +218,32 @@ class FileJob:
             if not journal.tally.read:
                 output.write(self.header.encode())
             saved = time.monotonic()
-            outcomes = run(remaining, step, batch_size=batch_size, progress=progress)
-            for number, outcome in enumerate(outcomes, start=1):
+            policy = ErrorPolicy(step, self.sentence_of)
+            outcomes = outcomes_of(remaining, policy, batch_size=batch_size, progress=progress)
+            for number, made in enumerate(outcomes, start=1):
+                line, outcome = policy.encoded(made, self.encode, self.encode_reject)
                 journal.tally.add(outcome)
                 if isinstance(outcome, Reject):
-                    rejects.write(self.encode_reject(outcome).encode())
+                    rejects.write(line.encode())
                     output.write(self.blank.encode())
                 else:
-                    output.write(self.encode(outcome).encode())
+                    output.write(line.encode())
                 if number % batch_size == 0 and time.monotonic() - saved >= CHECKPOINT_SECONDS:
                     journal.save(output, rejects)
                     saved = time.monotonic()
+            if not journal.tally.written:
+                self._refuse_total_failure(policy, journal)
             journal.finished = True
             journal.save(output, rejects)
+
+    def _refuse_total_failure(self, policy: ErrorPolicy[Any], journal: _Journal) -> None:
+        """If every item failed, raise the first error, and let the corrected command start from the first item."""
+        try:
+            policy.check()
+        except Exception:
+            journal.tally, journal.bytes = Tally(), (0, 0)
+            journal.write()
+            raise
 
     def _publish(self, tally: Tally) -> None:
         """Move the finished files; what a killed call has moved already is no longer there."""

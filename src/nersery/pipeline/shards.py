@@ -27,7 +27,8 @@ from nersery.core.outcome import Reject, Tally
 from nersery.core.progress import Progress
 from nersery.io.folder import MANIFEST, TOTAL
 from nersery.io.parquet import check_installed, write_lines
-from nersery.pipeline.job import BATCH_SIZE, few_collections
+from nersery.pipeline.error_policy import FAILED, JobFailedError
+from nersery.pipeline.job import BATCH_SIZE
 from nersery.pipeline.stage import Answer
 
 Row = TypeVar("Row")
@@ -119,7 +120,7 @@ class ShardJob:
         """
         self.check_target(overwrite=overwrite)
         self.part.mkdir(parents=True, exist_ok=True)
-        with locked(self.part), few_collections():
+        with locked(self.part):
             manifest = self._open_manifest(overwrite)
             if not manifest.finished:
                 done = len(manifest.shards) * self.rows
@@ -155,7 +156,17 @@ class ShardJob:
             manifest.append(self._write_shard(len(manifest.shards), chain([answer], answers), progress))
         if not manifest.shards:  # a reader of the folder shall find a file
             manifest.append(self._write_shard(0, iter(()), progress))
+        self._refuse_total_failure(manifest)
         manifest.finish()
+
+    def _refuse_total_failure(self, manifest: _Manifest) -> None:
+        """If every row failed, say why, and let the corrected command start from the first row."""
+        tally = manifest.tally
+        failed = [reason for reason in tally.reasons if reason.startswith(FAILED)]
+        if failed and not tally.written and len(failed) == len(tally.reasons):
+            manifest.shards.clear()
+            manifest.write()
+            raise JobFailedError(f"all {tally.read:,} rows failed, the first for this reason: {failed[0]}")
 
     def _write_shard(self, number: int, answers: Iterator[Answer], progress: Progress | None) -> dict[str, Any]:
         """Write the next shard whole, and say of it what the manifest shall."""

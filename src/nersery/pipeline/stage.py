@@ -53,6 +53,10 @@ class Stage(ABC, Generic[Row, Item]):
                 in it are replaced and never written over, for workers share them.
         """
 
+    def counts_rows(self, method: Any) -> bool:
+        """Whether all rows are read and counted before the first one is processed."""
+        return True
+
     def items(self, rows: Iterable[Row | Reject]) -> Iterable[Item | Reject]:
         """The items of the step; as a rule they are the rows."""
         return rows  # type: ignore[return-value]

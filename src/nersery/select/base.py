@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from nersery.core.errors import NerseryError
-from nersery.core.outcome import Outcome, Reject, Result, Step, collect
-from nersery.core.registry import check_choices, name_of
+from nersery.core.errors import ContractError, NerseryError
+from nersery.core.outcome import Outcome, Reject, Result, Step
+from nersery.core.progress import Progress
+from nersery.core.registry import check_choices, instance, name_of
 from nersery.core.sentence import Sentence
-from nersery.core.training_context import NO_TRAINING, Training
-from nersery.pipeline import job
+from nersery.core.training_context import NO_TRAINING, Training, in_job
 from nersery.pipeline.job import BATCH_SIZE
+from nersery.pipeline.stage import Stage
+from nersery.pipeline.stage_job import run_in_memory
 
 if TYPE_CHECKING:
     from nersery.taggers.base import Tagger
@@ -89,7 +93,7 @@ class Selector(ABC):
         return f"{name_of(self)} < {self.threshold:g}"
 
 
-def step(selector: Selector) -> Step[Sentence]:
+def select_step(selector: Selector) -> Step[Sentence]:
     """The step of the loop: a fitted selector over a batch of sentences.
 
     Raises:
@@ -103,7 +107,7 @@ def step(selector: Selector) -> Step[Sentence]:
         batch = selector.revise(batch)
         scores = selector.score(batch)
         if len(scores) != len(batch):
-            raise NerseryError(f"{name} was given {len(batch)} sentences and answered with {len(scores)} scores")
+            raise ContractError(f"{name} was given {len(batch)} sentences and answered with {len(scores)} scores")
         return [_judged(selector, name, *pair) for pair in zip(batch, scores, strict=True)]
 
     return run_batch
@@ -115,6 +119,46 @@ def _judged(selector: Selector, name: str, sentence: Sentence, score: float) -> 
         return Reject(f"{name} is {'not a number' if math.isnan(score) else 'infinite'}", sentence)
     scored = sentence if sentence.scores.get(name) == score else sentence.with_scores(**{name: score})
     return scored if selector.keeps(scored, score) else Reject(selector.reason(sentence, score), scored)
+
+
+@dataclass(frozen=True)
+class SelectStage(Stage[Sentence, Sentence]):
+    """Sentences with scores; those that a selector does not keep are rejected.
+
+    Args:
+        method: A name of `nersery list select`, or a selector with its settings.
+        gold: Sentences to learn from.
+        held_out: The sentences of dev and test.
+        candidates: All sentences to be scored, for selectors that read them first.
+        training: What the selector needs beside gold; its folder and progress are those of the job.
+        report_history: Receives the selector's history after `fit`, if it has one.
+    """
+
+    method: str | Selector
+    settings: Mapping[str, Any]
+    gold: Iterable[Sentence] = ()
+    held_out: Iterable[Sentence] = ()
+    candidates: Iterable[Sentence] = ()
+    training: Training = NO_TRAINING
+    report_history: Callable[[Mapping[str, Any]], None] | None = None
+
+    def load(self) -> Selector:
+        """See `Stage`."""
+        selector: Selector = instance("select", self.method, self.settings)
+        selector.check()
+        return selector
+
+    def counts_rows(self, method: Selector) -> bool:
+        """Not for selectors that read all candidates before the first score anyway."""
+        return not method.reads_first
+
+    def fit(self, method: Selector, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
+        """See `Stage`."""
+        method.fit(list(self.gold), held_out=list(self.held_out), training=in_job(self.training, folder, progress))
+        method.survey(self.candidates)
+        if self.report_history is not None and method.history:
+            self.report_history(method.history)
+        return select_step(method)
 
 
 def select(
@@ -147,7 +191,4 @@ def select(
     >>> result.corpus[0].scores
     {'duplicates': 1.0}
     """
-    job.refuse_one_way(corpus)
-    selector.fit(gold, held_out=held_out, training=training)
-    selector.survey(corpus)
-    return collect(job.run(corpus, step(selector), batch_size=batch_size))
+    return run_in_memory(SelectStage(selector, {}, gold, held_out, corpus, training), corpus, batch_size)

@@ -6,13 +6,16 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.outcome import Step
 from nersery.core.progress import Progress
 from nersery.core.registry import check_choices, files_in, get, name_of, settings_of
 from nersery.core.sentence import Sentence
+from nersery.pipeline.stage import Stage
 
 DESCRIPTION = "nersery.json"
 """The file in a tagger's folder with its method, settings and training history."""
@@ -182,3 +185,22 @@ def strict_f1(gold: Sequence[Sentence], predicted: Sequence[Sentence]) -> float:
     correct = sum(len({*g.labels} & {*p.labels}) for g, p in zip(gold, predicted, strict=True))
     total = sum(len(s.entities) for s in gold) + sum(len(s.entities) for s in predicted)
     return 2 * correct / total if total else 0.0
+
+
+@dataclass(frozen=True)
+class PredictStage(Stage[Sentence, Sentence]):
+    """Labels by a tagger.
+
+    Args:
+        tagger: A trained folder, or a Hugging Face token-classification model.
+    """
+
+    tagger: str
+
+    def load(self) -> str:
+        """A tagger takes seconds to open, so `fit` does it; see `Stage`."""
+        return self.tagger
+
+    def fit(self, method: str, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
+        """There is nothing to learn; see `Stage`."""
+        return load_tagger(method).predict

@@ -13,14 +13,9 @@ from nersery import Sentence
 from nersery.core.errors import MissingResourceError
 from nersery.core.outcome import Reject, Tally
 from nersery.pipeline.engines import pool as pools
-from nersery.pipeline.engines.pool import JobFailedError, Pool
-from nersery.pipeline.engines.worker import (
-    FAILED,
-    LONGEST_REASON,
-    Orders,
-    Work,
-    reason_of,
-)
+from nersery.pipeline.engines.pool import Pool
+from nersery.pipeline.engines.worker import Orders, Work
+from nersery.pipeline.error_policy import FAILED, LONGEST_REASON, JobFailedError, reason_of
 from nersery.pipeline.shards import batches
 from nersery.pipeline.stage import Answer, Stage
 from tests.pipeline.fakes import (

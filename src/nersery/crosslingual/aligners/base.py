@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar, Protocol
 
 from nersery.core.alignments import Alignment, Link, Pair
-from nersery.core.outcome import Reject
-from nersery.core.registry import check_choices
+from nersery.core.outcome import Reject, Step
+from nersery.core.progress import Progress
+from nersery.core.registry import check_choices, create
+from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.bitext import Row, pair_of
+from nersery.io.pharaoh import format_alignment
+from nersery.pipeline.stage import Stage
 
 __all__ = ["Aligner", "Alignment", "Link", "Pair", "Pairs"]
 
@@ -59,7 +65,7 @@ class Aligner(ABC):
         """
 
 
-def step(aligner: Aligner) -> Callable[[Sequence[Row]], list[Alignment | Reject]]:
+def align_step(aligner: Aligner) -> Callable[[Sequence[Row]], list[Alignment | Reject]]:
     """The step of the loop: a batch of whole rows of parallel text, each with the links of its words."""
 
     def run_batch(rows: Sequence[Row]) -> list[Alignment | Reject]:
@@ -74,3 +80,44 @@ def _told(outcome: Alignment | Reject, row: Row) -> Alignment | Reject:
     if not isinstance(outcome, Reject) or outcome.sentence is not None or isinstance(row.target, Reject):
         return outcome
     return Reject(outcome.reason, row.target)
+
+
+@dataclass(frozen=True)
+class AlignStage(Stage[Row, Row]):
+    """Alignments of sentences and their translations, one pair per line.
+
+    Args:
+        method: A name of `nersery list align`.
+        pairs: Pairs to learn from, if it learns; each worker reads them, unless the first one has learned already.
+        first: Number of the first word, 0 or 1.
+        probabilities: Whether to write the probabilities of the links.
+    """
+
+    extension: ClassVar[str] = "align"
+    blank: ClassVar[str] = "\n"
+
+    method: str
+    settings: Mapping[str, Any]
+    pairs: Pairs
+    seed: int = 0
+    first: int = 0
+    probabilities: bool = True
+
+    def load(self) -> Aligner:
+        """See `Stage`."""
+        method: Aligner = create("align", self.method, self.settings)
+        method.check()
+        return method
+
+    def fit(self, method: Aligner, folder: Path | None, progress: Progress | None) -> Step[Row]:
+        """See `Stage`."""
+        method.fit(self.pairs, Training((), self.seed, progress, folder))
+        return align_step(method)  # type: ignore[return-value]  # the job asks only that it can be encoded
+
+    def sentence_of(self, row: Row) -> Sentence | None:
+        """The target of a pair that failed."""
+        return row.target if isinstance(row.target, Sentence) else row.target.sentence
+
+    def encode(self, made: Alignment) -> str:
+        """One line of the alignment file."""
+        return format_alignment(made, first=self.first, probabilities=self.probabilities) + "\n"

@@ -14,9 +14,10 @@ from types import TracebackType
 from typing import Any, Generic
 
 from nersery import io
-from nersery.core.errors import NerseryError, printable
+from nersery.core.errors import printable
 from nersery.core.outcome import Reject, Tally
-from nersery.pipeline.engines.worker import FAILED, Orders
+from nersery.pipeline.engines.worker import Orders
+from nersery.pipeline.error_policy import FAILED, MOST_FAILED, JobFailedError
 from nersery.pipeline.stage import (
     Answer,
     AnyWorker,
@@ -33,14 +34,8 @@ TRIES = 2
 MOST_BAD_STARTS = 3
 """How many workers in a row may die before they are ready."""
 MOST_DEATHS = 100
-MOST_FAILED = 1000
-"""So many deaths, or rows that fail, in one call speak of a broken method or machine, not of a few odd rows."""
 AHEAD = 2
 """Batches that lie with a worker, so that it has the next one at hand."""
-
-
-class JobFailedError(NerseryError):
-    """A job that cannot go on as it is; what is finished is kept."""
 
 
 @dataclass

@@ -9,22 +9,19 @@ import shutil
 import tempfile
 import traceback
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
 from nersery import io
 from nersery.core.errors import (
-    MissingResourceError,
     NerseryError,
-    SettingsError,
-    printable,
 )
-from nersery.core.outcome import Outcome, Reject, Step, Tally
+from nersery.core.outcome import Reject, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.sentence import Entity, Sentence
 from nersery.core.warnings import NO_NOTES
-from nersery.pipeline.job import BATCH_SIZE, few_collections, run
+from nersery.pipeline.error_policy import ErrorPolicy
+from nersery.pipeline.job import BATCH_SIZE, outcomes_of
 from nersery.pipeline.stage import (
     Answer,
     Failure,
@@ -34,10 +31,6 @@ from nersery.pipeline.stage import (
     Row,
     Stage,
 )
-
-FAILED = "failed: "
-"""How the reason of a row begins that its step could not deal with."""
-LONGEST_REASON = 200
 
 
 @dataclass(frozen=True)
@@ -66,7 +59,7 @@ class Work(Generic[Row, Item]):
 
     def __init__(self, orders: Orders[Row, Item]) -> None:
         self._stage, self._batch_size = orders.stage, orders.batch_size
-        self._step = self._prepared(orders)
+        self._policy = ErrorPolicy(self._prepared(orders), orders.stage.sentence_of)
 
     def _prepared(self, orders: Orders[Row, Item]) -> Step[Item]:
         NO_NOTES.set(orders.quiet or not orders.is_first)
@@ -76,34 +69,14 @@ class Work(Generic[Row, Item]):
     def answer(self, rows: Sequence[Row | Reject]) -> Answer:
         """What becomes of the rows; one that its step or the format cannot deal with is a reject."""
         output, rejects, tally = list[str](), list[str](), Tally()
-        for made in run(self._stage.items(rows), self._survive, batch_size=self._batch_size):
-            line, outcome = self._encoded(made)
+        for made in outcomes_of(self._stage.items(rows), self._policy, batch_size=self._batch_size):
+            line, outcome = self._policy.encoded(made, self._stage.encode, io.reject_line)
             tally.add(outcome)
             if isinstance(outcome, Reject):
                 rejects.append(line)
                 line = self._stage.blank
             output.append(line)
         return Answer(len(rows), "".join(output).encode(), "".join(rejects).encode(), tally)
-
-    def _survive(self, batch: Sequence[Item]) -> Sequence[Outcome]:
-        """The step; where it fails, it is tried on either half, down to the items that it fails for."""
-        try:
-            return self._step(batch)
-        except (SettingsError, MissingResourceError):
-            raise  # every other item would fail for that too
-        except Exception as error:
-            if len(batch) == 1:
-                return [Reject(reason_of(error), self._stage.sentence_of(batch[0]))]
-        half = len(batch) // 2
-        return [*self._survive(batch[:half]), *self._survive(batch[half:])]
-
-    def _encoded(self, made: Outcome) -> tuple[str, Outcome]:
-        try:
-            return io.reject_line(made) if isinstance(made, Reject) else self._stage.encode(made), made
-        except NerseryError as error:
-            sentence = made.sentence if isinstance(made, Reject) else made
-            reject = Reject(reason_of(error), _unscored(sentence) if isinstance(sentence, Sentence) else None)
-        return io.reject_line(reject), reject
 
 
 @contextlib.contextmanager
@@ -125,17 +98,6 @@ def _link(file: str, copy: str) -> None:
         os.link(file, copy)
     except OSError:  # on another disk
         shutil.copy2(file, copy)
-
-
-def _unscored(sentence: Sentence) -> Sentence:
-    """The sentence without the numbers in it, which may be what cannot be written."""
-    return replace(sentence, scores={}, entities=tuple(Entity(*label) for label in sentence.labels))
-
-
-def reason_of(error: Exception) -> str:
-    """Why an item is rejected, on one line."""
-    text = printable(f"{type(error).__name__}: {error}")
-    return FAILED + (text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}…")
 
 
 class Desk:
@@ -165,8 +127,7 @@ class Desk:
         """Put a pickled batch through it."""
         assert self._work is not None
         try:
-            with few_collections():
-                return self._work.answer(pickle.loads(rows))
+            return self._work.answer(pickle.loads(rows))
         except Exception as error:
             return Failure(_portable(error))
 

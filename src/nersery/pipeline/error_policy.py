@@ -1,0 +1,139 @@
+"""The error policy of every stage: an item that cannot be processed is rejected and named, and the others go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, Generic, TypeVar
+
+from nersery.core.errors import (
+    ContractError,
+    DiskError,
+    FormatError,
+    MissingResourceError,
+    NerseryError,
+    SettingsError,
+    printable,
+)
+from nersery.core.outcome import Outcome, Reject, Step
+from nersery.core.sentence import Entity, Sentence
+
+Item = TypeVar("Item")
+
+FAILED = "failed: "
+"""The reason of an item that raised an exception starts with this."""
+LONGEST_REASON = 200
+MOST_FAILED = 1000
+"""More failed items than this point to a broken method or machine, not to a few odd items."""
+STOPPING = (SettingsError, MissingResourceError, DiskError, FormatError, ContractError)
+"""Errors that every other item would raise too."""
+
+
+class JobFailedError(NerseryError):
+    """A job that cannot continue; finished work is kept."""
+
+
+def reason_of(error: Exception) -> str:
+    """The reason for rejecting an item, on one line."""
+    text = printable(f"{type(error).__name__}: {error}")
+    return FAILED + (text if len(text) <= LONGEST_REASON else f"{text[:LONGEST_REASON]}…")
+
+
+def failure(error: Exception, sentence: Sentence | None = None) -> Reject:
+    """The reject of an item that raised an exception, for methods that process items one by one.
+
+    Raises:
+        NerseryError: The error itself, if every other item would raise it too.
+    """
+    if isinstance(error, STOPPING):
+        raise error
+    return Reject(reason_of(error), sentence, error)
+
+
+def sentence_in(item: Any) -> Sentence | None:
+    """The sentence that a reject shows: the item, or the first part of a task."""
+    first = item[0] if isinstance(item, tuple) and item else item
+    return first if isinstance(first, Sentence) else None
+
+
+class ErrorPolicy(Generic[Item]):
+    """A step that survives items that it cannot process.
+
+    If the step fails for a batch, each half is tried by itself, down to the items that it fails for. A half that
+    succeeds is not run again.
+
+    Args:
+        step: Turns a batch of items into as many outcomes.
+        sentence_of: The sentence that the reject of an item shows.
+    """
+
+    def __init__(self, step: Step[Item], sentence_of: Callable[[Any], Sentence | None] = sentence_in) -> None:
+        self._step, self._sentence_of = step, sentence_of
+        self._succeeded = self._failed = 0
+        self._first: Exception | None = None
+
+    def __call__(self, batch: Sequence[Item]) -> Sequence[Outcome]:
+        """One outcome for each item, in order.
+
+        Raises:
+            JobFailedError: After more than `MOST_FAILED` failed items.
+            NerseryError: For what no other item would survive either, see `STOPPING`.
+        """
+        try:
+            outcomes = self._step(batch)
+            if len(outcomes) != len(batch):
+                raise ContractError(f"a step was given {len(batch)} items and answered with {len(outcomes)} outcomes")
+        except STOPPING:
+            raise
+        except Exception as error:
+            self._first = self._first or error
+            if len(batch) == 1:
+                return [self._count(Reject(reason_of(error), self._sentence_of(batch[0]), error))]
+        else:
+            return [self._count(outcome) for outcome in outcomes]
+        half = len(batch) // 2
+        return [*self(batch[:half]), *self(batch[half:])]
+
+    def _count(self, outcome: Outcome) -> Outcome:
+        error = outcome.error if isinstance(outcome, Reject) else None
+        if error is None:
+            self._succeeded += 1
+            return outcome
+        self._first = self._first or error
+        self._failed += 1
+        if self._failed > MOST_FAILED:
+            raise JobFailedError(
+                f"more than {MOST_FAILED:,} items failed, the last for this reason: {reason_of(error)}. Fix the method "
+                "or its input, then repeat the command"
+            )
+        return outcome
+
+    def encoded(
+        self, outcome: Outcome, encode: Callable[[Any], str], encode_reject: Callable[[Reject], str]
+    ) -> tuple[str, Outcome]:
+        """An outcome as text; one that the format cannot hold is a reject, too."""
+        try:
+            return encode_reject(outcome) if isinstance(outcome, Reject) else encode(outcome), outcome
+        except STOPPING:
+            raise
+        except NerseryError as error:
+            self._succeeded -= not isinstance(outcome, Reject)
+            sentence = outcome.sentence if isinstance(outcome, Reject) else outcome
+            shown = _unscored(sentence) if isinstance(sentence, Sentence) else None
+            reject = self._count(Reject(reason_of(error), shown, error))
+        assert isinstance(reject, Reject)
+        return encode_reject(reject), reject
+
+    def check(self) -> None:
+        """Refuse a job of which every item failed.
+
+        Raises:
+            Exception: The first error.
+        """
+        if self._first is not None and not self._succeeded:
+            raise self._first
+
+
+def _unscored(sentence: Sentence) -> Sentence:
+    """The sentence without its numbers, which may be what cannot be written."""
+    return replace(sentence, scores={}, entities=tuple(Entity(*label) for label in sentence.labels))

@@ -1,0 +1,271 @@
+"""Runs a stage from rows into a corpus: in memory, into a file, or over shards by several workers.
+
+The library, the commands and experiments run every stage through here.
+"""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+
+from nersery import io
+from nersery.core.errors import NerseryError, SettingsError, did_you_mean
+from nersery.core.outcome import Result, Tally, collect
+from nersery.core.progress import Progress
+from nersery.core.version import __version__
+from nersery.pipeline.job import BATCH_SIZE, FileJob, refuse_one_way, run
+from nersery.pipeline.stage import Stage
+
+if TYPE_CHECKING:
+    from nersery.pipeline.engines.worker import Orders
+    from nersery.pipeline.shards import ShardJob
+    from nersery.pipeline.stage import Engine
+
+T = TypeVar("T")
+ENGINES = ("local", "ray")
+
+
+@dataclass(frozen=True)
+class Sharding:
+    """Whether and how a stage runs over shards.
+
+    Args:
+        shards: Rows per shard; None writes one file, in this process.
+        workers: Number of processes.
+        engine: One of `ENGINES`.
+        gpus: GPUs per worker, for Ray.
+    """
+
+    shards: int | None = None
+    workers: int = 1
+    engine: str = "local"
+    gpus: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.engine not in ENGINES:
+            raise SettingsError(f'there is no engine "{self.engine}"; {did_you_mean(self.engine, ENGINES)}')
+        if self.shards is None and (self.workers > 1 or self.engine != "local"):
+            raise SettingsError("workers need shards: say how many rows one has, e.g. --shards 10000")
+        if self.gpus and self.engine != "ray":
+            raise SettingsError("--gpus is for --engine ray; local workers share the GPU that is there")
+
+    def start(self, *, quiet: bool) -> Engine[Any]:
+        """The engine."""
+        from nersery.pipeline.engines.local import LocalEngine
+        from nersery.pipeline.engines.ray import RayEngine
+
+        if self.engine == "ray":
+            return RayEngine(self.workers, self.gpus, quiet=quiet)
+        return LocalEngine()
+
+
+class Rows(Protocol):
+    """What a stage runs on, as a rule an `nersery.io.Source`."""
+
+    def outcomes(self) -> Iterable[Any]:
+        """The rows, read again with each call, and the rejects of reading them."""
+
+
+@dataclass(frozen=True)
+class RowsInMemory:
+    """Rows of a stage that are in memory."""
+
+    rows: Iterable[Any]
+
+    def outcomes(self) -> Iterator[Any]:
+        """The rows."""
+        return iter(self.rows)
+
+
+def run_in_memory(stage: Stage[Any, Any], rows: Iterable[Any], batch_size: int = BATCH_SIZE) -> Result:
+    """Run a stage in memory.
+
+    Raises:
+        SettingsError: If the rows are an iterator, which can be read only once.
+        Exception: The first one, if every row fails.
+    """
+    refuse_one_way(rows)
+    step = stage.fit(stage.load(), None, None)
+    return collect(run(stage.items(rows), step, batch_size=batch_size, sentence_of=stage.sentence_of))
+
+
+def corpus_job(target: Path, made_by: Mapping[str, Any], writer: io.Writer | None = None) -> FileJob:
+    """A job into a corpus file.
+
+    Args:
+        made_by: Everything the result depends on; an unfinished job is resumed only by the same.
+        writer: None uses that of the target's extension.
+    """
+    writer = writer or io.writer(output_format(target))
+    return FileJob(target, writer.encode, io.reject_line, {"nersery": __version__, **made_by}, writer.header)
+
+
+def output_format(path: Path, wanted: str | None = None) -> str:
+    """The format to write, by name or by the path's extension.
+
+    Raises:
+        SettingsError: If the extension is unknown, or the path is standard output.
+    """
+    if str(path) == io.STANDARD_INPUT:
+        raise SettingsError("results are not written to standard output, which could not be resumed: name a file")
+    return wanted or io.format_of(path)
+
+
+@dataclass(frozen=True)
+class StageJob:
+    """A stage from rows into a file or a folder of shards. The same job resumes after a kill, its training too.
+
+    Args:
+        label: Label of the progress.
+        made_by: Everything the result depends on, as JSON values.
+        batch_size: Items per call of the step.
+        force: Overwrite the target, or an unfinished job with other settings.
+        learn_label: Label of the progress of fitting; None derives it from the label.
+    """
+
+    stage: Stage[Any, Any]
+    rows: Rows
+    target: Path
+    label: str
+    made_by: Mapping[str, Any]
+    sharding: Sharding = Sharding()
+    batch_size: int = BATCH_SIZE
+    force: bool = False
+    quiet: bool = False
+    learn_label: str | None = None
+
+    @property
+    def training(self) -> Path:
+        """Folder where a training keeps its state until the job is finished."""
+        return self.target.with_name(self.target.name + ".training")
+
+    def run(self) -> Tally:
+        """Run the job, or what an earlier call left over, and remove the state of its training.
+
+        Raises:
+            NerseryError: Of the kind that fits the problem.
+        """
+        tally = self.execute()
+        shutil.rmtree(self.training, ignore_errors=True)
+        return tally
+
+    def execute(self) -> Tally:
+        """As `run`, but the state of the training stays, for callers that keep what was learned."""
+        return self._into_file() if self.sharding.shards is None else self._into_shards(self.sharding.shards)
+
+    def _into_file(self) -> Tally:
+        job = self._file_job()
+        job.check_target(overwrite=self.force)
+        check_training(self.training)
+        method = self.stage.load()
+        total = _count(self.rows, self.stage) if self.stage.counts_rows(method) else None
+        learn = self.learn_label or f"{self.label}: learn"
+        with Progress(learn, quiet=self.quiet) as progress:
+            step = resume_training(
+                partial(self.stage.fit, method, self.training, progress), self.training, force=self.force
+            )
+        with Progress(self.label, total, quiet=self.quiet) as progress:
+            return job.run(
+                self.stage.items(self.rows.outcomes()),
+                step,
+                batch_size=self.batch_size,
+                progress=progress,
+                overwrite=self.force,
+            )
+
+    def _file_job(self) -> FileJob:
+        if self.stage.extension == "jsonl":
+            job = corpus_job(self.target, self.made_by)
+        else:  # a format that only the stage can write
+            made_by = {"nersery": __version__, **self.made_by}
+            job = FileJob(self.target, self.stage.encode, io.reject_line, made_by, blank=self.stage.blank)
+        return replace(job, sentence_of=self.stage.sentence_of)
+
+    def _into_shards(self, rows: int) -> Tally:
+        from nersery.pipeline.engines.worker import Orders
+        from nersery.pipeline.shards import ShardJob
+
+        job = ShardJob(self.target, rows, {"nersery": __version__, **self.made_by}, self._shard_format())
+        job.check_target(overwrite=self.force)
+        check_training(self.training)
+        total = _count(self.rows)
+        learn = self.learn_label or f"{self.label}: learn"
+        orders = Orders(self.stage, self.batch_size, self.training, label=learn, quiet=self.quiet)
+        return resume_training(partial(self._run_shards, job, orders, total), self.training, force=self.force)
+
+    def _shard_format(self) -> str:
+        own, format = self.stage.extension, io.extensions().get(self.target.suffix.lower())
+        known = [own, "parquet"] if own == "jsonl" else [own]
+        if format is not None and format not in known:
+            raise SettingsError(f"{self.target}: shards cannot be {format}, expected {' or '.join(known)}")
+        return format or own
+
+    def _run_shards(self, job: ShardJob, orders: Orders[Any, Any], total: int) -> Tally:
+        from nersery.pipeline.engines.pool import Pool
+
+        engine = self.sharding.start(quiet=self.quiet)
+        with (
+            Progress(self.label, total, quiet=self.quiet) as progress,
+            Pool(engine, orders, self.sharding.workers, self._note) as pool,
+        ):
+            return job.run(
+                self.rows.outcomes(),
+                pool.answers,
+                batch_size=self.batch_size,
+                progress=progress,
+                overwrite=self.force,
+            )
+
+    def _note(self, text: str) -> None:
+        if not self.quiet:
+            print(f"note: {text}", file=sys.stderr, flush=True)
+
+
+def _count(rows: Rows, stage: Stage[Any, Any] | None = None) -> int:
+    """The number of rows, or of items of a stage. Reading all of them reports their problems before any work."""
+    count: Callable[[], int] | None = getattr(rows, "count", None)
+    if count is not None and not isinstance(rows, RowsInMemory):
+        return count()
+    return sum(1 for _ in (stage.items(rows.outcomes()) if stage else rows.outcomes()))
+
+
+def check_training(folder: Path) -> None:
+    """Refuse to keep the state of a training among other files, because the folder is removed in the end.
+
+    Raises:
+        SettingsError: If the folder holds other files.
+    """
+    if not folder.exists():
+        return
+    from nersery.models.training.checkpoint import is_foreign
+
+    if is_foreign(folder):
+        raise SettingsError(
+            f"{folder} holds files of no unfinished training, and they are not overwritten even by --force. "
+            "Move them, or choose another folder"
+        )
+
+
+def resume_training(fit: Callable[[], T], folder: Path, *, force: bool) -> T:
+    """Resume an unfinished training; with ``force``, one that cannot be resumed starts over.
+
+    Raises:
+        BrokenStateError: If the saved state is damaged.
+        OtherTrainingError: If it belongs to another training.
+    """
+    try:
+        return fit()
+    except NerseryError as error:
+        from nersery.models.training.checkpoint import BrokenStateError, OtherTrainingError
+
+        if not isinstance(error, BrokenStateError | OtherTrainingError):
+            raise
+        if not force:
+            raise type(error)(f"{error}, or use --force") from None
+    shutil.rmtree(folder)
+    return fit()
