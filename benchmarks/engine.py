@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery import io
-from nersery.cli.stages import Augment
+from nersery.augment.base import AugmentStage
 from nersery.pipeline.engines.local import LocalEngine
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.ray import RayEngine
@@ -79,7 +79,7 @@ class Clock:
 def carry_out(engine: str, rows: Path, gold: Path, target: Path) -> dict[str, float]:
     """One job from file to file, in this process."""
     corpus = io.open_corpus(rows)
-    stage = Augment("mention_replacement", {}, io.open_corpus(gold))
+    stage = AugmentStage("mention_replacement", {}, io.open_corpus(gold))
     count = sum(1 for _ in rows.open("rb"))
     clock = Clock()
     if engine == "one process":

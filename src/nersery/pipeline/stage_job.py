@@ -5,12 +5,14 @@ The library, the commands and experiments run every stage through here.
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from nersery import io
@@ -122,7 +124,7 @@ class StageJob:
 
     Args:
         label: Label of the progress.
-        made_by: Everything the result depends on, as JSON values.
+        made_by: Everything the result depends on, as JSON values; None takes the stage's fields and the rows' content.
         batch_size: Items per call of the step.
         force: Overwrite the target, or an unfinished job with other settings.
         learn_label: Label of the progress of fitting; None derives it from the label.
@@ -131,8 +133,8 @@ class StageJob:
     stage: Stage[Any, Any]
     rows: Rows
     target: Path
-    label: str
-    made_by: Mapping[str, Any]
+    label: str = "run"
+    made_by: Mapping[str, Any] | None = None
     sharding: Sharding = Sharding()
     batch_size: int = BATCH_SIZE
     force: bool = False
@@ -180,17 +182,23 @@ class StageJob:
 
     def _file_job(self) -> FileJob:
         if self.stage.extension == "jsonl":
-            job = corpus_job(self.target, self.made_by)
+            job = corpus_job(self.target, self._fingerprint())
         else:  # a format that only the stage can write
-            made_by = {"nersery": __version__, **self.made_by}
+            made_by = {"nersery": __version__, **self._fingerprint()}
             job = FileJob(self.target, self.stage.encode, io.reject_line, made_by, blank=self.stage.blank)
         return replace(job, sentence_of=self.stage.sentence_of)
+
+    def _fingerprint(self) -> Mapping[str, Any]:
+        if self.made_by is not None:
+            return self.made_by
+        stage = {field.name: plain(getattr(self.stage, field.name)) for field in fields(self.stage)}  # type: ignore[arg-type]
+        return {"stage": type(self.stage).__name__, **stage, "rows": plain(self.rows.outcomes())}
 
     def _into_shards(self, rows: int) -> Tally:
         from nersery.pipeline.engines.worker import Orders
         from nersery.pipeline.shards import ShardJob
 
-        job = ShardJob(self.target, rows, {"nersery": __version__, **self.made_by}, self._shard_format())
+        job = ShardJob(self.target, rows, {"nersery": __version__, **self._fingerprint()}, self._shard_format())
         job.check_target(overwrite=self.force)
         check_training(self.training)
         total = _count(self.rows)
@@ -224,6 +232,21 @@ class StageJob:
     def _note(self, text: str) -> None:
         if not self.quiet:
             print(f"note: {text}", file=sys.stderr, flush=True)
+
+
+def plain(value: Any) -> Any:
+    """A field of a stage as a JSON value; sentences as a digest of their content."""
+    if isinstance(value, str | int | float | NoneType):
+        return value
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if is_dataclass(value) and not isinstance(value, Iterable):
+        own = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
+        return {"class": type(value).__name__, **plain({name: one for name, one in own.items() if not callable(one)})}
+    digest = hashlib.sha256()
+    for one in value:
+        digest.update(repr(one).encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()
 
 
 def _count(rows: Rows, stage: Stage[Any, Any] | None = None) -> int:
