@@ -78,8 +78,8 @@ def report(
     for measure in ("words", "entities", "both"):
         selector = AlignmentQuality(measure=measure, empty_rate=0)
         selector.fit(target)
-        selector.survey(scored)
-        chosen = [s for s, value in zip(scored, selector.score(scored), strict=True) if selector.keeps(s, value)]
+        selector.fit_candidates(scored)
+        chosen = [s for s, value in zip(scored, selector.score(scored), strict=True) if selector.accepts(s, value)]
         best = score([sentence for sentence in target if sentence.id in {s.id for s in chosen}], chosen).micro
         print(f"  best {len(chosen)} by the quality of {measure}: precision {best.precision:.3f}, F1 {best.f1:.3f}")
 

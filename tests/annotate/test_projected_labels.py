@@ -121,7 +121,7 @@ def test_plain_text_is_cut_as_asked(tmp_path: Path, aligner: Same) -> None:
     }
     method = ProjectedLabels(str(tmp_path / "en.txt"), split="punctuation", labels="predicted", **names)
     method.fit((), Training(tagger=Nothing))  # type: ignore[arg-type]
-    method.survey([Sentence(("«", "Oslo", "»"), id="d1", language="fr")])
+    method.fit_candidates([Sentence(("«", "Oslo", "»"), id="d1", language="fr")])
     assert aligner.learnt[0].source == ("«", "Oslo", "»")
     assert aligner.learnt[1].source == ("(", "a", ")")
     assert aligner.learnt[1].target == ("(", "a", ")", "l'", "Oslo"), "more_target is in the language of the targets"
@@ -142,10 +142,10 @@ def test_blank_lines_in_other_places(target: str, source: str, fits: bool, tmp_p
     method.fit((), Training(tagger=Nothing))  # type: ignore[arg-type]
     corpus = Corpus(io.open_corpus(tmp_path / "t.txt"))
     if fits:
-        method.survey(corpus)
+        method.fit_candidates(corpus)
         return
     with pytest.raises(DataError, match="sentence 2 is in line 2 here, and in line 3 there"):
-        method.survey(corpus)
+        method.fit_candidates(corpus)
 
 
 def test_numbers_in_ids_of_corpora_are_no_lines(tmp_path: Path) -> None:
@@ -155,7 +155,7 @@ def test_numbers_in_ids_of_corpora_are_no_lines(tmp_path: Path) -> None:
         io.write([Sentence((id,), id=id) for id in ids], tmp_path / "s.jsonl")
         method = ProjectedLabels(str(tmp_path / "s.jsonl"), labels="predicted")
         method.fit((), Training(tagger=Nothing))  # type: ignore[arg-type]
-        method.survey(targets)
+        method.fit_candidates(targets)
 
 
 def test_a_tagger_labels_the_translations(source: str) -> None:
@@ -194,5 +194,5 @@ def test_settings_that_cannot_work(source: str) -> None:
 
 
 def test_asked_before_it_has_seen(source: str) -> None:
-    with pytest.raises(NerseryError, match="call survey first"):
+    with pytest.raises(NerseryError, match="call fit_candidates first"):
         ProjectedLabels(source).annotate(RAW)

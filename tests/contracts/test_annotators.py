@@ -160,7 +160,7 @@ def test_a_job_that_goes_on_in_the_middle_labels_the_rest_alike(name: str) -> No
     method = make(name)
     method.fit(())
     write_source(RAW)
-    method.survey(RAW)
+    method.fit_candidates(RAW)
     rest = collect(run(RAW[20:], annotate_step(method), batch_size=9))
     assert rest.corpus.sentences == labelled(name).corpus.sentences[20:]
 

@@ -102,7 +102,7 @@ CANDIDATES = Corpus(
 def ready(name, candidates=CANDIDATES):
     selector = SELECTORS[name]()
     selector.fit(GOLD, held_out=HELD_OUT, training=Training(tagger=Reader, new_tagger=Reader))
-    selector.survey(candidates)
+    selector.fit_candidates(candidates)
     return selector
 
 

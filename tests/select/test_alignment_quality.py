@@ -105,10 +105,10 @@ def test_a_sentence_that_was_not_projected():
         chosen([Sentence(("Ada",), (Entity(0, 1, "PER"),), id="x")])
 
 
-def test_without_a_survey():
+def test_without_fit_candidates():
     selector = AlignmentQuality()
-    with pytest.raises(NerseryError, match="before survey"):
-        selector.keeps(FIVE[0], 0.2)
+    with pytest.raises(NerseryError, match="before fit_candidates"):
+        selector.accepts(FIVE[0], 0.2)
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ class Length(Selector):
     def fit(self, gold, *, held_out=(), training=None):
         self.calls.append(("fit", len(gold), len(list(held_out))))
 
-    def survey(self, candidates):
-        self.calls.append(("survey", len(list(candidates))))
+    def fit_candidates(self, candidates):
+        self.calls.append(("fit_candidates", len(list(candidates))))
 
     def score(self, sentences):
         self.calls.append(("score", len(sentences)))
@@ -57,10 +57,10 @@ def test_scores_stay_with_kept_and_rejected_sentences():
     assert result.rejects[0].sentence.scores == {"other": 0.5, "Length": 1.0}
 
 
-def test_is_fitted_then_surveys_then_scores_in_batches():
+def test_is_fitted_then_reads_candidates_then_scores_in_batches():
     selector = Length()
     select(CORPUS, selector, CORPUS[:2], held_out=CORPUS[:3], batch_size=4)
-    assert selector.calls == [("fit", 2, 3), ("survey", 5), ("score", 4), ("score", 1)]
+    assert selector.calls == [("fit", 2, 3), ("fit_candidates", 5), ("score", 4), ("score", 1)]
 
 
 def test_a_score_that_is_no_number_does_not_pass():

@@ -122,7 +122,7 @@ def test_the_index_misses_nothing(texts, similarity):
     new = Corpus(Sentence(tuple(text), id=f"n{n}") for n, text in enumerate(candidates))
     selector = Duplicates(similarity=similarity)
     selector.fit([Sentence(tuple(text)) for text in gold])
-    selector.survey(new)
+    selector.fit_candidates(new)
     expected = []
     for n, text in enumerate(candidates):
         alike = [Indel.normalized_similarity(text, other) for other in gold + candidates[:n]]
@@ -142,7 +142,7 @@ def test_the_index_misses_nothing_among_longer_sentences():
         texts.append(text)
     new = Corpus(Sentence(tuple(text)) for text in texts)
     selector = Duplicates(similarity=0.8)
-    selector.survey(new)
+    selector.fit_candidates(new)
     alike = [
         max([0.0, *(s for b in texts[:n] if (s := Indel.normalized_similarity(a, b)) >= 0.8 - 1e-6)])
         for n, a in enumerate(texts)
@@ -158,7 +158,7 @@ def test_can_be_fitted_again():
     assert select(new, selector, TEST).tally.rejected == 0
 
 
-def test_a_candidate_that_was_not_surveyed_is_an_error():
+def test_a_candidate_unknown_to_fit_candidates_is_an_error():
     selector = Duplicates()
     selector.fit(GOLD)
     with pytest.raises(NerseryError, match="'n0', which it was not shown"):
@@ -167,7 +167,7 @@ def test_a_candidate_that_was_not_surveyed_is_an_error():
 
 def test_candidates_that_share_an_id_are_an_error():
     with pytest.raises(DataError, match="another candidate has the same id"):
-        Duplicates().survey([*corpus("n", "x"), *corpus("n", "y")])
+        Duplicates().fit_candidates([*corpus("n", "x"), *corpus("n", "y")])
 
 
 @pytest.mark.parametrize("similarity", [0.0, -1.0, 1.1])

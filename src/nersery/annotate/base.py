@@ -38,9 +38,9 @@ class Annotator(ABC):
         return True
 
     @property
-    def surveys(self) -> bool:
+    def reads_first(self) -> bool:
         """Whether all sentences must be read before the first is labelled."""
-        return type(self).survey is not Annotator.survey
+        return type(self).fit_candidates is not Annotator.fit_candidates
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:  # noqa: B027 - not all learn
         """Learn from gold sentences, of which there may be none; called once, before anything is labelled."""
@@ -52,7 +52,7 @@ class Annotator(ABC):
             MissingResourceError: Naming it.
         """
 
-    def survey(self, corpus: Iterable[Sentence]) -> None:  # noqa: B027 - only some annotators need it
+    def fit_candidates(self, corpus: Iterable[Sentence]) -> None:  # noqa: B027 - only some annotators need it
         """Read all sentences that are going to be labelled, in order; called once, after `fit`."""
 
     @abstractmethod
@@ -112,7 +112,7 @@ class AnnotateStage(Stage[Sentence, Sentence]):
     def fit(self, method: Annotator, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
         """See `Stage`."""
         method.fit(list(self.gold), in_job(self.training, folder, progress))
-        method.survey(self.raw)
+        method.fit_candidates(self.raw)
         return annotate_step(method)
 
 

@@ -111,7 +111,7 @@ class ProjectedLabels(Annotator):
         """Take what a tagger can be trained on; the aligner learns when the sentences are known."""
         self._gold, self._training, self._translations = gold, training, None
 
-    def survey(self, corpus: Iterable[Sentence]) -> None:
+    def fit_candidates(self, corpus: Iterable[Sentence]) -> None:
         """Read the translations of the sentences, label them where they are not, and align.
 
         Raises:
@@ -132,10 +132,10 @@ class ProjectedLabels(Annotator):
         """The sentences under the labels of their translations.
 
         Raises:
-            NerseryError: When a sentence was not surveyed.
+            NerseryError: When a sentence was not among the candidates.
         """
         if self._translations is None or any(sentence.id not in self._translations for sentence in sentences):
-            raise NerseryError("projected_labels was asked about sentences that it was not shown: call survey first")
+            raise NerseryError("projected_labels was given unknown sentences: call fit_candidates first")
         return [self._projected(sentence, self._translations[sentence.id]) for sentence in sentences]
 
     def _projected(self, sentence: Sentence, translation: Translation | Reject) -> Sentence | Reject:

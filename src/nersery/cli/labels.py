@@ -66,7 +66,7 @@ def annotate(
     refuse_same_file(target, source, *filter(None, (gold, dev)))
     chosen = settings_of(settings or [])
     annotator = registry.create("annotate", method, chosen)  # wrong settings show before any file is read
-    if annotator.surveys and sharding.shards is not None:
+    if annotator.reads_first and sharding.shards is not None:
         raise SettingsError(
             f"{method} reads all sentences before it labels the first, so it goes without --shards; for many sentences "
             "with translations there are `nersery crosslingual align` and `nersery crosslingual project`"
@@ -81,7 +81,7 @@ def annotate(
     }  # fmt: skip
     gold_sentences, dev_sentences = ([s for split in part for s in split] for part in (examples, held_out))
     training = Training(dev_sentences, seed)
-    stage = AnnotateStage(method, chosen, gold_sentences, training, corpus if annotator.surveys else ())
+    stage = AnnotateStage(method, chosen, gold_sentences, training, corpus if annotator.reads_first else ())
     tally = StageJob(stage, corpus, target, method, made_by, sharding, batch_size, force, quiet).run()
     report_repairs(corpus, *examples, *held_out, quiet=quiet)
     print_tally(target, tally, as_json=json)

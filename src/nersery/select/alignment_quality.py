@@ -79,7 +79,7 @@ class AlignmentQuality(Selector):
         """Take note of the seed; there is nothing to learn."""
         self._seed = training.seed
 
-    def survey(self, candidates: Iterable[Sentence]) -> None:
+    def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
         """Find the quality from which on sentences are kept, in sixteen bytes for each of them."""
         qualities = np.fromiter((self._merit(sentence) for sentence in candidates if sentence.entities), float)
         kept = math.ceil(self.keep * len(qualities) - ROUNDING)
@@ -89,14 +89,14 @@ class AlignmentQuality(Selector):
         """The quality over all words that each sentence has, whatever the measure."""
         return [quality_of(sentence) for sentence in sentences]
 
-    def keeps(self, sentence: Sentence, score: float) -> bool:
+    def accepts(self, sentence: Sentence, score: float) -> bool:
         """Whether a sentence is among the best, or one of the few without entities.
 
         Raises:
-            NerseryError: When there was no survey.
+            NerseryError: If `fit_candidates` was not called.
         """
         if self._lowest is None:
-            raise NerseryError("alignment_quality was asked to choose before survey, with all candidates, was called")
+            raise NerseryError("alignment_quality was called before fit_candidates, which takes all candidates")
         if not sentence.entities:
             return item_chance(self._seed, name_of(self), sentence.id) < self.empty_rate
         return self._merit(sentence) >= max(self._lowest, self.threshold)

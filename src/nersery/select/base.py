@@ -34,9 +34,9 @@ class Selector(ABC):
 
     threshold: float
     reads_first: ClassVar[bool] = False
-    """Whether `survey` reads all candidates before any costly work, so that no pass beforehand need check them."""
+    """Whether `fit_candidates` reads all candidates before any costly work, so that no separate pass checks them."""
     history: Mapping[str, Any] = MappingProxyType({})
-    """What `survey` did, as JSON values, which a run writes beside what was kept; empty for most."""
+    """What `fit_candidates` did, as JSON values, which a run writes beside what was kept; empty for most."""
 
     def __post_init__(self) -> None:
         """Refuse values that are no choice of their setting's; a subclass that has its own calls this one first."""
@@ -70,13 +70,13 @@ class Selector(ABC):
             training: For selectors that need a tagger, or train one.
         """
 
-    def survey(self, candidates: Iterable[Sentence]) -> None:  # noqa: B027 - only some selectors need it
+    def fit_candidates(self, candidates: Iterable[Sentence]) -> None:  # noqa: B027 - only some selectors need it
         """Read all sentences that are going to be scored, in order; called once, after `fit`.
 
         For a score that depends on the other candidates.
         """
 
-    def revise(self, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
+    def transform(self, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
         """The sentences as they are to be scored and written, in order: most selectors change nothing."""
         return sentences
 
@@ -84,7 +84,7 @@ class Selector(ABC):
     def score(self, sentences: Sequence[Sentence]) -> Sequence[float]:
         """One score for each sentence, in order; higher is better."""
 
-    def keeps(self, sentence: Sentence, score: float) -> bool:
+    def accepts(self, sentence: Sentence, score: float) -> bool:
         """Whether a sentence of that score stays: for most, when it reaches the threshold."""
         return score >= self.threshold
 
@@ -104,7 +104,7 @@ def select_step(selector: Selector) -> Step[Sentence]:
     def run_batch(batch: Sequence[Sentence]) -> list[Outcome]:
         if not all(sentence.id for sentence in batch):
             raise NerseryError("a sentence without an id cannot be judged: take those of a Corpus, which gives ids")
-        batch = selector.revise(batch)
+        batch = selector.transform(batch)
         scores = selector.score(batch)
         if len(scores) != len(batch):
             raise ContractError(f"{name} was given {len(batch)} sentences and answered with {len(scores)} scores")
@@ -118,7 +118,7 @@ def _judged(selector: Selector, name: str, sentence: Sentence, score: float) -> 
     if not math.isfinite(score):  # a file has no way to write it
         return Reject(f"{name} is {'not a number' if math.isnan(score) else 'infinite'}", sentence)
     scored = sentence if sentence.scores.get(name) == score else sentence.with_scores(**{name: score})
-    return scored if selector.keeps(scored, score) else Reject(selector.reason(sentence, score), scored)
+    return scored if selector.accepts(scored, score) else Reject(selector.reason(sentence, score), scored)
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ class SelectStage(Stage[Sentence, Sentence]):
     def fit(self, method: Selector, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
         """See `Stage`."""
         method.fit(list(self.gold), held_out=list(self.held_out), training=in_job(self.training, folder, progress))
-        method.survey(self.candidates)
+        method.fit_candidates(self.candidates)
         if self.report_history is not None and method.history:
             self.report_history(method.history)
         return select_step(method)

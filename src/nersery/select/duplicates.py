@@ -77,7 +77,7 @@ class Duplicates(Selector):
                 self._seen.add(self._text(sentence))
         self._starts.append(len(self._seen))
 
-    def survey(self, candidates: Iterable[Sentence]) -> None:
+    def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
         """Take note of the candidates in their order.
 
         Raises:
@@ -96,7 +96,7 @@ class Duplicates(Selector):
         """1 minus the similarity to the nearest earlier sentence.
 
         Raises:
-            NerseryError: When a sentence was not surveyed.
+            NerseryError: When a sentence was not among the candidates.
         """
         return [1 - self._nearest(sentence)[0] for sentence in sentences]
 
@@ -111,7 +111,7 @@ class Duplicates(Selector):
         if number is None:
             raise NerseryError(
                 f"duplicates was asked about sentence {sentence.id!r}, which it was not shown: "
-                "call fit, then survey with all candidates, then score"
+                "call fit, then fit_candidates with all candidates, then score"
             )
         return self._seen.nearest(number)
 

@@ -158,7 +158,7 @@ class SelfTraining(Selector):
             self._check_second_stage(self._new_tagger())
         self._gold, self._training, self._finished_steps = list(gold), training, []
 
-    def survey(self, candidates: Iterable[Sentence]) -> None:
+    def fit_candidates(self, candidates: Iterable[Sentence]) -> None:
         """Train step by step; with a folder, a call after a kill goes on at the step that was not finished.
 
         Raises:
@@ -194,7 +194,7 @@ class SelfTraining(Selector):
             "best": self._best(),
         }
 
-    def revise(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+    def transform(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """The sentences with the certainty, and where they were relabelled the labels, with which they joined."""
         kept = self._kept()
         return [as_joined(s, kept[s.id][1]) if s.id in kept else s for s in sentences]
@@ -203,13 +203,13 @@ class SelfTraining(Selector):
         """1 divided by the number of the step at which each joined, or 0.
 
         Raises:
-            NerseryError: When a sentence was not surveyed.
+            NerseryError: When a sentence was not among the candidates.
         """
         unknown = next((s.id for s in sentences if s.id not in self._known), None)
         if unknown is not None:
             raise NerseryError(
                 f"self_training was asked about sentence {unknown!r}, which it was not shown: "
-                "call fit, then survey with all candidates, then score"
+                "call fit, then fit_candidates with all candidates, then score"
             )
         kept = self._kept()
         return [1 / kept[s.id][0] if s.id in kept else 0.0 for s in sentences]
