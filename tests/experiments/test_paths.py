@@ -9,14 +9,14 @@ import pytest
 
 from nersery.core import registry
 from nersery.core.registry import FileName, ModelName
-from nersery.experiments.paths import located, shipped, with_places
+from nersery.experiments.paths import located, shipped, with_paths
 from nersery.experiments.recipe import load
 
 HERE = Path("elsewhere")
 
 
 def entry(method: str, **settings: Any) -> dict[str, Any]:
-    placed = with_places({"systems": [{"method": method, **settings}]}, HERE)
+    placed = with_paths({"systems": [{"method": method, **settings}]}, HERE)
     return placed["systems"][0]  # type: ignore[no-any-return]
 
 
@@ -54,7 +54,7 @@ def test_selectors_the_tagger_and_methods_within_a_method():
             }
         ],
     }
-    placed = with_places(table, HERE)
+    placed = with_paths(table, HERE)
     system = placed["systems"][0]
     assert placed["select"] == table["select"]  # there is no folder lm, so it is a name
     assert placed["tagger"]["vectors"] == str(HERE / "words.vec")
@@ -63,7 +63,7 @@ def test_selectors_the_tagger_and_methods_within_a_method():
 
 
 def test_a_preset_says_which_tagger_it_is():
-    placed = with_places({"tagger": {"preset": "promptda_bilstm", "vectors": "words.vec"}}, HERE)
+    placed = with_paths({"tagger": {"preset": "promptda_bilstm", "vectors": "words.vec"}}, HERE)
     assert placed["tagger"]["vectors"] == str(HERE / "words.vec")
 
 
@@ -76,13 +76,13 @@ def test_a_model_is_a_folder_where_there_is_one_beside_the_recipe(tmp_path: Path
     (tmp_path / "lm").mkdir()
     (tmp_path / "bundled").mkdir()
     table = {"systems": [{"method": "melm", "model": name} for name in ("lm", "bundled", "bert-base-cased")]}
-    models = [system["model"] for system in with_places(table, tmp_path)["systems"]]
+    models = [system["model"] for system in with_paths(table, tmp_path)["systems"]]
     assert models == [str(tmp_path / "lm"), "bundled", "bert-base-cased"]
 
 
 @pytest.mark.parametrize("table", [{"systems": 3}, {"systems": [3]}, {"systems": [{"method": 3}]}, {"select": [3]}])
 def test_what_is_no_recipe_stays_for_the_parser_to_refuse(table: dict[str, Any]):
-    assert with_places(table, HERE) == table
+    assert with_paths(table, HERE) == table
 
 
 def test_files_named_on_the_command_line_start_from_where_the_user_is(tmp_path: Path):

@@ -315,22 +315,22 @@ class TestWrongRecipes:
     @pytest.mark.parametrize(
         ("overrides", "message"),
         [
-            (['data.raw=""'], 'system "teacher" labels raw text: name a file of it as raw in [data]'),
-            (["systems.teacher.copies=2"], "copies is for methods that make sentences of gold ones"),
-            (["systems.all.merge=[]"], "merge is empty, expected names of systems above it"),
-            (["systems.all.merge=one"], "merge is 'one', expected a list of names"),
+            (['data.raw=""'], 'system "teacher": its method labels raw text: name a file of raw text as raw in [data]'),
+            (["systems.teacher.copies=2"], "copies is for methods that change gold sentences"),
+            (["systems.all.merge=[]"], "merge is []: expected names of systems above it"),
+            (["systems.all.merge=one"], "merge is 'one': expected a list"),
             (['systems.all.merge=["on"]'], "merge is 'on', expected a system above it; did you mean \"one\""),
             (['systems.all.merge=["one", "both"]'], '"one" and "both" have the same method, mention_replacement'),
-            (['systems.all.merge=["one", "one"]'], "merge is ['one', 'one'], expected each name once"),
-            (["systems.all.base=one"], "merge takes what other systems kept, so it goes without base"),
-            (["systems.all.rate=0.3"], "merge takes what other systems kept, so it goes without rate"),
-            (["systems.all.vote=1"], "vote is 1, expected true or false"),
+            (['systems.all.merge=["one", "one"]'], "merge is ['one', 'one']: expected each name once"),
+            (["systems.all.base=one"], "merge takes the sentences that other systems kept: leave out base"),
+            (["systems.all.rate=0.3"], "merge takes the sentences that other systems kept: leave out rate"),
+            (["systems.all.vote=1"], "vote is 1: expected true or false"),
             (
                 ['systems.all.merge=["one", "teacher"]', "systems.all.vote=true"],
-                "two or more systems that have labelled raw",
+                "two or more systems that labelled raw",
             ),
-            (["systems.teacher.vote=true"], "vote is of systems that have labelled raw text: name them by merge"),
-            (["systems.balanced.upsampling=1"], "upsampling is 1, expected a number in [0, 1)"),
+            (["systems.teacher.vote=true"], "vote is for systems that labelled raw text: name them in merge"),
+            (["systems.balanced.upsampling=1"], "upsampling is 1: expected less than 1"),
             (["systems.balanced.gold_copies=0"], "upsampling is above 0 and gold_copies is 0"),
             (
                 ["systems.finished.second_stage=3"],
@@ -338,7 +338,7 @@ class TestWrongRecipes:
             ),
             (["systems.finished.second_stage.longest=3"], 'second_stage: "longest" cannot differ in a second training'),
             (["systems.finished.second_stage.steps=many"], "second_stage: memory.steps is 'many'"),
-            (["systems.teacher.gold_copies=-1"], "gold_copies is -1, expected a whole number, 0 or more"),
+            (["systems.teacher.gold_copies=-1"], "gold_copies is -1: expected 0 or more"),
         ],
     )
     def test_problems(self, overrides: list[str], message: str) -> None:

@@ -16,10 +16,11 @@ from nersery import io
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.files import content_hash, files_of
 from nersery.core.outcome import Tally
+from nersery.core.random import LARGEST_SEED
 from nersery.core.sentence import Corpus
 from nersery.core.warnings import NO_NOTES
+from nersery.evaluate.significance import MOST_SAMPLES
 from nersery.experiments.paths import EXAMPLE_PREFIX, shipped
-from nersery.experiments.recipe import LARGEST_SEED, MOST_SAMPLES
 from nersery.pipeline.job import rejects_of
 
 T = TypeVar("T")

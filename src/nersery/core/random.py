@@ -8,6 +8,8 @@ from __future__ import annotations
 import hashlib
 import random
 
+LARGEST_SEED = 2**32 - 1
+
 
 def item_seed(*keys: object) -> int:
     """A 128-bit seed from whatever names the item; equal keys give equal seeds on every machine.

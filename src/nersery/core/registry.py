@@ -6,6 +6,7 @@ kind. Names are listed without importing anything, so that ``nersery --help`` st
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import importlib
 import inspect
@@ -15,7 +16,7 @@ import os
 import pkgutil
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from types import NoneType, UnionType
@@ -29,7 +30,14 @@ _EXPECTED = {
     "list_type": 'expected a list, e.g. ["text"]',
     "tuple_type": 'expected a list, e.g. ["text"]',
     "bool_type": "expected true or false",
+    "int_type": "expected a whole number",
+    "int_from_float": "expected a whole number",
+    "string_type": "expected a string",
     "literal_error": "expected {expected}",
+    "greater_than_equal": "expected {ge} or more",
+    "less_than_equal": "expected at most {le}",
+    "less_than": "expected less than {lt}",
+    "value_error": "{error}",
     "missing": "{place} is missing",
     "unexpected_keyword_argument": "there is no setting {place}",
 }
@@ -188,17 +196,22 @@ def validated(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[d
     Args:
         name: What the issues call the dataclass.
     """
-    values, issues = _typed(cls, name, settings)
+    values, issues = typed(cls, name, settings)
     missing = [field.name for field in dataclasses.fields(cls) if _is_required(field) and field.name not in settings]
     return values, [*issues, *(f'{name} needs the setting "{key}"' for key in missing)]
 
 
-def _typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """Those settings that are given, likewise."""
+def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The same for some settings only: missing ones are not reported.
+
+    Args:
+        name: Empty if the issues should name the settings alone.
+    """
     from pydantic import TypeAdapter, ValidationError
 
-    hints = get_type_hints(cls)
+    hints = get_type_hints(cls, include_extras=True)
     known = [field.name for field in dataclasses.fields(cls) if field.init]
+    prefix = f"{name}." if name else ""
     values: dict[str, Any] = {}
     issues = []
     for key, value in settings.items():
@@ -210,10 +223,10 @@ def _typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict
             values[key] = TypeAdapter(hints[key]).validate_python(value, strict=strict)
         except ValidationError as error:
             messages = dict.fromkeys(map(_message, error.errors()))
-            issues.append(f"{name}.{key} is {value!r}: {'; or '.join(messages)}")
+            issues.append(f"{prefix}{key} is {value!r:.200}: {'; or '.join(messages)}")
             continue
         if not _is_finite(values[key]):
-            issues.append(f"{name}.{key} is {value!r}: expected finite numbers")
+            issues.append(f"{prefix}{key} is {value!r}: expected finite numbers")
             del values[key]
     return values, issues
 
@@ -229,7 +242,7 @@ def check_choices(method: object) -> None:
     except NameError:  # of another package, whose types are only there for its type checker
         return
     chosen = {key: value for key, value in settings_of(method).items() if _has_choices(hints[key])}
-    if issues := _typed(type(method), name_of(method), chosen)[1]:
+    if issues := typed(type(method), name_of(method), chosen)[1]:
         raise SettingsError("\n".join(issues))
 
 
@@ -297,47 +310,49 @@ def naming(cls: type[Any]) -> dict[str, Any]:
     return {key: found.pop() for key, found in types.items() if found}
 
 
-def renamed(
-    cls: type[Any], settings: Mapping[str, Any], rename: Callable[[str, Any, str], str], place: str = ""
-) -> dict[str, Any]:
-    """The settings of a method, in which each name of a file or model is another; of the methods within it too.
+def names_in(
+    cls: type[Any], settings: Mapping[str, Any], keys: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any, str]]:
+    """The names of files and models in the settings of a method, and of the methods within it.
 
-    Args:
-        rename: Gives the other name, from where the setting stands (``table``, ``vectors.en``), its type, `FileName` or
-            `ModelName`, and the name. Models that come along keep theirs.
-        place: What stands before all places.
+    Yields:
+        The keys that lead to the name (``("vectors", "en")``), its type, `FileName` or `ModelName`, and the name.
+        Bundled models are left out.
     """
-    changed = dict(settings)
     types = naming(cls)
     for key, value in settings.items():
+        place = (*keys, key)
         if key in types:
-            changed[key] = _renamed(value, types[key], rename, place + key)
+            found = (
+                {(*place, name): path for name, path in value.items()} if isinstance(value, Mapping) else {place: value}
+            )
+            for leaf, name in found.items():
+                if isinstance(name, str) and name and not (types[key] == ModelName and name in BUNDLED):
+                    yield leaf, types[key], name
         elif key in KINDS_WITHIN and isinstance(value, Mapping):
-            kind = KINDS_WITHIN[key]
-            name = value.get("method", DEFAULTS[kind])
-            if name in names(kind):
-                changed[key] = renamed(get(kind, name), value, rename, f"{place}{key}.")
+            method = value.get("method", DEFAULTS[KINDS_WITHIN[key]])
+            if method in names(KINDS_WITHIN[key]):
+                yield from names_in(get(KINDS_WITHIN[key], method), value, place)
+
+
+def replaced(settings: Mapping[str, Any], names: Mapping[tuple[str, ...], str]) -> dict[str, Any]:
+    """The settings with other names of files or models at the keys that `names_in` yields."""
+    changed = copy.deepcopy(dict(settings))
+    for (*way, last), name in names.items():
+        table = changed
+        for key in way:
+            table = table[key]
+        table[last] = name
     return changed
 
 
-def _renamed(value: Any, type_: Any, rename: Callable[[str, Any, str], str], place: str) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _renamed(name, type_, rename, f"{place}.{key}") for key, name in value.items()}
-    is_name = isinstance(value, str) and value and not (type_ == ModelName and value in BUNDLED)
-    return rename(place, type_, value) if is_name else value
-
-
 def paths_in(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:
-    """The files and folders of models that settings of a method name, by the setting, and that are there."""
-    paths = {}
-
-    def note(place: str, type_: Any, name: str) -> str:
-        if os.path.isdir(name) if type_ == ModelName else os.path.exists(name):
-            paths[place] = name
-        return name
-
-    renamed(cls, settings, note)
-    return paths
+    """The existing files and folders of models that settings of a method name, by the setting (``vectors.en``)."""
+    return {
+        ".".join(keys): name
+        for keys, type_, name in names_in(cls, settings)
+        if (os.path.isdir if type_ == ModelName else os.path.exists)(name)
+    }
 
 
 def files_in(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:

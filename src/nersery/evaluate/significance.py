@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SAMPLES = 10_000
+MOST_SAMPLES = 10_000_000
 CONFIDENCE = 0.95
 BLOCK_CELLS = 4_000_000
 """So many numbers of a resampling are held at once: 32 MB, however large the corpus."""

@@ -1,4 +1,4 @@
-"""What a run's folder belongs to: two recipes on the same files, and whether one merely adds to the other."""
+"""The fingerprint of a run: what its results depend on, and whether a folder belongs to it."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from nersery.experiments.recipe import Recipe
 
 LIBRARIES = ("numpy", "safetensors", "tokenizers", "torch", "transformers")
 BEGINNINGS = ("lock", "run.json.tmp")
-"""What a run that was killed at once leaves in its folder."""
+"""What a run leaves in its folder if it is killed at the very start."""
 
 
-def identity_of(recipe: Recipe) -> dict[str, Any]:
-    """What the results of a recipe depend on; a folder belongs to one identity."""
+def fingerprint_of(recipe: Recipe) -> dict[str, Any]:
+    """Everything that the results of a recipe depend on."""
     methods = [
         recipe.tagger,
         *(m for system in recipe.systems for m in (system.method, *system.select) if m is not None),
@@ -42,14 +42,14 @@ def identity_of(recipe: Recipe) -> dict[str, Any]:
     }
 
 
-def check_folder(folder: Path, identity: dict[str, Any]) -> list[str]:
-    """Refuse a folder that holds something else than this run; seeds and systems may be added.
+def check_folder(folder: Path, fingerprint: dict[str, Any]) -> list[str]:
+    """Refuse a folder that does not belong to this run; seeds and systems may be added.
 
     Returns:
-        Systems that an earlier recipe had, that never finished, and that the recipe no longer has.
+        Unfinished systems of an earlier recipe that this recipe no longer has.
 
     Raises:
-        SettingsError: Saying what the folder holds, and how that differs.
+        SettingsError: Naming what the folder contains, and the differences.
     """
     record = folder / "run.json"
     if folder.exists() and not folder.is_dir():
@@ -60,10 +60,10 @@ def check_folder(folder: Path, identity: dict[str, Any]) -> list[str]:
         return []
     try:
         there = json.loads(record.read_text("utf-8"))
-        old = comparable({key: there[key] for key in identity})
+        old = comparable({key: there[key] for key in fingerprint})
     except (ValueError, LookupError, TypeError):
         raise SettingsError(f"{record} was not written by this version. Choose another folder (--out)") from None
-    new = comparable(json.loads(json.dumps(identity)))
+    new = comparable(json.loads(json.dumps(fingerprint)))
     systems = old["recipe"]["systems"]
     removed = [name for name in systems if name not in new["recipe"]["systems"]]
     abandoned = [name for name in removed if not any(folder.glob(f"seed-*/{glob.escape(name)}/result.json"))]
@@ -78,9 +78,9 @@ def check_folder(folder: Path, identity: dict[str, Any]) -> list[str]:
 
 
 def remove_abandoned(folder: Path, names: Iterable[str]) -> Iterator[str]:
-    """Remove the files of systems that never finished, so that none is mistaken for a later system of that name.
+    """Remove the files of unfinished systems, so that no later system of that name takes them for its own.
 
-    What they generated may serve systems with the same method: it moves to the first of these that has none.
+    Other systems with the same method may share the generated sentences. The files move to the first such system.
 
     Yields:
         A note on each.
@@ -107,14 +107,14 @@ def versions() -> dict[str, str]:
 
 
 def first_versions(folder: Path) -> dict[str, str]:
-    """The versions that the run in a folder began with; today's where it has not begun."""
+    """The versions with which the run in a folder began; the current ones if it has not begun."""
     record = folder / "run.json"
     began: dict[str, str] = json.loads(record.read_text("utf-8")).get("versions", {}) if record.exists() else {}
     return began or versions()
 
 
 def changed_versions(first: Mapping[str, str], later: Mapping[str, str]) -> str:
-    """In what versions differ from earlier ones, for people.
+    """How versions differ from earlier ones, for readers.
 
     >>> changed_versions({"numpy": "2.1", "torch": "2.8.0"}, {"numpy": "2.1", "torch": "2.9.1"})
     'torch 2.9.1 in place of 2.8.0'
@@ -129,12 +129,12 @@ def hashes(recipe: Recipe, split: str) -> str | dict[str, str]:
     return hashes if recipe.data.has_languages(split) else hashes[""]
 
 
-def comparable(identity: dict[str, Any]) -> dict[str, Any]:
-    """The identity with its systems by name, so that a difference says which system it is in.
+def comparable(fingerprint: dict[str, Any]) -> dict[str, Any]:
+    """The fingerprint with its systems by name, so that a difference names the system.
 
-    The files that settings name are there as their content: they are the same wherever they lie.
+    Files in settings are replaced by their hashes, because their location does not matter.
     """
-    recipe, files = identity["recipe"], identity["files"]
+    recipe, files = fingerprint["recipe"], fingerprint["files"]
     systems = {
         system["name"]: {
             **system,
@@ -144,30 +144,29 @@ def comparable(identity: dict[str, Any]) -> dict[str, Any]:
         for system in recipe["systems"]
     }
     plain = {**recipe, "tagger": _by_content(recipe["tagger"], files), "systems": systems}
-    return {key: value for key, value in identity.items() if key != "files"} | {"recipe": plain}
+    return {key: value for key, value in fingerprint.items() if key != "files"} | {"recipe": plain}
 
 
 def _by_content(method: dict[str, Any], files: Mapping[str, str]) -> dict[str, Any]:
-    """A method and its settings with the hashes of files in place of their paths."""
+    """A method with hashes of files in place of their paths."""
     kind, name, settings = method["kind"], method["method"], method["settings"]
-    if name not in registry.names(kind):  # of another package, which is no longer there
+    if name not in registry.names(kind):  # of another package, which is no longer installed
         return method
 
-    def content(_: str, __: Any, path: str) -> str:
-        return f"a file with the SHA-256 {files[path]}" if path in files else path
-
-    return {**method, "settings": registry.renamed(registry.get(kind, name), settings, content)}
+    found = registry.names_in(registry.get(kind, name), settings)
+    contents = {keys: f"a file with the SHA-256 {files[path]}" for keys, _, path in found if path in files}
+    return {**method, "settings": registry.replaced(settings, contents)}
 
 
 def without_additions(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:
-    """A comparable identity less what it merely adds to an older one: seeds, systems, raw text, words about itself."""
+    """A comparable fingerprint without additions to an older one: seeds, systems, raw text, description."""
     there, recipe = old["recipe"], dict(new["recipe"])
     if set(there["seeds"]) <= set(recipe["seeds"]):
         recipe["seeds"] = there["seeds"]
     recipe["systems"] = {name: system for name, system in recipe["systems"].items() if name in there["systems"]}
     for key in ("description", "keep_taggers", "evaluate"):
         recipe[key] = there[key]
-    for split in SPLITS:  # a file is the same by its content, wherever it lies
+    for split in SPLITS:  # the hashes in inputs identify the files
         recipe["data"] = {**recipe["data"], split: there["data"][split]}
     inputs = {split: content for split, content in new["inputs"].items() if split != "raw" or split in old["inputs"]}
     return {**new, "recipe": recipe, "inputs": inputs}

@@ -1,4 +1,4 @@
-"""Where the files lie that a recipe names: from its own folder on, whoever reads it and from where."""
+"""Paths in recipes: relative names start from the folder of the recipe."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def located(name: str, folder: Path) -> Path:
     return folder / os.path.expanduser(name)
 
 
-def with_places(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
+def with_paths(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     """A recipe's table, in which the files and models that settings of methods name start from the recipe's folder.
 
     A model does where such a folder is there; else it is a name. The files of [data] stay as they are, for
@@ -71,8 +71,9 @@ def _method(kind: str, entry: dict[str, Any], folder: Path) -> dict[str, Any]:
     if name not in registry.names(kind):
         return entry
 
-    def place(_: str, type_: Any, name: str) -> str:
-        path = located(name, folder)
-        return str(path) if type_ == FileName or path.is_dir() else name
-
-    return registry.renamed(registry.get(kind, name), entry, place)
+    found = {
+        keys: (located(path, folder), type_) for keys, type_, path in registry.names_in(registry.get(kind, name), entry)
+    }
+    return registry.replaced(
+        entry, {keys: str(path) for keys, (path, type_) in found.items() if type_ == FileName or path.is_dir()}
+    )

@@ -1,4 +1,4 @@
-"""A recipe: one TOML file that names data, methods and settings, and is checked whole before anything runs."""
+"""A recipe: one TOML file that names data, methods and settings; all of it is checked before anything runs."""
 
 from __future__ import annotations
 
@@ -8,118 +8,123 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field
 
 from nersery.core import registry
 from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.random import LARGEST_SEED
+from nersery.evaluate.significance import MOST_SAMPLES
 from nersery.experiments.data_files import DataSettings
 from nersery.experiments.grid import grid_problems
 from nersery.experiments.overrides import apply
-from nersery.experiments.paths import (
-    located,
-    presets,
-    shipped,
-    with_places,
-)
+from nersery.experiments.paths import located, presets, shipped, with_paths
 from nersery.experiments.sampling import PROTOCOLS
-from nersery.experiments.systems import (
-    MethodSettings,
-    System,
-    method_settings,
-    name_fault,
-    parse_systems,
-)
+from nersery.experiments.systems import MethodSettings, System, folder_name, method_settings, parse_systems
 from nersery.taggers.components.second_stage import second_stage_issues
 
-LARGEST_SEED = 2**32 - 1
-MOST_SAMPLES = 10_000_000
-
 KEYS = ("name", "description", "seeds", "keep_taggers", "data", "sample", "tagger", "systems", "select", "evaluate")
-"""What a recipe may say at its top."""
+"""The keys at the top of a recipe."""
+
+Size = Annotated[int, Field(ge=1)]
+
+
+def _protocol(name: str) -> str:
+    if name not in PROTOCOLS:
+        raise ValueError(f"there is no such protocol; {did_you_mean(name, PROTOCOLS)}")
+    return name
+
+
+def _seeds(seeds: Any) -> Any:
+    whole = isinstance(seeds, list) and all(type(seed) is int and 0 <= seed <= LARGEST_SEED for seed in seeds)
+    if not whole or not seeds or len(set(seeds)) < len(seeds):
+        raise ValueError(f"expected a list of different whole numbers from 0 to {LARGEST_SEED}, e.g. [0, 1, 2]")
+    return seeds
 
 
 @dataclass
 class SampleSettings:
-    """How much of the data is used, to simulate a small data set.
+    """How much of the training data is used.
 
     Args:
-        size: Sentences to draw per seed, and per language if each has its own file; all if not set.
+        size: Sentences to draw for each seed, of each language that has its own file; all if not set.
         protocol: How they are drawn; see `nersery list protocols`.
-        dev_size: Dev sentences to keep, drawn in the same way; all if not set.
+        dev_size: Sentences of dev to draw, likewise; all if not set.
     """
 
-    size: int | None = None
-    protocol: str = "stratified"
-    dev_size: int | None = None
+    size: Size | None = None
+    protocol: Annotated[str, AfterValidator(_protocol)] = "stratified"
+    dev_size: Size | None = None
 
 
 @dataclass
 class EvaluateSettings:
-    """What is measured on the test sentences.
+    """How test results are compared.
 
     Args:
         bootstrap_samples: Resamplings of the test sentences for the interval and p-value against gold only.
     """
 
-    bootstrap_samples: int = 10_000
+    bootstrap_samples: Annotated[int, Field(ge=100, le=MOST_SAMPLES)] = 10_000
 
 
 @dataclass
 class Recipe:
-    """A checked recipe. Its systems begin with the baseline, gold only.
+    """A checked recipe. The first system is the baseline, gold only.
 
     Args:
-        name: What the report and, without ``--out``, the run's folder are called.
-        description: What the recipe is for.
-        seeds: Each system is trained once per seed; each seed draws its own sample.
-        keep_taggers: Keep the trained taggers in the run's folder; each is as large as its model.
-        source: The file it was read from, or the name of a shipped recipe.
-        overrides: What ``--set`` has changed.
+        name: The title of the report and, without ``--out``, the name of the run's folder.
+        description: The purpose of the recipe.
+        seeds: Every system is trained once for each; each draws its own sample.
+        keep_taggers: Keep the trained taggers in the run's folder; each has the size of its model.
+        source: The file, or the name of a shipped recipe.
+        overrides: The changes by ``--set``.
         grid: Values of the tagger's settings to try on dev, see `nersery.experiments.grid`. Empty: none.
     """
 
-    name: str
+    name: Annotated[str, AfterValidator(folder_name)]
     data: DataSettings
     tagger: MethodSettings
     systems: list[System]
     description: str = ""
-    seeds: list[int] = field(default_factory=lambda: [0])
+    seeds: Annotated[Any, AfterValidator(_seeds)] = field(default_factory=lambda: [0])
     sample: SampleSettings = field(default_factory=SampleSettings)
     evaluate: EvaluateSettings = field(default_factory=EvaluateSettings)
-    keep_taggers: bool = True
+    keep_taggers: Annotated[bool, Field(strict=True)] = True
     source: str = ""
     overrides: tuple[str, ...] = ()
     grid: dict[str, list[Any]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """All settings as JSON values, without the file and the command line that they come from."""
+        """All settings as JSON values, without `source` and `overrides`."""
         left_out = ("source", "overrides", *(() if self.grid else ("grid",)))
         return {key: value for key, value in asdict(self).items() if key not in left_out}
 
     def system(self, name: str) -> System:
-        """The system of that name, which there must be."""
+        """The system of that name."""
         return next(system for system in self.systems if system.name == name)
 
     def path(self, name: str) -> Path:
-        """Where a data file of the recipe lies; relative names start from the recipe's own folder."""
+        """The path of a data file; relative names start from the recipe's folder."""
         return located(name, find(self.source).parent)
 
 
 def shipped_recipes() -> dict[str, Path]:
-    """The recipes that come with nersery, by name."""
+    """The shipped recipes by name."""
     return {path.stem: path for path in sorted(shipped("recipes").glob("*.toml"))}
 
 
 def description_of(path: Path) -> str:
-    """What a recipe file says it is for."""
+    """The description in a recipe file."""
     return str(tomllib.loads(path.read_text("utf-8")).get("description", ""))
 
 
 def find(name: str) -> Path:
-    """The file of a recipe, given by path or by the name of one that comes with nersery.
+    """The file of a recipe, by its path or by the name of a shipped recipe.
 
     Raises:
-        SettingsError: When there is neither.
+        SettingsError: If neither exists.
     """
     if os.path.isfile(name):
         return Path(name)
@@ -134,9 +139,9 @@ def load(name: str, overrides: Iterable[str] = ()) -> Recipe:
 
     Args:
         name: A path, or the name of a shipped recipe.
-        overrides: ``key=value`` with dots in the key, e.g. ``tagger.steps=100``; an ``augment`` entry is named by its
-            name: ``systems.melm.copies=5``. Values are TOML, or else plain strings. Data files start from the
-            working directory, those in the recipe from its folder; so do other files that settings name.
+        overrides: ``key=value`` with dots in the key, e.g. ``tagger.steps=100`` or ``systems.NAME.copies=5``. Values are
+            TOML or plain strings. Paths of data files start from the working directory; all other paths start from the
+            folder of the recipe.
 
     Raises:
         SettingsError: With all problems at once.
@@ -146,7 +151,7 @@ def load(name: str, overrides: Iterable[str] = ()) -> Recipe:
         table = tomllib.loads(path.read_text("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SettingsError(f"{path} is not a TOML file in UTF-8: {error}") from error
-    table = with_places(table, path.parent)
+    table = with_paths(table, path.parent)
     overrides = tuple(overrides)
     problems = [problem for override in overrides if (problem := apply(table, override))]
     recipe = parse(table, problems)
@@ -158,81 +163,47 @@ def load(name: str, overrides: Iterable[str] = ()) -> Recipe:
 
 
 def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
-    """Build a recipe from its TOML table; problems are added to the list, and then there is no recipe."""
+    """Build a recipe from its TOML table. Problems are added to the list; if there are any, there is no recipe."""
     problems += [f'unknown key "{key}"; {did_you_mean(key, KEYS)}' for key in table if key not in KEYS]
     systems = parse_systems(table, problems)
-    values = {
-        "name": table.get("name", ""),
-        "description": table.get("description", ""),
-        "seeds": table.get("seeds", [0]),
-        "keep_taggers": table.get("keep_taggers", True),
-        "data": _section(DataSettings, table.get("data"), "data", problems),
-        "sample": _section(SampleSettings, table.get("sample", {}), "sample", problems),
-        "evaluate": _section(EvaluateSettings, table.get("evaluate", {}), "evaluate", problems),
-        "tagger": _tagger(table.get("tagger", {}), problems),
-        "systems": systems,
-        "grid": table["tagger"].get("grid", {}) if isinstance(table.get("tagger"), dict) else {},
-    }
-    problems += _value_problems(values)
-    found = grid_problems(values["tagger"].method, values["tagger"].settings, values["grid"])
-    problems += [f"tagger.grid: {problem}" for problem in found]
-    if values["grid"] and isinstance(data := table.get("data"), dict) and not data.get("dev"):
-        problems.append("tagger.grid: dev chooses among its values, and [data] names none: name a file as dev")
-    problems += [
-        f"system {json.dumps(system.name, ensure_ascii=False)}: second_stage: {problem}"
-        for system in systems
-        for problem in second_stage_issues(values["tagger"].method, values["tagger"].settings, system.second_stage)
-        if system.second_stage != {}
-    ]
-    if values["data"] is not None and not values["data"].raw:
-        problems += [
-            f"system {json.dumps(system.name, ensure_ascii=False)} labels raw text: name a file of it as raw in [data]"
-            for system in systems
-            if system.labels_raw_text
-        ]
-    return None if problems else Recipe(**values)
+    data = _section(DataSettings, table.get("data"), "data", problems)
+    sample = _section(SampleSettings, table.get("sample", {}), "sample", problems)
+    evaluate = _section(EvaluateSettings, table.get("evaluate", {}), "evaluate", problems)
+    tagger = _tagger(table.get("tagger", {}), problems)
+    own, wrong = registry.typed(
+        Recipe,
+        "",
+        {key: table[key] for key in ("name", "description", "seeds", "keep_taggers") if table.get(key, "") != ""},
+    )
+    if table.get("name", "") == "":
+        wrong.append('name is missing: expected e.g. name = "my-corpus"')
+    grid = table["tagger"].get("grid", {}) if isinstance(table.get("tagger"), dict) else {}
+    problems += [*wrong, *(data.issues() if data else ()), *_grid_conflicts(grid, tagger, table.get("data"))]
+    problems += [problem for system in systems for problem in _system_conflicts(system, tagger, data)]
+    if problems:
+        return None
+    return Recipe(data=data, tagger=tagger, systems=systems, sample=sample, evaluate=evaluate, grid=grid, **own)
 
 
-def _value_problems(values: Mapping[str, Any]) -> list[str]:
-    problems = []
-    if values["name"] == "":
-        problems.append('name is missing: expected e.g. name = "my-corpus"')
-    elif fault := name_fault(values["name"]):
-        problems.append(f'name is {values["name"]!r}: {fault}, e.g. name = "my-corpus"')
-    if not isinstance(values["description"], str):
-        problems.append(f"description is {values['description']!r}: expected a string")
-    if not isinstance(values["keep_taggers"], bool):
-        problems.append(f"keep_taggers is {values['keep_taggers']!r}: expected true or false")
-    seeds = values["seeds"]
-    whole = isinstance(seeds, list) and all(type(seed) is int and 0 <= seed <= LARGEST_SEED for seed in seeds)
-    if not whole or not seeds or len(set(seeds)) < len(seeds):
-        expected = f"a list of different whole numbers from 0 to {LARGEST_SEED}, e.g. [0, 1, 2]"
-        problems.append(f"seeds is {seeds!r}: expected {expected}")
-    return problems + _section_problems(values["data"], values["sample"], values["evaluate"])
+def _grid_conflicts(grid: Any, tagger: MethodSettings, data: Any) -> list[str]:
+    found = [f"tagger.grid: {problem}" for problem in grid_problems(tagger.method, tagger.settings, grid)]
+    if grid and isinstance(data, dict) and not data.get("dev"):
+        found.append("tagger.grid: its values are chosen by F1 on dev, and [data] has no dev: name a file as dev")
+    return found
 
 
-def _section_problems(
-    data: DataSettings | None, sample: SampleSettings | None, evaluate: EvaluateSettings | None
-) -> list[str]:
-    """What is wrong with values of the right type; None stands for a section that is known to be wrong."""
-    problems = []
-    if data is not None:
-        problems += data.issues()
-    if sample is not None:
-        if sample.protocol not in PROTOCOLS:
-            hint = did_you_mean(sample.protocol, PROTOCOLS)
-            problems.append(f'sample.protocol "{sample.protocol}" is unknown; {hint}')
-        sizes = {"size": sample.size, "dev_size": sample.dev_size}
-        wrong = {key: size for key, size in sizes.items() if size is not None and size < 1}
-        problems += [f"sample.{key} is {size}, expected 1 or more" for key, size in wrong.items()]
-    if evaluate is not None and not 100 <= evaluate.bootstrap_samples <= MOST_SAMPLES:
-        expected = f"expected 100 to {MOST_SAMPLES}"
-        problems.append(f"evaluate.bootstrap_samples is {evaluate.bootstrap_samples}, {expected}")
-    return problems
+def _system_conflicts(system: System, tagger: MethodSettings, data: DataSettings | None) -> list[str]:
+    found = []
+    if system.second_stage != {}:
+        issues = second_stage_issues(tagger.method, tagger.settings, system.second_stage)
+        found += [f"second_stage: {issue}" for issue in issues]
+    if system.labels_raw_text and data is not None and not data.raw:
+        found.append("its method labels raw text: name a file of raw text as raw in [data]")
+    return [f"system {json.dumps(system.name, ensure_ascii=False)}: {problem}" for problem in found]
 
 
 def _section(cls: type[Any], table: Any, place: str, problems: list[str]) -> Any:
-    """A section of plain settings, checked against its dataclass; None when something is wrong."""
+    """A section of the recipe; None if something is wrong."""
     if not isinstance(table, dict):
         problems.append(f"the section [{place}] is missing" if table is None else f"{place} is not a section [{place}]")
         return None
@@ -242,7 +213,7 @@ def _section(cls: type[Any], table: Any, place: str, problems: list[str]) -> Any
 
 
 def with_preset(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]:
-    """Tagger settings with those of their ``preset`` underneath; a problem is added when there is no such preset."""
+    """Tagger settings on top of those of their ``preset``; a problem is added if there is no such preset."""
     known = presets()
     name = table.get("preset")
     if name is not None and str(name) not in known:

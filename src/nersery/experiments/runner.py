@@ -48,8 +48,8 @@ from nersery.evaluate.scores import all_scores
 from nersery.experiments.fingerprint import (
     changed_versions,
     check_folder,
+    fingerprint_of,
     first_versions,
-    identity_of,
     remove_abandoned,
     versions,
 )
@@ -102,7 +102,7 @@ class Run(RunFolder):
             DataError: When the files cannot be used; before anything runs.
             SettingsError: When the folder belongs to another run.
         """
-        identity = self.check()
+        fingerprint = self.check()
         self.folder.mkdir(parents=True, exist_ok=True)
         with locked(self.folder):
             for note in remove_abandoned(self.folder, self._abandoned):
@@ -110,10 +110,10 @@ class Run(RunFolder):
             first = first_versions(self.folder)
             if other := changed_versions(first, versions()):
                 self._say(f"note: this run continues with {other}")
-            write_json(self.folder / "run.json", {**identity, "versions": first})
+            write_json(self.folder / "run.json", {**fingerprint, "versions": first})
             for seed in self.recipe.seeds:
                 self._run_seed(seed)
-            report = build_report(self, identity["inputs"])
+            report = build_report(self, fingerprint["inputs"])
             write_report(report, self.folder)
         return report
 
@@ -123,16 +123,16 @@ class Run(RunFolder):
         """Check everything that can be before anything runs: files, folder, models.
 
         Returns:
-            The identity of the run.
+            The fingerprint of the run.
 
         Raises:
             NerseryError: Of the kind that fits what is wrong.
         """
         self.read_corpora()
-        identity = identity_of(self.recipe)
-        self._abandoned = check_folder(self.folder, identity)
+        fingerprint = fingerprint_of(self.recipe)
+        self._abandoned = check_folder(self.folder, fingerprint)
         check_prerequisites(self.recipe)
-        return identity
+        return fingerprint
 
     def read_corpora(self) -> None:
         """Read all files, and say what is odd about them.
