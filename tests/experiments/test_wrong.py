@@ -70,12 +70,12 @@ select = ["agrement", 5]
             'data needs the setting "train"',
             'data needs the setting "test"',
             "sample.size is 'many': expected a whole number",
+            "evaluate.bootstrap_samples is 5: expected 100 or more",
             'tagger.preset "mlem" is unknown; did you mean "melm"?',
             'tagger: no tagger method is called "transfomer"; did you mean "transformer"?',
-            "name is missing: expected e.g.",
-            "keep_taggers is 'yes': expected true or false",
             "seeds is [0, 0]: expected a list of different whole numbers",
-            "evaluate.bootstrap_samples is 5: expected 100 or more",
+            "keep_taggers is 'yes': expected true or false",
+            "name is missing: expected e.g.",
         ]
         assert len(found) == len(expected)
         for message, start in zip(found, expected, strict=True):

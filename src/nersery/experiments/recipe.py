@@ -139,7 +139,7 @@ def load(name: str, overrides: Iterable[str] = ()) -> Recipe:
 
     Args:
         name: A path, or the name of a shipped recipe.
-        overrides: ``key=value`` with dots in the key, e.g. ``tagger.steps=100`` or ``systems.NAME.copies=5``. Values are
+        overrides: ``key=value`` with dots in the key, ``tagger.steps=100`` or ``systems.NAME.copies=5``. Values are
             TOML or plain strings. Paths of data files start from the working directory; all other paths start from the
             folder of the recipe.
 
