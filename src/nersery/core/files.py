@@ -66,15 +66,16 @@ def naming_the_full_disk(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def os_errors() -> Iterator[None]:
-    """Within it, a full disk is an `OSError`, as everywhere; safetensors and tokenizers have errors of their own."""
-    try:
-        yield
-    except Exception as error:
-        match = re.search(r"\(os error (\d+)\)", str(error))
-        if match is None or isinstance(error, OSError):
-            raise
-        raise OSError(int(match[1]), os.strerror(int(match[1]))) from error
+def os_errors(path: Path) -> Iterator[None]:
+    """Turn the errors of safetensors and tokenizers into an `OSError` that names the file or folder written."""
+    with naming_the_full_disk(path):
+        try:
+            yield
+        except Exception as error:
+            match = re.search(r"\(os error (\d+)\)", str(error))
+            if match is None or isinstance(error, OSError):
+                raise
+            raise OSError(int(match[1]), os.strerror(int(match[1]))) from error
 
 
 def write_atomic(path: Path, text: str) -> None:

@@ -185,7 +185,7 @@ class LayerEncoder:
         """Write the whole model as a Hugging Face folder, and the layer in its configuration."""
         setattr(self.network.config, RECORDED_LAYER, self.layer)
         folder.mkdir(parents=True, exist_ok=True)
-        with os_errors(), quiet_transformers():
+        with os_errors(folder), quiet_transformers():
             self.network.save_pretrained(folder)
             self.subwords.tokenizer.save_pretrained(folder)
         mode = (folder / "config.json").stat().st_mode & 0o777

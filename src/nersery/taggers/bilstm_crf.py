@@ -284,7 +284,7 @@ class BiLSTMCRF(Tagger, TrainingSettings):
             "words": self._known_words.words,
             "characters": self._known_words.characters,
         }
-        with os_errors():
+        with os_errors(folder / WEIGHTS_FILE):
             save_file(self.network.state_dict(), folder / WEIGHTS_FILE)
             if self._given is not None:
                 save_file({"vectors": self._given.rows}, folder / VECTORS_FILE)

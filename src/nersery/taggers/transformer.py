@@ -254,7 +254,7 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         network, encoder = self.parts
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        with os_errors(), quiet_transformers():
+        with os_errors(folder), quiet_transformers():
             network.save_pretrained(folder)
             encoder.tokenizer.save_pretrained(folder)
             (folder / CRF_FILE).unlink(missing_ok=True)

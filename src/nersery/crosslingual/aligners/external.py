@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
 from nersery.core.errors import DataError, Issue, SettingsError
-from nersery.core.files import naming_the_full_disk, os_errors
+from nersery.core.files import os_errors
 from nersery.core.outcome import Reject
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.aligner_checkpoint import place_for
@@ -96,7 +96,7 @@ class External(Aligner):
         self._answer = _Answer.of(self._asked({_digest(pair): pair for pair in pairs if not self._refused(pair)}))
         if place is not None:
             unfinished = place.with_name(f".tmp{place.name}")
-            with naming_the_full_disk(unfinished), os_errors():
+            with os_errors(unfinished):
                 save_file(vars(self._answer), unfinished)
             unfinished.replace(place)
 

@@ -16,7 +16,6 @@ from safetensors.numpy import load_file, save_file
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import (
     differences,
-    naming_the_full_disk,
     os_errors,
     write_atomic,
 )
@@ -113,7 +112,7 @@ class Lexicon:
         """
         folder.mkdir(parents=True, exist_ok=True)
         temporary = folder / f"{TENSORS}.tmp"
-        with naming_the_full_disk(temporary), os_errors():
+        with os_errors(temporary):
             save_file(
                 {field.name: np.ascontiguousarray(getattr(self, field.name)) for field in fields(self)}, temporary
             )

@@ -181,7 +181,7 @@ class Checkpoint:
 
 def _write(path: Path, tensors: Tensors) -> None:
     """Write and fsync, so that ``state.json`` never names a file whose bytes are lost with the power."""
-    with os_errors():
+    with os_errors(path):
         save_file(dict(_apart(tensors.items())), path)
     with path.open("r+b") as stream:
         os.fsync(stream.fileno())
