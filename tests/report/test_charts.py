@@ -12,7 +12,8 @@ from nersery.report.charts import (
     learning_curves,
     padded,
 )
-from nersery.report.model import AgainstGold, Report, SystemReport
+from nersery.report.model import Report, SystemReport
+from nersery.report.parts import AgainstGold
 from tests.evaluate import report_fixture
 from tests.evaluate.report_fixture import build, measure
 

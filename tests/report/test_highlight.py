@@ -7,7 +7,7 @@ from nersery.report.highlight import (
     compared,
     segments,
 )
-from nersery.report.model import ShownSentence
+from nersery.report.parts import ShownSentence
 from tests.evaluate import report_fixture
 
 

@@ -28,24 +28,18 @@ from nersery.experiments.run_folder import RunFolder
 from nersery.experiments.systems import GOLD, System
 from nersery.pipeline.job import rejects_of
 from nersery.report.model import (
-    AgainstGold,
     DiversityReport,
-    Example,
     GridReport,
-    GroupScores,
-    Measure,
     MistakeReport,
-    RejectExample,
     Report,
     SampleReport,
     SelfTrainingReport,
-    ShownEntity,
-    ShownSentence,
     SplitReport,
     Stage,
     SystemReport,
     TrainingReport,
 )
+from nersery.report.parts import AgainstGold, Example, GroupScores, Measure, RejectExample, ShownEntity, ShownSentence
 
 SHOWN_EXAMPLES = 20
 SHOWN_REJECTS = 12

@@ -13,8 +13,9 @@ from unicodedata import east_asian_width
 
 from markupsafe import Markup
 
-from nersery.report.model import AgainstGold, Measure, SystemReport, TrainingReport
+from nersery.report.model import SystemReport, TrainingReport
 from nersery.report.number_format import percent
+from nersery.report.parts import AgainstGold, Measure
 
 ROW = 54
 """Height of a system's row in the chart of F1, in pixels."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import groupby
 
-from nersery.report.model import ShownSentence
+from nersery.report.parts import ShownSentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ def compared(
 ) -> tuple[tuple[Segment, ...] | None, tuple[Segment, ...]]:
     """Parent and child, in which words that only one of them has are marked; nothing is marked without a parent.
 
-    >>> from nersery.report.model import ShownEntity
+    >>> from nersery.report.parts import ShownEntity
     >>> person = ShownEntity(start=0, end=1, type="PER")
     >>> parent = ShownSentence(words=["Ada", "wrote"], entities=[person])
     >>> child = ShownSentence(words=["Grace", "wrote"], entities=[person])

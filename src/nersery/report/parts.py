@@ -1,0 +1,164 @@
+"""Parts of a report: numbers over seeds, comparisons, sentences in examples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, Field, model_validator
+
+from nersery.evaluate.error_analysis import mistake_text
+from nersery.report.number_format import MISSING, percent
+
+T = TypeVar("T")
+
+
+def _without_nulls(values: Any) -> Any:
+    return {k: v for k, v in values.items() if v is not None} if isinstance(values, Mapping) else values
+
+
+Table = Annotated[dict[str, T], BeforeValidator(_without_nulls)]
+"""Values by name; null is read as a missing value."""
+
+
+class ReportPart(BaseModel):
+    """A part of a report. A null where the type does not allow it is read as a missing value."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _default_for_null(cls, values: Any) -> Any:
+        if not isinstance(values, Mapping):
+            return values
+        nullable = {name for name, field in cls.model_fields.items() if field.default is None}
+        return {key: value for key, value in values.items() if value is not None or key in nullable}
+
+
+class Measure(ReportPart):
+    """A number over all seeds; its text is in percent points.
+
+    Args:
+        std: Standard deviation; null with one seed.
+        values: One for each seed.
+
+    >>> print(Measure(mean=0.4831, std=0.0061)), print(Measure(mean=0.4831)), print(Measure())
+    48.3 ± 0.6
+    48.3
+    –
+    (None, None, None)
+    """
+
+    mean: float | None = None
+    std: float | None = None
+    values: list[float | None] = []
+
+    def __str__(self) -> str:
+        """The mean, with the standard deviation if there are several seeds."""
+        return percent(self.mean) + ("" if self.std is None else f" ± {percent(self.std)}")
+
+    @property
+    def in_words(self) -> str:
+        """The same for a number of words.
+
+        >>> Measure(mean=5.671, std=0.02).in_words, Measure().in_words
+        ('5.67 ± 0.02', '–')
+        """
+        if self.mean is None:
+            return MISSING
+        return f"{self.mean:.2f}" + ("" if self.std is None else f" ± {self.std:.2f}")
+
+
+class GroupScores(ReportPart):
+    """Scores of one type or language."""
+
+    precision: Measure = Measure()
+    recall: Measure = Measure()
+    f1: Measure = Measure()
+    gold: int | None = None
+
+
+class AgainstGold(ReportPart):
+    """A system compared with the baseline on the same test sentences and seeds.
+
+    Args:
+        difference: F1 of the system minus F1 of the baseline, in [-1, 1].
+        low: Lower end of its 95 % confidence interval.
+        high: Upper end.
+        p: Of this comparison alone.
+        corrected_p: For the number of comparisons in the report, by Holm's procedure; not part of the JSON.
+        p_over_seeds: Of a sign-flip test over seeds.
+    """
+
+    difference: float | None = None
+    low: float | None = None
+    high: float | None = None
+    sentences: int | None = None
+    runs: int | None = None
+    p: float | None = None
+    samples: int | None = None
+    test: str = ""
+    p_over_seeds: float | None = None
+    corrected_p: float | None = Field(default=None, exclude=True)
+
+    @property
+    def interval(self) -> str:
+        """The confidence interval in percent points.
+
+        >>> AgainstGold(low=-0.004, high=0.031).interval
+        '−0.4 to 3.1'
+        """
+        return MISSING if self.low is None or self.high is None else f"{percent(self.low)} to {percent(self.high)}"
+
+
+class ShownEntity(ReportPart):
+    """Words ``[start, end)`` and their type."""
+
+    start: int
+    end: int
+    type: str
+
+
+class ShownSentence(ReportPart):
+    """A sentence in an example."""
+
+    id: str = ""
+    words: list[str]
+    entities: list[ShownEntity] = []
+    language: str = ""
+
+
+class Example(ReportPart):
+    """A generated sentence that was kept, and the gold sentence that it was made from."""
+
+    parent: ShownSentence | None = None
+    child: ShownSentence
+    scores: Table[float] = {}
+
+
+class RejectExample(ReportPart):
+    """A generated sentence that a stage rejected."""
+
+    stage: str = "?"
+    reason: str = "no reason given"
+    parent: ShownSentence | None = None
+    child: ShownSentence
+
+
+class MistakeExample(ReportPart):
+    """A sentence of test with a mistake, see `nersery.evaluate.error_analysis`."""
+
+    kind: str = ""
+    id: str = ""
+    words: list[str] = []
+    language: str = ""
+    gold: list[ShownEntity] = []
+    predicted: list[ShownEntity] = []
+    gold_entity: ShownEntity | None = None
+    predicted_entity: ShownEntity | None = None
+
+    def labelled(self, entities: Sequence[ShownEntity]) -> ShownSentence:
+        """The sentence with these entities."""
+        return ShownSentence(words=self.words, entities=list(entities), language=self.language)
+
+    def __str__(self) -> str:
+        """Both entities in words."""
+        return mistake_text(self.model_dump())
