@@ -28,7 +28,7 @@ from nersery.augment.base import AugmentStage
 from nersery.pipeline.engines.local import LocalEngine
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.ray import RayEngine
-from nersery.pipeline.engines.worker import Orders
+from nersery.pipeline.engines.worker import WorkerTask
 from nersery.pipeline.job import FileJob
 from nersery.pipeline.shards import ShardJob
 from nersery.pipeline.stage import Answer, Engine
@@ -89,7 +89,7 @@ def carry_out(engine: str, rows: Path, gold: Path, target: Path) -> dict[str, fl
         return clock.figures(count)
     name, workers = engine.split()
     started: Engine[Any] = LocalEngine() if name == "local" else RayEngine(int(workers), quiet=True)
-    with Pool(started, Orders(stage), int(workers), print) as pool:
+    with Pool(started, WorkerTask(stage), int(workers), print) as pool:
 
         def answers(batches: Iterable[Any]) -> Iterator[Answer]:
             yield from clock.watched(pool.answers(batches))

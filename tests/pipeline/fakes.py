@@ -17,7 +17,7 @@ from nersery import Sentence, io
 from nersery.core.errors import MissingResourceError
 from nersery.core.outcome import Outcome, Reject, Step
 from nersery.core.progress import Progress
-from nersery.pipeline.engines.worker import Desk, Orders, Work
+from nersery.pipeline.engines.worker import BatchRunner, MessageHandler, WorkerTask
 from nersery.pipeline.stage import (
     Answer,
     Message,
@@ -107,8 +107,8 @@ class Inline:
         self.closed = False
         self._rng = random.Random(seed)
 
-    def start(self, orders: bytes) -> InlineWorker:
-        self.started.append(InlineWorker(orders))
+    def start(self, task: bytes) -> InlineWorker:
+        self.started.append(InlineWorker(task))
         return self.started[-1]
 
     def wait(self, workers: Sequence[InlineWorker], seconds: float | None) -> list[InlineWorker]:
@@ -124,10 +124,10 @@ class InlineWorker:
 
     is_in_this_process = False
 
-    def __init__(self, orders: bytes) -> None:
+    def __init__(self, task: bytes) -> None:
         InlineWorker.is_in_this_process = True
-        self.orders: Orders[Any, Any] = pickle.loads(orders)
-        self._desk, self._inbox = Desk(orders), deque[bytes]()
+        self.task: WorkerTask[Any, Any] = pickle.loads(task)
+        self._handler, self._inbox = MessageHandler(task), deque[bytes]()
         self._is_ready = self.stopped = False
         self.most_waiting = 0
 
@@ -138,9 +138,9 @@ class InlineWorker:
     def receive(self) -> Message:
         try:
             if self._is_ready:
-                return self._desk.answer(self._inbox.popleft())
+                return self._handler.answer(self._inbox.popleft())
             self._is_ready = True
-            return self._desk.prepare()
+            return self._handler.prepare()
         except Killed:
             raise WorkerDiedError("killed") from None
 
@@ -150,5 +150,5 @@ class InlineWorker:
 
 def answers(batches: Iterable[Sequence[Any]]) -> Iterator[Answer]:
     """What a pool would answer, without one."""
-    work = Work(Orders(Capitals()))
+    work = BatchRunner(WorkerTask(Capitals()))
     return map(work.answer, batches)

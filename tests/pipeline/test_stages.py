@@ -18,7 +18,7 @@ from nersery.core.files import write_atomic
 from nersery.core.outcome import Reject
 from nersery.core.warnings import NO_NOTES
 from nersery.crosslingual.projection import Projection, ProjectStage, Task, Translation
-from nersery.pipeline.engines.worker import Desk, Orders, Work
+from nersery.pipeline.engines.worker import BatchRunner, MessageHandler, WorkerTask
 from nersery.pipeline.stage import Stage
 from nersery.taggers.base import PredictStage
 from tests.pipeline.engines.test_pool import run
@@ -103,7 +103,7 @@ def test_a_worker_has_one_thread_unless_the_user_says_otherwise(
     monkeypatch.setenv("OMP_NUM_THREADS", asked)
     if not asked:
         monkeypatch.delenv("OMP_NUM_THREADS")
-    Desk(pickle.dumps(Orders(PredictStage("none"))))
+    MessageHandler(pickle.dumps(WorkerTask(PredictStage("none"))))
     assert os.environ["OMP_NUM_THREADS"] == given
 
 
@@ -141,7 +141,7 @@ def test_one_worker_trains_and_the_others_go_on_from_a_copy(
     log, folder = tmp_path / "log", tmp_path / "out.training"
     stage = Learner(str(log))
     for is_first in (True, False, False):
-        Work(Orders(stage, folder=folder, is_first=is_first))
+        BatchRunner(WorkerTask(stage, folder=folder, is_first=is_first))
         (folder / "lock").touch()  # which would lock all alike under whatever name
     names = f"{1 + links} names"
     assert log.read_text().splitlines() == [

@@ -1,7 +1,7 @@
-"""What the engine asks of a stage, and of those who run workers.
+"""The interfaces of stages, workers and engines.
 
-A stage is a value that travels: each worker makes a step of its own from it, once. Batches of rows go out to the
-workers, and what they became comes back as bytes. A worker writes nothing and keeps nothing, so it may die at any time.
+A stage is pickled and sent to each worker, which makes its own step from it, once. Workers get batches of rows and
+return results as bytes. A worker writes no output and keeps no state, so it may die at any time.
 """
 
 from __future__ import annotations
@@ -25,32 +25,32 @@ _JSONL = io.writer("jsonl")
 
 
 class Stage(ABC, Generic[Row, Item]):
-    """A way from rows to sentences, or to whatever else can be written, in one process or in many.
+    """Turns rows into sentences or other output, in one process or several.
 
     A subclass is a dataclass in a module that a worker can import; its fields can be pickled.
     """
 
     extension: ClassVar[str] = "jsonl"
-    """Of the files it fills."""
+    """Extension of the files it writes."""
     blank: ClassVar[str] = ""
-    """Text in the place of a reject, for an output that goes line by line with other files."""
+    """Text written in place of a reject, for output whose lines match those of other files."""
 
     @abstractmethod
     def load(self) -> Any:
-        """Build the method, and refuse what is not there before any other work is done.
+        """Build the method, and check that its models and files exist.
 
         Raises:
-            MissingResourceError: Naming it.
+            MissingResourceError: If one is missing.
         """
 
     @abstractmethod
     def fit(self, method: Any, folder: Path | None, progress: Progress | None) -> Step[Item]:
-        """Let the method learn what it has to learn, and give its step.
+        """Fit the method, and return its step.
 
         Args:
-            method: What `load` gave.
-            folder: Where a training keeps its state; from a finished one the method goes on without training. Files
-                in it are replaced and never written over, for workers share them.
+            method: The result of `load`.
+            folder: For the state of a training; the method loads a finished one instead of training. Files in it are
+                replaced, never modified, because workers share them.
         """
 
     def counts_rows(self, method: Any) -> bool:
@@ -58,29 +58,29 @@ class Stage(ABC, Generic[Row, Item]):
         return True
 
     def items(self, rows: Iterable[Row | Reject]) -> Iterable[Item | Reject]:
-        """The items of the step; as a rule they are the rows."""
+        """The items of the step, by default the rows."""
         return rows  # type: ignore[return-value]
 
     def sentence_of(self, row: Row | Item) -> Sentence | None:
-        """What a reject shows of a row or an item that failed."""
+        """The sentence that the reject of a failed row or item shows."""
         return row if isinstance(row, Sentence) else None
 
     def encode(self, made: Any) -> str:
-        """What the step has made, as text with its line breaks.
+        """A result of the step as text, with line breaks.
 
         Raises:
-            DataError: When the format cannot hold it.
+            DataError: If the format cannot hold it.
         """
         return _JSONL.encode(made)
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a batch.
+    """The result of a batch.
 
     Args:
-        rows: How many there were in it.
-        output: As the stage encodes it, in the order of the rows.
+        rows: Number of rows in the batch.
+        output: Encoded by the stage, in the order of the rows.
         rejects: Lines of JSONL.
     """
 
@@ -90,7 +90,7 @@ class Answer:
     tally: Tally = field(default_factory=Tally)
 
     def __add__(self, other: Answer) -> Answer:
-        """What became of two batches that follow each other."""
+        """The result of two consecutive batches."""
         tally = Tally(self.tally.read, self.tally.written, self.tally.reasons.copy())
         tally.include(other.tally)
         return Answer(self.rows + other.rows, self.output + other.output, self.rejects + other.rejects, tally)
@@ -98,37 +98,37 @@ class Answer:
 
 @dataclass(frozen=True)
 class Failure:
-    """Why a worker cannot go on: something that no other batch and no other worker would make better."""
+    """An error that stops the job, because every other batch and worker would raise it too."""
 
     error: Exception
 
 
 class Ready:
-    """Says that a worker has its step."""
+    """Message of a worker that has made its step."""
 
 
 Message = Ready | Answer | Failure
 
 
 class WorkerDiedError(Exception):
-    """The process of a worker is gone; the text says how it ended."""
+    """The process of a worker ended; the text says how."""
 
 
 class Worker(Protocol):
-    """A process that says once that it is ready, then answers each batch, in the order in which they were sent."""
+    """A process that reports once that it is ready, then returns one result per batch, in order."""
 
     def send(self, rows: bytes) -> None:
-        """Hand over a pickled batch; a dead worker takes it without a word."""
+        """Send a pickled batch; has no effect if the worker is dead."""
 
     def receive(self) -> Message:
         """The next message; waits for it.
 
         Raises:
-            WorkerDiedError: When there is none to come.
+            WorkerDiedError: If the worker died before sending one.
         """
 
     def stop(self) -> None:
-        """End it, whatever it is doing."""
+        """Kill the worker."""
 
 
 AnyWorker = TypeVar("AnyWorker", bound=Worker)
@@ -137,15 +137,15 @@ AnyWorker = TypeVar("AnyWorker", bound=Worker)
 class Engine(Protocol[AnyWorker]):
     """Starts workers somewhere."""
 
-    def start(self, orders: bytes) -> AnyWorker:
+    def start(self, task: bytes) -> AnyWorker:
         """A new worker.
 
         Args:
-            orders: Pickled `nersery.pipeline.engines.worker.Orders`.
+            task: Pickled `nersery.pipeline.engines.worker.WorkerTask`.
         """
 
     def wait(self, workers: Sequence[AnyWorker], seconds: float | None) -> Sequence[AnyWorker]:
-        """Those who have said something, or died; waits for one as long as is allowed, None without end."""
+        """The workers that sent a message or died; waits for one at most ``seconds``, with None without limit."""
 
     def close(self) -> None:
-        """Give back all that the engine holds."""
+        """Release what the engine holds."""

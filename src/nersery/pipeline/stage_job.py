@@ -24,7 +24,7 @@ from nersery.pipeline.job import BATCH_SIZE, FileJob, refuse_one_way, run
 from nersery.pipeline.stage import Stage
 
 if TYPE_CHECKING:
-    from nersery.pipeline.engines.worker import Orders
+    from nersery.pipeline.engines.worker import WorkerTask
     from nersery.pipeline.shards import ShardJob
     from nersery.pipeline.stage import Engine
 
@@ -195,7 +195,7 @@ class StageJob:
         return {"stage": type(self.stage).__name__, **stage, "rows": plain(self.rows.outcomes())}
 
     def _into_shards(self, rows: int) -> Tally:
-        from nersery.pipeline.engines.worker import Orders
+        from nersery.pipeline.engines.worker import WorkerTask
         from nersery.pipeline.shards import ShardJob
 
         job = ShardJob(self.target, rows, {"nersery": __version__, **self._fingerprint()}, self._shard_format())
@@ -203,8 +203,8 @@ class StageJob:
         check_training(self.training)
         total = _count(self.rows)
         learn = self.learn_label or f"{self.label}: learn"
-        orders = Orders(self.stage, self.batch_size, self.training, label=learn, quiet=self.quiet)
-        return resume_training(partial(self._run_shards, job, orders, total), self.training, force=self.force)
+        task = WorkerTask(self.stage, self.batch_size, self.training, label=learn, quiet=self.quiet)
+        return resume_training(partial(self._run_shards, job, task, total), self.training, force=self.force)
 
     def _shard_format(self) -> str:
         own, format = self.stage.extension, io.extensions().get(self.target.suffix.lower())
@@ -213,13 +213,13 @@ class StageJob:
             raise SettingsError(f"{self.target}: shards cannot be {format}, expected {' or '.join(known)}")
         return format or own
 
-    def _run_shards(self, job: ShardJob, orders: Orders[Any, Any], total: int) -> Tally:
+    def _run_shards(self, job: ShardJob, task: WorkerTask[Any, Any], total: int) -> Tally:
         from nersery.pipeline.engines.pool import Pool
 
         engine = self.sharding.start(quiet=self.quiet)
         with (
             Progress(self.label, total, quiet=self.quiet) as progress,
-            Pool(engine, orders, self.sharding.workers, self._note) as pool,
+            Pool(engine, task, self.sharding.workers, self._note) as pool,
         ):
             return job.run(
                 self.rows.outcomes(),

@@ -18,7 +18,7 @@ from nersery import Sentence
 from nersery.core.outcome import Tally
 from nersery.pipeline.engines.local import LocalEngine
 from nersery.pipeline.engines.pool import Pool
-from nersery.pipeline.engines.worker import Orders
+from nersery.pipeline.engines.worker import WorkerTask
 from nersery.pipeline.shards import MANIFEST, ShardJob
 from nersery.pipeline.stage import WorkerDiedError
 from tests.pipeline.fakes import Capitals, expected, rows
@@ -31,8 +31,8 @@ SLOW = rows(300, **{f"at{number}": "sleep" for number in range(300)})
 def run(folder: Path, sentences: list[Sentence], workers: int, batch_size: int = 5) -> Tally:
     """A job over shards of 25 rows."""
     (folder / "marks").mkdir(parents=True, exist_ok=True)
-    orders = Orders(Capitals(str(folder / "marks")))
-    with Pool(LocalEngine(), orders, workers, print) as pool:
+    task = WorkerTask(Capitals(str(folder / "marks")))
+    with Pool(LocalEngine(), task, workers, print) as pool:
         return ShardJob(folder / "out", 25, {}).run(sentences, pool.answers, batch_size=batch_size)
 
 
@@ -72,7 +72,7 @@ def test_any_number_of_workers_gives_the_same_bytes_whatever_becomes_of_them(tmp
         folder = tmp_path / str(workers)
         tally = run(folder, ODD, workers, batch_size=1)
         assert (tally.read, tally.written) == (60, 57)
-        assert tally.reasons["failed: a worker died of it: killed by signal 9 (SIGKILL, as for want of memory)"] == 1
+        assert tally.reasons["failed: a worker died of it: killed by signal 9 (SIGKILL, perhaps out of memory)"] == 1
         assert output(folder) == expected(ODD)
         assert not any(map(is_at_work, pids(folder)))
         manifests.add((folder / "out" / MANIFEST).read_bytes())
@@ -120,9 +120,9 @@ def start(folder: Path) -> subprocess.Popen[str]:
 class TestWorker:
     def test_how_it_ended_is_told(self) -> None:
         engine = LocalEngine()
-        worker = engine.start(pickle.dumps(Orders(Capitals(missing="life"))))
+        worker = engine.start(pickle.dumps(WorkerTask(Capitals(missing="life"))))
         assert engine.wait([worker], None) == [worker]
-        with pytest.raises(WorkerDiedError, match=r"killed by signal 9 \(SIGKILL, as for want of memory\)"):
+        with pytest.raises(WorkerDiedError, match=r"killed by signal 9 \(SIGKILL, perhaps out of memory\)"):
             worker.receive()
         worker.send(b"nobody takes it")
         worker.stop()

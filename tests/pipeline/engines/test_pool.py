@@ -14,7 +14,7 @@ from nersery.core.errors import MissingResourceError
 from nersery.core.outcome import Reject, Tally
 from nersery.pipeline.engines import pool as pools
 from nersery.pipeline.engines.pool import Pool
-from nersery.pipeline.engines.worker import Orders, Work
+from nersery.pipeline.engines.worker import BatchRunner, WorkerTask
 from nersery.pipeline.error_policy import FAILED, LONGEST_REASON, JobFailedError, reason_of
 from nersery.pipeline.shards import batches
 from nersery.pipeline.stage import Answer, Stage
@@ -32,7 +32,7 @@ def run(
     """Everything through a pool, as one answer; who worked; and what was said."""
     engine, said = Inline(seed), list[str]()
     whole = Answer(0)
-    with Pool(engine, Orders(stage or Capitals()), workers, said.append) as pool:
+    with Pool(engine, WorkerTask(stage or Capitals()), workers, said.append) as pool:
         for answer in pool.answers(batches(sentences, 10**9, batch_size)):
             whole += answer
     assert engine.closed
@@ -69,7 +69,7 @@ def test_no_more_batches_lie_about_than_workers_need() -> None:
             yield rows(1)
 
     engine = Inline()
-    with Pool(engine, Orders(Capitals()), 3, print) as pool:
+    with Pool(engine, WorkerTask(Capitals()), 3, print) as pool:
         answers = pool.answers(endless())
         for number in range(50):
             next(answers)
@@ -81,11 +81,11 @@ def test_no_more_batches_lie_about_than_workers_need() -> None:
 def test_the_first_worker_is_ready_before_others_start(tmp_path: Path) -> None:
     """For it trains, and the others go on from that."""
     engine = Inline()
-    with Pool(engine, Orders(Capitals()), 3, print) as pool:
+    with Pool(engine, WorkerTask(Capitals()), 3, print) as pool:
         list(pool.answers([rows(1)] * 20))
-    first, *others = [worker.orders for worker in engine.started]
+    first, *others = [worker.task for worker in engine.started]
     assert first.is_first
-    assert not any(orders.is_first for orders in others)
+    assert not any(task.is_first for task in others)
 
 
 class TestRowsThatFail:
@@ -106,7 +106,7 @@ class TestRowsThatFail:
 
     def test_a_reject_that_cannot_be_written_is_one_without_its_numbers(self) -> None:
         odd = Reject("odd", Sentence(("a",), id="s0", scores={"odd": float("nan")}))
-        answer = Work(Orders(Capitals())).answer([odd])
+        answer = BatchRunner(WorkerTask(Capitals())).answer([odd])
         assert json.loads(answer.rejects)["words"] == ["a"]
         assert answer.tally == Tally(1, 0, answer.tally.reasons)
 
@@ -133,7 +133,7 @@ class TestWorkersThatDie:
         assert answer.output == expected(sentences)
         assert answer.tally.rejected == 0
         assert len(engine.started) == 3
-        assert said == ["a worker died at 4 rows from s12 on: killed; they are done again"]
+        assert said == ["a worker died at 4 rows from s12 on: killed; they are repeated"]
 
     @pytest.mark.parametrize("workers", [1, 3])
     @pytest.mark.parametrize("batch_size", [1, 5, 16, 100])

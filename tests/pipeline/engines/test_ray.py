@@ -12,7 +12,7 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Tally
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.ray import RayEngine
-from nersery.pipeline.engines.worker import Orders
+from nersery.pipeline.engines.worker import WorkerTask
 from nersery.pipeline.shards import ShardJob
 from nersery.pipeline.stage import Stage
 from tests.pipeline.fakes import Capitals, expected, rows
@@ -39,8 +39,8 @@ def ray() -> Iterator[Any]:
 
 
 def run(folder: Path, workers: int, stage: Stage[Any, Any] | None = None, **odd: str) -> Tally:
-    orders = Orders(stage or Capitals(str(folder)))
-    with Pool(RayEngine(workers, quiet=True), orders, workers, print) as pool:
+    task = WorkerTask(stage or Capitals(str(folder)))
+    with Pool(RayEngine(workers, quiet=True), task, workers, print) as pool:
         return ShardJob(folder / "out", 25, {}).run(rows(60, **odd), pool.answers, batch_size=2)
 
 

@@ -13,7 +13,7 @@ from multiprocessing.context import SpawnContext
 from queue import SimpleQueue
 from threading import Thread
 
-from nersery.pipeline.engines.worker import Desk
+from nersery.pipeline.engines.worker import MessageHandler
 from nersery.pipeline.stage import Failure, Message, WorkerDiedError
 
 SECONDS_TO_END = 10.0
@@ -25,33 +25,33 @@ class LocalEngine:
     def __init__(self) -> None:
         self._context = multiprocessing.get_context("spawn")
 
-    def start(self, orders: bytes) -> LocalWorker:
+    def start(self, task: bytes) -> LocalWorker:
         """A new process; see `nersery.pipeline.stage.Engine`."""
-        return LocalWorker(self._context, orders)
+        return LocalWorker(self._context, task)
 
     def wait(self, workers: Sequence[LocalWorker], seconds: float | None) -> list[LocalWorker]:
-        """Those who have said something or died."""
+        """See `nersery.pipeline.stage.Engine`."""
         by_connection = {id(worker.connection): worker for worker in workers}
-        spoken = wait([worker.connection for worker in workers], seconds)
-        return [by_connection[id(connection)] for connection in spoken]
+        ready = wait([worker.connection for worker in workers], seconds)
+        return [by_connection[id(connection)] for connection in ready]
 
     def close(self) -> None:
-        """There is nothing to give back."""
+        """Nothing to release."""
 
 
 class LocalWorker:
     """A process at the other end of a pipe."""
 
-    def __init__(self, context: SpawnContext, orders: bytes) -> None:
+    def __init__(self, context: SpawnContext, task: bytes) -> None:
         self.connection, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs, orders), daemon=True)
-        with _deaf_to_ctrl_c():
+        self._process = context.Process(target=_serve, args=(theirs, task), daemon=True)
+        with _ignoring_ctrl_c():
             self._process.start()
         theirs.close()
 
     def send(self, rows: bytes) -> None:
-        """Hand over a batch; the worker takes it off the pipe even while it works."""
-        with contextlib.suppress(OSError):  # it died, as `receive` will tell
+        """Send a batch; the worker reads the pipe even while it is busy."""
+        with contextlib.suppress(OSError):  # it died; `receive` reports that
             self.connection.send_bytes(rows)
 
     def receive(self) -> Message:
@@ -75,9 +75,9 @@ class LocalWorker:
 
 
 @contextlib.contextmanager
-def _deaf_to_ctrl_c() -> Iterator[None]:
-    """What is started meanwhile does not hear of Ctrl-C, not even while it starts: whoever started it does."""
-    resource_tracker.ensure_running()  # its own start, which a process' start would bring about, ends any such deafness
+def _ignoring_ctrl_c() -> Iterator[None]:
+    """Processes started within this block never receive Ctrl-C, not even while they start; the parent handles it."""
+    resource_tracker.ensure_running()  # starting it later would unblock the signal
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -87,32 +87,32 @@ def _deaf_to_ctrl_c() -> Iterator[None]:
 
 def _ending(code: int | None) -> str:
     if code is None:
-        return "it closed its pipe and went on"
+        return "it closed its pipe but is still running"
     if code >= 0:
         return f"it ended with exit code {code}"
     try:
         name = signal.Signals(-code).name
     except ValueError:
         name = "unknown"
-    memory = ", as for want of memory" if name == "SIGKILL" else ""
+    memory = ", perhaps out of memory" if name == "SIGKILL" else ""
     return f"killed by signal {-code} ({name}{memory})"
 
 
-def _serve(connection: Connection, orders: bytes) -> None:
-    """What a worker does: answer batches until the pipe ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # should a library let signals through again
+def _serve(connection: Connection, task: bytes) -> None:
+    """Main function of a worker process: process batches until the pipe closes."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # in case a library unblocks signals
     inbox: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_take, args=(connection, inbox), daemon=True).start()
-    desk = Desk(orders)
-    ready = desk.prepare()
-    with contextlib.suppress(OSError):  # nobody listens any more, and that ends it
+    handler = MessageHandler(task)
+    ready = handler.prepare()
+    with contextlib.suppress(OSError):  # the parent closed the pipe
         connection.send(ready)
         while not isinstance(ready, Failure):
-            connection.send(desk.answer(inbox.get()))
+            connection.send(handler.answer(inbox.get()))
 
 
 def _take(connection: Connection, inbox: SimpleQueue[bytes]) -> None:
-    """Take batches off the pipe; at its end, whatever the worker is doing is for nobody."""
+    """Read batches from the pipe. When it closes, end the process at once, because nobody needs its results."""
     try:
         while True:
             inbox.put(connection.recv_bytes())

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.pipeline.engines.worker import Desk
+from nersery.pipeline.engines.worker import MessageHandler
 from nersery.pipeline.stage import Message, WorkerDiedError
 
 LOCAL = "local"
@@ -34,8 +34,8 @@ class RayEngine:
         quiet: Whether what the workers print is dropped.
 
     Raises:
-        MissingResourceError: When Ray is not installed.
-        SettingsError: When this machine has not so many GPUs.
+        MissingResourceError: If Ray is not installed.
+        SettingsError: If this machine has fewer GPUs.
     """
 
     def __init__(self, workers: int, gpus: float = 0.0, *, quiet: bool = False) -> None:
@@ -54,15 +54,15 @@ class RayEngine:
                 f"the workers want {wanted:g} GPUs together, Ray sees {there:g} here. Ask for fewer (--workers, --gpus)"
             )
 
-    def start(self, orders: bytes) -> RayWorker:
+    def start(self, task: bytes) -> RayWorker:
         """A new actor; see `nersery.pipeline.stage.Engine`."""
-        return RayWorker(self._ray, self._actor.remote(orders))
+        return RayWorker(self._ray, self._actor.remote(task))
 
     def wait(self, workers: Sequence[RayWorker], seconds: float | None) -> list[RayWorker]:
-        """Those who have said something or died."""
+        """See `nersery.pipeline.stage.Engine`."""
         by_reference = {worker.references[0]: worker for worker in workers}
-        spoken, _ = self._ray.wait([*by_reference], num_returns=1, timeout=seconds)
-        return [by_reference[reference] for reference in spoken]
+        ready, _ = self._ray.wait([*by_reference], num_returns=1, timeout=seconds)
+        return [by_reference[reference] for reference in ready]
 
     def close(self) -> None:
         """Leave the cluster, or end the one that was started here."""
@@ -93,32 +93,32 @@ def _start(ray: Any, workers: int, *, quiet: bool) -> None:
 class _Actor:
     """The process of a worker."""
 
-    def __init__(self, orders: bytes) -> None:
-        self._desk = Desk(orders)
+    def __init__(self, task: bytes) -> None:
+        self._handler = MessageHandler(task)
 
     def prepare(self) -> Message:
-        return self._desk.prepare()
+        return self._handler.prepare()
 
     def answer(self, rows: bytes) -> Message:
-        return self._desk.answer(rows)
+        return self._handler.answer(rows)
 
 
 class RayWorker:
-    """An actor and what it was asked, the oldest question first."""
+    """An actor and its pending calls, the oldest first."""
 
     def __init__(self, ray: Any, actor: Any) -> None:
         self._ray, self._actor = ray, actor
         self.references: deque[Any] = deque([actor.prepare.remote()])
 
     def send(self, rows: bytes) -> None:
-        """Hand over a batch."""
+        """Send a batch."""
         self.references.append(self._actor.answer.remote(rows))
 
     def receive(self) -> Message:
         """The next message.
 
         Raises:
-            WorkerDiedError: With what Ray knows of it.
+            WorkerDiedError: With the kind of error that Ray reports.
         """
         try:
             message: Message = self._ray.get(self.references.popleft())
@@ -132,5 +132,5 @@ class RayWorker:
 
 
 def _ending(error: Exception) -> str:
-    """What Ray says of a death, the same for all deaths of a kind: without names of actors and machines."""
+    """How an actor ended, without names of actors and machines, so that equal reasons are counted together."""
     return f"Ray reports {type(error).__name__}"

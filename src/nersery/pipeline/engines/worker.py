@@ -1,4 +1,4 @@
-"""What a worker does: it makes its step, and puts batches through it."""
+"""The work inside a worker process: make the step once, then apply it to batches."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ from nersery.pipeline.stage import (
 
 
 @dataclass(frozen=True)
-class Orders(Generic[Row, Item]):
-    """What a worker is told when it starts.
+class WorkerTask(Generic[Row, Item]):
+    """What a worker needs to start.
 
     Args:
         batch_size: Items handed to the step at once.
-        folder: Where the training keeps its state.
-        is_first: Whether no worker was ready before this one: it trains, and says what there is to say. The others go
-            on from a copy of what it left, so that none waits for another.
-        label: What the progress of the training is called.
+        folder: For the state of the training.
+        is_first: Whether no worker was ready before this one. The first trains and prints notes; the others load a
+            copy of its state, so that no worker waits for another.
+        label: Label of the training's progress.
         quiet: Show no progress and no notes.
     """
 
@@ -54,20 +54,20 @@ class Orders(Generic[Row, Item]):
     quiet: bool = False
 
 
-class Work(Generic[Row, Item]):
-    """A worker's part of the job: a step, made once, and the batches that go through it."""
+class BatchRunner(Generic[Row, Item]):
+    """Applies a stage's step to batches; the step is made once."""
 
-    def __init__(self, orders: Orders[Row, Item]) -> None:
-        self._stage, self._batch_size = orders.stage, orders.batch_size
-        self._policy = ErrorPolicy(self._prepared(orders), orders.stage.sentence_of)
+    def __init__(self, task: WorkerTask[Row, Item]) -> None:
+        self._stage, self._batch_size = task.stage, task.batch_size
+        self._policy = ErrorPolicy(self._prepared(task), task.stage.sentence_of)
 
-    def _prepared(self, orders: Orders[Row, Item]) -> Step[Item]:
-        NO_NOTES.set(orders.quiet or not orders.is_first)
-        with _training(orders) as folder, Progress(orders.label, quiet=NO_NOTES.get()) as progress:
+    def _prepared(self, task: WorkerTask[Row, Item]) -> Step[Item]:
+        NO_NOTES.set(task.quiet or not task.is_first)
+        with _training(task) as folder, Progress(task.label, quiet=NO_NOTES.get()) as progress:
             return self._stage.fit(self._stage.load(), folder, progress)
 
     def answer(self, rows: Sequence[Row | Reject]) -> Answer:
-        """What becomes of the rows; one that its step or the format cannot deal with is a reject."""
+        """The result of some rows; one that the step or the format cannot process is rejected."""
         output, rejects, tally = list[str](), list[str](), Tally()
         for made in outcomes_of(self._stage.items(rows), self._policy, batch_size=self._batch_size):
             line, outcome = self._policy.encoded(made, self._stage.encode, io.reject_line)
@@ -80,60 +80,60 @@ class Work(Generic[Row, Item]):
 
 
 @contextlib.contextmanager
-def _training(orders: Orders[Any, Any]) -> Iterator[Path | None]:
-    """The folder where a worker finds or keeps its training: its own, unless it is the first."""
-    if orders.is_first or orders.folder is None:
-        yield orders.folder
+def _training(task: WorkerTask[Any, Any]) -> Iterator[Path | None]:
+    """The folder of a worker's training: the shared one for the first worker, a copy for the others."""
+    if task.is_first or task.folder is None:
+        yield task.folder
         return
     with tempfile.TemporaryDirectory(prefix="nersery-") as name:
         copy = Path(name) / "training"
-        if orders.folder.is_dir():
-            shutil.copytree(orders.folder, copy, copy_function=_link, ignore=shutil.ignore_patterns("lock"))
+        if task.folder.is_dir():
+            shutil.copytree(task.folder, copy, copy_function=_link, ignore=shutil.ignore_patterns("lock"))
         yield copy
 
 
 def _link(file: str, copy: str) -> None:
-    """Give a file a second name, for trainings are large; whoever changes one puts another file in its place."""
+    """Hard-link a file, because trainings are large. This is safe: files are replaced, never modified."""
     try:
         os.link(file, copy)
     except OSError:  # on another disk
         shutil.copy2(file, copy)
 
 
-class Desk:
-    """Where a worker's messages are made, whatever carries them.
+class MessageHandler:
+    """Makes the messages of a worker, independent of the transport.
 
-    The libraries that compute get one thread, unless the user says otherwise: sums over several threads have other last
-    digits, and the number of workers must not show in the result.
+    Numeric libraries get one thread unless the user sets another number: sums over several threads differ in their last
+    digits, and the result must not depend on the number of workers.
 
     Args:
-        orders: Pickled `Orders`.
+        task: Pickled `WorkerTask`.
     """
 
-    def __init__(self, orders: bytes) -> None:
+    def __init__(self, task: bytes) -> None:
         os.environ.setdefault("OMP_NUM_THREADS", "1")  # before unpickling, which imports them
-        self._orders = orders
-        self._work: Work[Any, Any] | None = None
+        self._task = task
+        self._runner: BatchRunner[Any, Any] | None = None
 
     def prepare(self) -> Message:
         """Make the step."""
         try:
-            self._work = Work(pickle.loads(self._orders))
+            self._runner = BatchRunner(pickle.loads(self._task))
         except Exception as error:
             return Failure(_portable(error))
         return Ready()
 
     def answer(self, rows: bytes) -> Message:
-        """Put a pickled batch through it."""
-        assert self._work is not None
+        """Process a pickled batch."""
+        assert self._runner is not None
         try:
-            return self._work.answer(pickle.loads(rows))
+            return self._runner.answer(pickle.loads(rows))
         except Exception as error:
             return Failure(_portable(error))
 
 
 def _portable(error: Exception) -> Exception:
-    """An error that can be pickled; what is no fault of the user's comes with its traceback."""
+    """An error that can be pickled; an unexpected one carries its traceback."""
     if isinstance(error, NerseryError | OSError):
         return error
     return RuntimeError("a worker failed:\n" + "".join(traceback.format_exception(error)))
