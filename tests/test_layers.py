@@ -96,3 +96,9 @@ def test_a_module_name_is_given_once() -> None:
     files = [path.stem for path in INSIDE.values()]
     names = [name for name in files if name not in ("__init__", "base")]
     assert sorted({name for name in names if names.count(name) > 1}) == []
+
+
+def test_a_class_name_is_given_once() -> None:
+    trees = [ast.parse(path.read_text("utf-8")) for path in INSIDE.values()]
+    names = [node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef)]
+    assert sorted({name for name in names if names.count(name) > 1}) == []

@@ -24,7 +24,7 @@ from nersery.core.sentence import Corpus
 
 if TYPE_CHECKING:
     from nersery.evaluate.alignment_error_rate import AlignmentScores
-    from nersery.evaluate.annotator_agreement import Agreement
+    from nersery.evaluate.annotator_agreement import AnnotatorAgreement
 
 
 @inspect_group.command(
@@ -61,7 +61,7 @@ def agree(
     print_json(found.as_dict()) if json else _print(found)
 
 
-def _print(found: Agreement) -> None:
+def _print(found: AnnotatorAgreement) -> None:
     shown = tables.table("", "kappa", "alike", "by chance", "words", figures_from=1)
     for name, kappa in (("all words", found.all_words), ("words in an entity", found.marked_words)):
         value = "-" if kappa.value is None else f"{kappa.value:.3f}"

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from nersery.evaluate.novelty import Novelty
-    from nersery.report.suggestions import Blank, Comparison, Suggestion
+    from nersery.report.suggestions import Blank, Suggestion, SuggestionTable
     from nersery.taggers.base import Tagger
 
 PLAIN = "masked_entity"
@@ -172,7 +172,9 @@ def _judge(name: str | None, types: Collection[str], *, quiet: bool) -> Tagger |
     return oracle
 
 
-def _comparison_json(source: str, oracle: str | None, asked: Sequence[Asked], comparison: Comparison) -> dict[str, Any]:
+def _comparison_json(
+    source: str, oracle: str | None, asked: Sequence[Asked], comparison: SuggestionTable
+) -> dict[str, Any]:
     methods: dict[str, dict[str, Any]] = {one.label: {"method": one.method, "settings": one.settings} for one in asked}
     for label in methods if oracle else ():
         agreeing, made = comparison.agreeing(label)
@@ -180,7 +182,7 @@ def _comparison_json(source: str, oracle: str | None, asked: Sequence[Asked], co
     return {"file": source, "oracle": oracle, "methods": methods, **comparison.as_dict()}
 
 
-def _print_comparison(comparison: Comparison, *, quiet: bool) -> None:
+def _print_comparison(comparison: SuggestionTable, *, quiet: bool) -> None:
     judged = bool(comparison.verdicts)
     parts: list[Any] = []
     for sentence, numbers in comparison.by_sentence():
@@ -206,7 +208,7 @@ def _marked(sentence: Sentence) -> Text:
     return tables.joined(part for word in words for part in (word, " "))
 
 
-def _mentions(comparison: Comparison, numbers: Sequence[int]) -> Table:
+def _mentions(comparison: SuggestionTable, numbers: Sequence[int]) -> Table:
     """A row for each mention, a column for each method."""
     rows = tables.table("mention", *comparison.columns, gaps=True)
     for number in numbers:
@@ -219,7 +221,7 @@ def _mentions(comparison: Comparison, numbers: Sequence[int]) -> Table:
     return rows
 
 
-def _guesses(comparison: Comparison, blank: Blank, made: Sequence[Suggestion]) -> Table | Text:
+def _guesses(comparison: SuggestionTable, blank: Blank, made: Sequence[Suggestion]) -> Table | Text:
     """Suggestions under each other, with their probabilities and what the oracle makes of them."""
     if not made:
         return tables.text("no word to replace" if not blank.places else "none", "dim")
@@ -232,7 +234,7 @@ def _guesses(comparison: Comparison, blank: Blank, made: Sequence[Suggestion]) -
     return rows
 
 
-def _verdict(comparison: Comparison, blank: Blank, mention: Sequence[str]) -> Text:
+def _verdict(comparison: SuggestionTable, blank: Blank, mention: Sequence[str]) -> Text:
     """A sign, and the type that the oracle gives where it is another."""
     found = comparison.verdict(blank, mention)
     agrees = found == blank.entity.type

@@ -52,7 +52,7 @@ class Kappa:
 
 
 @dataclass(frozen=True, slots=True)
-class Agreement:
+class AnnotatorAgreement:
     """Three measures, for no single one says all.
 
     Args:
@@ -77,7 +77,7 @@ class Agreement:
         }
 
 
-def agreement(first: Iterable[Sentence], second: Iterable[Sentence]) -> Agreement:
+def agreement(first: Iterable[Sentence], second: Iterable[Sentence]) -> AnnotatorAgreement:
     """Compare two labellings of the same sentences.
 
     A word's label is the type of the entity over it; where one entity ends and another of its type begins counts for
@@ -105,7 +105,7 @@ def agreement(first: Iterable[Sentence], second: Iterable[Sentence]) -> Agreemen
     labels = Counter(both for one, other in pairs for both in zip(_labels(one), _labels(other), strict=True))
     marked = Counter({both: count for both, count in labels.items() if both != (OUTSIDE, OUTSIDE)})
     entities = score((one for one, _ in pairs), (other for _, other in pairs))
-    return Agreement(kappa(labels), kappa(marked), entities)
+    return AnnotatorAgreement(kappa(labels), kappa(marked), entities)
 
 
 def kappa(labels: Counter[Labels]) -> Kappa:

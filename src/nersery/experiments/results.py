@@ -35,7 +35,7 @@ from nersery.report.model import (
     SampleReport,
     SelfTrainingReport,
     SplitReport,
-    Stage,
+    StageCounts,
     SystemReport,
     TrainingReport,
 )
@@ -304,7 +304,7 @@ def _generated(run: RunFolder, system: System) -> dict[str, Any]:
     for number, selector in enumerate(system.select, start=1):
         files.append([run.path(seed, system, f"{number}-{selector.method}.jsonl") for seed in run.recipe.seeds])
         history = _histories(run, system, number, selector.method)
-        selection.append(Stage(method=selector.method, **_tally(files[-1]).as_dict(), history=history))
+        selection.append(StageCounts(method=selector.method, **_tally(files[-1]).as_dict(), history=history))
     parents = _with_gold(run, run.recipe.seeds[0], run.recipe.system(system.base or GOLD))
     kept = list(io.open_corpus(files[-1][0]))
     names = [_made_by(system) or "", *(stage.method for stage in selection)]
@@ -314,7 +314,7 @@ def _generated(run: RunFolder, system: System) -> dict[str, Any]:
         for reject in io.read_rejects(rejects_of(paths[0]))
     ]
     return {
-        "generation": Stage(**_tally(files[0]).as_dict()),
+        "generation": StageCounts(**_tally(files[0]).as_dict()),
         "selection": selection,
         "examples": [
             Example(parent=_parent(child, parents), child=_shown(child), scores=dict(child.scores))

@@ -24,7 +24,7 @@ SIZE_NAMES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<
 
 
 @dataclass(frozen=True)
-class Layout:
+class CardLayout:
     """Where the files lie that make up a dataset, and what they hold.
 
     Args:
@@ -40,7 +40,7 @@ Parts = Mapping[str, Sequence[Sentence]]
 """The sentences of each split."""
 
 
-def card(about: About, divided: Divided, record: Mapping[str, Any], layout: Layout) -> str:
+def card(about: About, divided: Divided, record: Mapping[str, Any], layout: CardLayout) -> str:
     """The whole text.
 
     Args:
@@ -53,7 +53,7 @@ def card(about: About, divided: Divided, record: Mapping[str, Any], layout: Layo
     return f"{front_matter(about, divided, layout)}\n" + "\n".join(lines).rstrip() + "\n"
 
 
-def front_matter(about: About, divided: Divided, layout: Layout) -> str:
+def front_matter(about: About, divided: Divided, layout: CardLayout) -> str:
     """What Hugging Face reads, between two lines of dashes."""
     import yaml
 
@@ -184,7 +184,7 @@ def _known_errors(evaluation: Mapping[str, Any]) -> Iterator[str]:
     yield ""
 
 
-def _loading(layout: Layout) -> Iterator[str]:
+def _loading(layout: CardLayout) -> Iterator[str]:
     yield from ("## How to load it", "", "```python", "from datasets import load_dataset", "")
     yield 'dataset = load_dataset("path/to/this/folder")'
     yield from ("```", "")

@@ -19,7 +19,7 @@ from nersery.core.version import __version__
 from nersery.io.folder import RECORD, SPANS
 from nersery.io.parquet import FEATURES
 from nersery.publish.about import About
-from nersery.publish.card import Layout, card, front_matter
+from nersery.publish.card import CardLayout, card, front_matter
 from nersery.publish.splits import Divided
 
 TAGS = "tags"
@@ -85,22 +85,22 @@ def publish(
     return full
 
 
-def _write_spans(divided: Divided, folder: Path) -> Layout:
+def _write_spans(divided: Divided, folder: Path) -> CardLayout:
     """JSONL as nersery reads it."""
     files = {split: f"{SPANS}/{split}.jsonl" for split in divided.splits}
     for split, corpus in divided.splits.items():
         io.write(corpus, folder / files[split])
-    return Layout(files, _span_features([sentence for corpus in divided.splits.values() for sentence in corpus]))
+    return CardLayout(files, _span_features([sentence for corpus in divided.splits.values() for sentence in corpus]))
 
 
-def _write_tags(divided: Divided, folder: Path) -> Layout:
+def _write_tags(divided: Divided, folder: Path) -> CardLayout:
     """Parquet as most token-classification datasets have it."""
     files = {split: f"{TAGS}/{split}.parquet" for split in divided.splits}
     types = sorted({entity.type for corpus in divided.splits.values() for s in corpus for entity in s.entities})
     names = ["O", *(f"{letter}-{type_}" for type_ in types for letter in "BI")]
     for split, corpus in divided.splits.items():
         _write_parquet(corpus, folder / files[split], names)
-    return Layout(files, _tag_features(names))
+    return CardLayout(files, _tag_features(names))
 
 
 # --- features, as the head of a card writes them ----------------------------------------------------------------------

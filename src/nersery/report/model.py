@@ -51,7 +51,7 @@ class MistakeReport(ReportPart):
     examples: list[MistakeExample] = []
 
 
-class Stage(ReportPart):
+class StageCounts(ReportPart):
     """What a method or selector read and kept, summed over seeds.
 
     Args:
@@ -172,8 +172,8 @@ class SystemReport(ReportPart):
     training: list[TrainingReport] = []
     self_training: list[SelfTrainingReport] = []
     against_gold: AgainstGold | None = None
-    generation: Stage | None = None
-    selection: list[Stage] = []
+    generation: StageCounts | None = None
+    selection: list[StageCounts] = []
     examples: list[Example] = []
     reject_examples: list[RejectExample] = []
 
@@ -193,7 +193,7 @@ class SystemReport(ReportPart):
         return self.against_gold or AgainstGold()
 
     @property
-    def stages(self) -> list[Stage]:
+    def stages(self) -> list[StageCounts]:
         """The method and the selectors."""
         if self.generation is None:
             return self.selection

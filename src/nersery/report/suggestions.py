@@ -72,7 +72,7 @@ class Suggestion:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class SuggestionTable:
     """What several methods suggest for the same blanks.
 
     Args:
@@ -148,7 +148,7 @@ class Comparison:
 
 def compare(
     blanks: Sequence[Blank], columns: Mapping[str, list[list[Suggestion]]], oracle: Tagger | None = None
-) -> Comparison:
+) -> SuggestionTable:
     """Suggestions side by side, with what an oracle says of each and of the mentions as they were."""
     mentions = [(blank, blank.sentence.mention(blank.entity)) for blank in blanks]
     for column in columns.values():
@@ -160,7 +160,7 @@ def compare(
         for (words, entity), guess in zip(asked, guesses, strict=True):
             found = {(start, end): type_ for start, end, type_ in guess.labels}
             verdicts[words, entity] = found.get((entity.start, entity.end))
-    return Comparison(tuple(blanks), columns, verdicts)
+    return SuggestionTable(tuple(blanks), columns, verdicts)
 
 
 def _put_in(blank: Blank, mention: Sequence[str]) -> Sentence:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.progress import Progress
-from nersery.models.training.trainer import Evaluation, History, TrainingPlan, seeded, train
+from nersery.models.training.trainer import DevScore, History, TrainingPlan, seeded, train
 
 PLAN = TrainingPlan(
     steps=10,
@@ -220,7 +220,7 @@ class TestBest:
     def test_its_weights_are_put_back(self):
         history, kept, seen = self.evaluated(self.SCORES)
         assert kept == seen[1] != seen[-1]
-        assert history.best == history.evaluations[1] == Evaluation(4, history.evaluations[1].loss, 0.9)
+        assert history.best == history.evaluations[1] == DevScore(4, history.evaluations[1].loss, 0.9)
         assert history.steps == 10
 
     def test_the_last_one_stays_when_it_is_best(self):

@@ -98,7 +98,7 @@ def fine_tuning_plan(
 
 
 @dataclass(frozen=True)
-class Evaluation:
+class DevScore:
     """What was measured after a step."""
 
     step: int
@@ -110,8 +110,8 @@ class Evaluation:
 class History:
     """The evaluations of a training; ``best`` is the one whose weights were restored."""
 
-    evaluations: tuple[Evaluation, ...]
-    best: Evaluation | None
+    evaluations: tuple[DevScore, ...]
+    best: DevScore | None
     steps: int
 
 
@@ -188,8 +188,8 @@ class _Training:
     step: int = 0
     losses: list[Tensor] = field(default_factory=list)
     """Losses since the last evaluation."""
-    evaluations: list[Evaluation] = field(default_factory=list)
-    best: Evaluation | None = None
+    evaluations: list[DevScore] = field(default_factory=list)
+    best: DevScore | None = None
     best_weights: Tensors = field(default_factory=dict)
     finished: bool = False
 
@@ -258,7 +258,7 @@ class _Training:
         if evaluate is None:
             return False
         self.model.eval()
-        self.evaluations.append(Evaluation(self.step, round(mean_loss, 4), evaluate()))
+        self.evaluations.append(DevScore(self.step, round(mean_loss, 4), evaluate()))
         self.model.train()
         if self.best is None or self.evaluations[-1].score > self.best.score:
             self.best = self.evaluations[-1]
@@ -287,7 +287,7 @@ class _Training:
     def adopt(self, facts: Mapping[str, Any], parts: Mapping[str, Tensors]) -> None:
         """Resume from a checkpoint."""
         self.step, self.finished = facts["step"], facts["finished"]
-        self.evaluations = [Evaluation(**evaluation) for evaluation in facts["evaluations"]]
+        self.evaluations = [DevScore(**evaluation) for evaluation in facts["evaluations"]]
         now = parts[f"{'final' if self.finished else 'step'}-{self.step}"]
         restore(now, self.model, self.optimizer, self.device)
         if "losses" in now:
