@@ -291,8 +291,11 @@ def test_a_dev_file_that_cannot_tell_is_noted():
     io.write([*train[:2], strange], "odd.conll")
     result = call("train", "train.conll", "out", "--dev", "odd.conll", "--method", "bilstm_crf", "--set", "steps=1")
     assert result.code == 0
-    assert "note: dev has types that train lacks, so they count as missed: DOG (1 mentions)" in result.err
-    assert "note: 2 of 3 dev sentences also stand in train, word for word" in result.err
+    assert (
+        "note: dev has types that do not occur in train, so all their mentions count as missed: DOG (1 mentions)"
+        in result.err
+    )
+    assert "note: 2 of 3 dev sentences also occur in train, word for word" in result.err
 
 
 def test_columns_stand_below_each_other_in_every_script(tmp_path: Path):

@@ -57,13 +57,13 @@ class TestInputs:
         assert message.startswith("3 issues:")
         for part in ("train.conll:2", "dev.conll: there is no such file", "test.conll:2"):
             assert part in message
-        assert 'in a recipe these options stand in [data], e.g. --repair NAME as repair = ["NAME"]' in message
+        assert 'in a recipe, set these options in [data], e.g. instead of --repair NAME repair = ["NAME"]' in message
 
     def test_repairs_are_noted(self):
         Path("train.conll").write_text(Path("train.conll").read_text().replace("B-PER", "B_PER"))
         with pytest.raises(DataError, match="repair underscore"):
             execute()
-        assert execute('data.repair=["underscore"]')["notes"] == ["train was repaired as asked: underscore 12"]
+        assert execute('data.repair=["underscore"]')["notes"] == ["train was repaired as requested: underscore 12"]
 
     def test_sentences_that_a_repair_rejects_are_noted(self):
         Path("dev.conll").write_text(Path("dev.conll").read_text() + "\nAda\tB_PER\n")
@@ -75,19 +75,20 @@ class TestInputs:
             io.write([*sentences(6, 100), *PRODUCTS], f"{split}.conll")
         report = execute()
         for split in ("dev", "test"):
-            expected = f"{split} has types that train lacks, so they count as missed: PROD (3 mentions)"
+            missed = "so all their mentions count as missed: PROD (3 mentions)"
+            expected = f"{split} has types that do not occur in train, {missed}"
             assert expected in report["notes"]
         assert system(report, "gold")["per_type"]["PROD"]["recall"]["mean"] == 0
 
     def test_sentences_of_test_that_stand_in_train(self):
         io.write([*sentences(2), *sentences(6, 200)], "test.conll")
-        assert execute()["notes"] == ["2 of 8 test sentences also stand in train, word for word"]
+        assert execute()["notes"] == ["2 of 8 test sentences also occur in train, word for word"]
 
     def test_sentences_of_dev_that_stand_in_test(self):
         io.write([*sentences(2, 200), *sentences(6, 100)], "dev.conll")
         expected = (
-            "2 of 8 dev sentences also stand in test, word for word: "
-            "weights are chosen by them, so F1 on test comes out too high"
+            "2 of 8 dev sentences also occur in test, word for word: "
+            "the best weights are chosen on them, so F1 on test will be too high"
         )
         assert execute()["notes"] == [expected]
 
@@ -104,7 +105,7 @@ class TestInputs:
         execute()
         memory.clear()
         shutil.copy("run/seed-0/one/train.jsonl", "made.jsonl")
-        with pytest.raises(DataError, match="was made by mention_replacement already"):
+        with pytest.raises(DataError, match="was made by mention_replacement"):
             execute("data.train=made.jsonl", out="second")
         assert not memory
         io.write(Corpus(io.read("made.jsonl")), "made.conll")
@@ -114,7 +115,8 @@ class TestInputs:
 @pytest.mark.usefixtures("folder")
 def test_a_dev_that_is_large_beside_the_sample_is_noted() -> None:
     assert any(
-        "dev keeps all its 6 sentences beside a sample of 2" in note for note in execute("sample.size=2")["notes"]
+        "dev keeps all its 6 sentences, but train is a sample of 2" in note
+        for note in execute("sample.size=2")["notes"]
     )
     report = execute("sample.size=2", "sample.dev_size=6", out="wanted")
     assert not any("keeps all" in note for note in report["notes"])

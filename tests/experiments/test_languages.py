@@ -164,9 +164,12 @@ class TestLanguages:
         Path("hi/train.conll").write_text(text, "utf-8")
         io.write([*hindi(2), *hindi(6, 200), *PRODUCTS], "hi/test.conll")
         notes = execute('data.repair=["underscore"]')["notes"]
-        assert any(note.startswith("train (hi) was repaired as asked: underscore") for note in notes)
-        assert "test (hi) has types that train lacks, so they count as missed: PROD (3 mentions)" in notes
-        assert "2 of 11 test (hi) sentences also stand in train, word for word" in notes
+        assert any(note.startswith("train (hi) was repaired as requested: underscore") for note in notes)
+        assert (
+            "test (hi) has types that do not occur in train, so all their mentions count as missed: PROD (3 mentions)"
+            in notes
+        )
+        assert "2 of 11 test (hi) sentences also occur in train, word for word" in notes
 
     def test_a_sentence_of_another_language(self):
         named = [dataclasses.replace(s, language=language) for s, language in zip(hindi(2), ["", "mr"], strict=True)]
@@ -181,7 +184,7 @@ class TestLanguages:
         execute()
         made = of_language("run/seed-0/one/train.jsonl", "hi")
         io.write(made, "made.jsonl")
-        with pytest.raises(DataError, match=r"made\.jsonl: 'hi/hi/.* was made by mention_replacement already"):
+        with pytest.raises(DataError, match=r"made\.jsonl: 'hi/hi/.* was made by mention_replacement"):
             execute("data.train.hi=made.jsonl", out="second")
         text = Path("recipe.toml").read_text("utf-8").replace("mention_replacement", "shuffle_within_segments")
         Path("recipe.toml").write_text(text, "utf-8")

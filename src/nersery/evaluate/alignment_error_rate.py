@@ -1,4 +1,4 @@
-"""How well words are linked: precision, recall and alignment error rate against links that people made."""
+"""Precision, recall and error rate of word alignments against manual alignments."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ Gold = tuple[frozenset[Place], frozenset[Place]]
 
 @dataclass(frozen=True)
 class AlignmentScores:
-    """What was counted over links; adding two adds the counts.
+    """Counts over the links of alignments; adding two adds the counts.
 
-    A link is right when people hold it possible, and missed when it is sure and not there. Sure links are possible too.
+    A link is correct if it is possible; a sure link that was not predicted is missed. Sure links are possible too.
 
     Args:
-        links: How many were predicted.
-        possible: How many of them are possible.
-        sure: How many of them are sure.
-        gold: How many sure links there are.
+        links: Number of predicted links.
+        possible: Number of predicted links that are possible.
+        sure: Number of predicted links that are sure.
+        gold: Number of sure links.
 
     Reference:
         Franz Josef Och and Hermann Ney (2003). A Systematic Comparison of Various Statistical Alignment Models.
         Computational Linguistics 29(1), section 6.
 
-    >>> found = count_links({(0, 0), (1, 2), (2, 1)}, sure={(0, 0), (1, 1)}, possible={(1, 2)})
+    >>> found = count_alignment({(0, 0), (1, 2), (2, 1)}, sure={(0, 0), (1, 1)}, possible={(1, 2)})
     >>> round(found.precision, 3), found.recall, found.error_rate
     (0.667, 0.5, 0.4)
     """
@@ -49,7 +49,7 @@ class AlignmentScores:
 
     @property
     def recall(self) -> float:
-        """The share of the sure links that were found, in [0, 1]; 0 where none is sure."""
+        """The share of the sure links that were found, in [0, 1]; 0 if none is sure."""
         return self.sure / self.gold if self.gold else 0.0
 
     @property
@@ -76,12 +76,12 @@ class AlignmentScores:
 def count_alignment(
     links: Iterable[Link | Place], sure: Collection[Place], possible: Collection[Place] = ()
 ) -> AlignmentScores:
-    """Compare the links of one pair of sentences with those of people.
+    """Compare the predicted alignment of one pair of sentences with a manual one.
 
     Args:
-        links: As predicted; a probability behind the two places is not looked at.
-        sure: Links that must be there.
-        possible: Further links that may be there.
+        links: Predicted; probabilities are ignored.
+        sure: Links that must be predicted.
+        possible: Further links that may be predicted.
     """
     found = {(link[0], link[1]) for link in links}
     right = {*sure, *possible}
@@ -89,7 +89,7 @@ def count_alignment(
 
 
 def read_gold(path: str | Path, *, first: int = 0) -> list[Gold]:
-    """The links that people made, a line for each pair of sentences; see `parse_gold`.
+    """Manual alignments, one line for each pair of sentences; see `parse_gold`.
 
     Raises:
         DataError: With every line that is none; or when no link is sure.

@@ -1,4 +1,4 @@
-"""How far two people, or two files, agree on the labels of the same sentences."""
+"""Agreement of two annotators, or two files, on the labels of the same sentences."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from nersery.core.sentence import Sentence
 from nersery.evaluate.scores import Scores, paired, score
 
 OUTSIDE = ""
-"""The label of a word in no entity; no type has this name."""
+"""The label of a word outside entities; no type has this name."""
 Labels = tuple[str, str]
-"""What each of the two says of a word."""
+"""The two labels of a word."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kappa:
-    """Cohen's kappa of two labellings of the same words, in whole numbers so that nothing is rounded.
+    """Cohen's kappa of two labellings of the same words, as integers to avoid rounding.
 
     Args:
-        words: How many words were compared.
-        alike: How many of them both label alike.
-        by_chance: How many of the pairs of a word of the one and a word of the other are labelled alike.
+        words: Number of compared words.
+        alike: Number of words with equal labels.
+        by_chance: Number of pairs of a word of the first and a word of the second labelling with equal labels.
     """
 
     words: int
@@ -32,17 +32,17 @@ class Kappa:
 
     @property
     def observed(self) -> float:
-        """The share of words that both label alike, in [0, 1]; 0.0 without words."""
+        """Share of words with equal labels, in [0, 1]; 0.0 without words."""
         return self.alike / self.words if self.words else 0.0
 
     @property
     def expected(self) -> float:
-        """The share if each had dealt out its labels at random, in [0, 1]; 0.0 without words."""
+        """Expected share if each had assigned its labels at random, in [0, 1]; 0.0 without words."""
         return self.by_chance / self.words**2 if self.words else 0.0
 
     @property
     def value(self) -> float | None:
-        """Kappa, at most 1; None without words, and where both give all words one and the same label."""
+        """Kappa, at most 1; None without words, or if both give all words the same label."""
         possible = self.words**2 - self.by_chance
         return (self.words * self.alike - self.by_chance) / possible if possible else None
 
@@ -53,7 +53,7 @@ class Kappa:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorAgreement:
-    """Three measures, for no single one says all.
+    """Three measures, because none is sufficient alone.
 
     Args:
         all_words: Kappa over all words; a word in no entity has a label too, and as most words are such, it is high
@@ -109,7 +109,7 @@ def agreement(first: Iterable[Sentence], second: Iterable[Sentence]) -> Annotato
 
 
 def kappa(labels: Counter[Labels]) -> Kappa:
-    """Cohen's kappa, from how often each pair of labels was given.
+    """Cohen's kappa from the counts of pairs of labels.
 
     >>> kappa(Counter({("yes", "yes"): 20, ("yes", "no"): 5, ("no", "yes"): 10, ("no", "no"): 15})).value
     0.4
@@ -123,7 +123,7 @@ def kappa(labels: Counter[Labels]) -> Kappa:
 
 
 def _labels(sentence: Sentence) -> list[str]:
-    """For each word the type of the entity over it."""
+    """The type of each word's entity."""
     labels = [OUTSIDE] * len(sentence)
     for entity in sentence.entities:
         labels[entity.start : entity.end] = [entity.type] * (entity.end - entity.start)

@@ -1,4 +1,4 @@
-"""How far generated sentences go from those that they were made from: Diversity-E, -N and -L."""
+"""How much generated sentences differ from their parents: Diversity-E, -N and -L."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ NOTHING = Fraction(0)
 
 @dataclass(frozen=True, slots=True)
 class Mean:
-    """A mean with what it was made of, so that two can be added, without rounding."""
+    """A mean as sum and count, so that two can be added without rounding."""
 
     total: Fraction = NOTHING
     count: int = 0
 
     @property
     def value(self) -> float | None:
-        """The mean; None where there was nothing to count."""
+        """The mean; None if nothing was counted."""
         return float(self.total / self.count) if self.count else None
 
     def __add__(self, other: Mean) -> Mean:
@@ -31,14 +31,14 @@ class Mean:
 
 @dataclass(frozen=True, slots=True)
 class Diversity:
-    """What generated sentences have that their parents have not.
+    """Differences of generated sentences from their parents.
 
     Args:
         entity: Diversity-E: the share of a sentence's entity words that are no entity words of a parent, in [0, 1];
             the mean over sentences with entities.
         non_entity: Diversity-N: the same of the words outside entities.
-        length: Diversity-L: by how many words a sentence is longer or shorter than its parent; the mean over sentences.
-        orphans: Sentences that are counted nowhere else, since they name no parent, or one that is not in gold.
+        length: Diversity-L: mean difference in length between a sentence and its parent, in words.
+        orphans: Sentences without a parent in gold, which are not counted otherwise.
     """
 
     entity: Mean = Mean()
@@ -48,7 +48,7 @@ class Diversity:
 
     @property
     def sentences(self) -> int:
-        """How many were compared with their parents."""
+        """Number of sentences that were compared with their parents."""
         return self.length.count
 
     def __add__(self, other: Diversity) -> Diversity:
@@ -73,7 +73,7 @@ def diversity(generated: Iterable[Sentence], gold: Iterable[Sentence]) -> Divers
     the mean of those to each. Case and the way an accent is encoded make no new word.
 
     Args:
-        generated: Read once, and not kept.
+        generated: Read once and not held in memory.
 
     Reference:
         Ghosh et al. (2023). ACLM: A Selective-Denoising based Generative Data Augmentation Approach for Low-Resource
@@ -130,5 +130,5 @@ def _compared(sentence: Sentence, known: Mapping[str, _Roles]) -> Diversity:
 
 
 def _new(words: Sequence[str], known: set[str]) -> Mean:
-    """The share of new words, of one sentence; of no words none."""
+    """The share of new words of one sentence; nothing if it has no words."""
     return Mean(Fraction(sum(word not in known for word in words), len(words)), 1) if words else Mean()

@@ -1,4 +1,4 @@
-"""What goes wrong: each entity that is not right in exactly one kind, counted by type, with examples."""
+"""Error analysis: every mistake belongs to exactly one kind; counts by type, and examples."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ T = TypeVar("T")
 
 CORRECT = "correct"
 KINDS = {
-    "boundary": "the right type, over other words that share some",
-    "type": "the right words, another type",
-    "both": "another type, over other words that share some",
-    "missed": "in gold, and no prediction is left that shares a word",
-    "spurious": "predicted, and no gold entity is left that shares a word",
+    "boundary": "right type, overlapping but different words",
+    "type": "right words, wrong type",
+    "both": "wrong type, overlapping but different words",
+    "missed": "in gold, without an overlapping prediction of its own",
+    "spurious": "predicted, without an overlapping gold entity of its own",
 }
-"""The kinds of mistakes, and what each means."""
+"""The kinds of mistakes with their definitions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Mistake:
-    """An entity that is not right.
+    """A wrong, missed or spurious entity.
 
     Args:
         kind: One of `KINDS`.
-        gold: None where it is spurious.
-        predicted: None where it is missed.
+        gold: None if it is spurious.
+        predicted: None if it is missed.
         truth: The gold sentence.
-        guess: The same words under predicted labels.
+        guess: The same words with predicted labels.
     """
 
     kind: str
@@ -43,13 +43,13 @@ class Mistake:
 
     @property
     def type(self) -> str:
-        """The type that it counts for: that of gold, and of predicted where there is no gold entity."""
+        """The type under which it is counted: of the gold entity, or of the predicted one if it is spurious."""
         entity = self.gold or self.predicted
         assert entity is not None
         return entity.type
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON: the sentence under both labellings, and the two entities."""
+        """For JSON: the sentence with both labellings, and the two entities."""
         shown = {"kind": self.kind, "id": self.truth.id, "words": list(self.truth.words)}
         if self.truth.language:
             shown["language"] = self.truth.language
@@ -74,7 +74,7 @@ class Errors:
     type, both and spurious ones.
 
     Args:
-        correct: How many entities of each type are right.
+        correct: Number of correct entities by type.
         mistakes: In the order of the sentences.
     """
 
@@ -83,7 +83,7 @@ class Errors:
 
     @property
     def per_type(self) -> dict[str, dict[str, int]]:
-        """For each type, sorted, how many are correct and how many of each kind of mistake there are."""
+        """Counts of correct entities and of each kind of mistake, by type, sorted."""
         counts = Counter((mistake.type, mistake.kind) for mistake in self.mistakes)
         types = sorted({*self.correct, *(type_ for type_, _ in counts)})
         return {
@@ -91,7 +91,7 @@ class Errors:
         }
 
     def examples(self, count: int) -> list[Mistake]:
-        """At most so many of each kind, evenly spread over all of the kind."""
+        """At most ``count`` mistakes of each kind, evenly spread over all of that kind."""
         return [
             mistake
             for kind in KINDS
@@ -99,19 +99,19 @@ class Errors:
         ]
 
     def as_dict(self, examples: int) -> dict[str, Any]:
-        """Counts, and so many examples of each kind, for JSON."""
+        """Counts, and examples of each kind, for JSON."""
         return {"per_type": self.per_type, "examples": [mistake.as_dict() for mistake in self.examples(examples)]}
 
 
 def find_errors(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Errors:
-    """Compare predicted entities with gold ones; each stands in one pair at most, and in exactly one kind.
+    """Compare predicted entities with gold ones; each is in at most one pair and in exactly one kind.
 
     Entities over the same words are one pair, whatever their types. Then, of those that share words, entities of one
     type go first, then those that share most words, then those that come first. What is left is missed or spurious,
     though it may share words with an entity that has found another partner.
 
     Args:
-        gold: The truth, with distinct ids.
+        gold: Sentences with distinct ids.
         predicted: The same ids and words in any order.
 
     Raises:
@@ -135,7 +135,7 @@ def find_errors(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Erro
 
 
 def _kind(gold: Entity | None, predicted: Entity | None) -> str | None:
-    """The kind of a pair's mistake; None where it is right."""
+    """The kind of a pair's mistake; None if it is correct."""
     if gold is None or predicted is None:
         return "missed" if predicted is None else "spurious"
     if (gold.start, gold.end) == (predicted.start, predicted.end):
@@ -170,7 +170,7 @@ def _closeness(pair: tuple[Entity, Entity]) -> tuple[bool, bool, int, int, int]:
 
 
 def mistake_text(example: Mapping[str, Any]) -> str:
-    """What should be, and what was predicted, of a mistake as `Mistake.as_dict` has it.
+    """The gold and the predicted entity of a mistake, as `Mistake.as_dict` returns it, for readers.
 
     >>> gold, predicted = {"start": 0, "end": 2, "type": "LOC"}, {"start": 1, "end": 2, "type": "PER"}
     >>> mistake_text({"words": ["New", "York"], "gold_entity": gold, "predicted_entity": predicted})
@@ -184,7 +184,7 @@ def mistake_text(example: Mapping[str, Any]) -> str:
 
 
 def spread(items: Sequence[T], count: int) -> list[T]:
-    """At most so many of the items, evenly spread over all.
+    """At most ``count`` of the items, evenly spread over all.
 
     >>> spread("abcdefgh", 4), spread("ab", 4)
     (['a', 'c', 'e', 'g'], ['a', 'b'])

@@ -1,4 +1,4 @@
-"""How many new entities generated sentences bring, and how many of them an oracle tagger takes for what they are."""
+"""How many new entities generated sentences contain, and how many of them an oracle tagger confirms."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Mention = tuple[tuple[str, ...], str]
 
 @dataclass(frozen=True, slots=True)
 class MentionCounts:
-    """How many mentions there are, each counted once.
+    """Numbers of distinct mentions.
 
     Args:
-        distinct: By words and type.
-        new: Those that gold does not have, or not under this type.
-        valid: New ones that the oracle finds, borders and type, in one sentence at least; None without an oracle.
+        distinct: Distinct by words and type.
+        new: Mentions that do not occur in gold with this type.
+        valid: New mentions that the oracle finds, with boundaries and type, in at least one sentence; None without it.
     """
 
     distinct: int = 0
@@ -42,7 +42,7 @@ class Novelty:
     """Counts of mentions by type, sorted by its name.
 
     Args:
-        judged: Whether an oracle was asked.
+        judged: Whether there was an oracle.
     """
 
     per_type: Mapping[str, MentionCounts]
@@ -68,8 +68,8 @@ def novelty(
     """Count the distinct mentions of generated sentences, how many are new, and how many of those are valid.
 
     Args:
-        generated: Read once. Gold sentences among them bring nothing new.
-        oracle: Labels the sentences that new mentions stand in.
+        generated: Read once. Gold sentences among them contain nothing new.
+        oracle: Labels the sentences that contain new mentions.
 
     Reference:
         Zhou et al. (2022). MELM: Data Augmentation with Masked Entity Language Modeling for Low-Resource NER. ACL,
@@ -99,7 +99,7 @@ def novelty(
 
 
 def _valid(batch: list[Sentence], settled: set[Mention], oracle: Tagger) -> set[Mention]:
-    """Mentions of a batch that the oracle finds; sentences with settled ones alone are not put to it."""
+    """Mentions of a batch that the oracle finds; sentences without undecided mentions are skipped."""
     valid = set()
     asked = [sentence for sentence in batch if any(mention not in settled for mention in _mentions(sentence))]
     for sentence, guess in zip(asked, oracle.predict(asked) if asked else [], strict=True):

@@ -1,4 +1,4 @@
-"""An oracle: a tagger that knows a task well enough to judge what others make for it."""
+"""An oracle: an accurate tagger that judges generated mentions."""
 
 from __future__ import annotations
 

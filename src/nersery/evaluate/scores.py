@@ -1,4 +1,4 @@
-"""Strict entity scores: a predicted entity is right when its first word, last word and type are."""
+"""Strict entity scores: a predicted entity is correct if its first word, last word and type are."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many entities are right, were predicted, and are in the gold data.
+    """Numbers of correct, predicted and gold entities.
 
     A figure without anything to count is 0.0: precision without predictions, recall without gold, F1 without
     both.
@@ -34,7 +34,7 @@ class Counts:
 
     @property
     def precision(self) -> float:
-        """The share of the predicted entities that are right, in [0, 1]."""
+        """The share of predicted entities that are correct, in [0, 1]."""
         return self.correct / self.predicted if self.predicted else 0.0
 
     @property
@@ -79,7 +79,7 @@ class Scores:
 
     @property
     def macro_f1(self) -> float:
-        """The mean of the types' F1, each type weighing the same; 0.0 without types."""
+        """The unweighted mean of the types' F1; 0.0 without types."""
         return statistics.fmean(counts.f1 for counts in self.per_type.values()) if self.per_type else 0.0
 
     def __add__(self, other: Scores) -> Scores:
@@ -101,7 +101,7 @@ def score(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Scores:
     """Compare predicted entities with gold ones, sentence by sentence.
 
     Args:
-        gold: The truth, with distinct ids.
+        gold: Sentences with distinct ids.
         predicted: The same ids and words in any order.
 
     Raises:
@@ -123,7 +123,7 @@ def score(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Scores:
 
 
 def score_languages(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> dict[str, Scores]:
-    """The scores of each language's sentences, by language; of those that name none, under the empty name.
+    """The scores by language; sentences without a language are under the empty name.
 
     Raises:
         DataError: As `score`.
@@ -142,7 +142,7 @@ def score_languages(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> 
 
 
 def all_scores(gold: Corpus, predicted: Corpus) -> dict[str, Any]:
-    """The scores as JSON values, with those of each language where there are several.
+    """The scores as JSON values, also by language if there are several.
 
     Raises:
         DataError: As `score`.
@@ -155,7 +155,7 @@ def all_scores(gold: Corpus, predicted: Corpus) -> dict[str, Any]:
 
 
 def sentence_counts(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> NDArray[np.int64]:
-    """What each sentence adds to the micro counts, for resampling sentences.
+    """The counts of each sentence, for resampling sentences.
 
     Returns:
         Correct, predicted and gold entities in the order of ``gold``. Shape: (sentences, 3)
@@ -175,10 +175,10 @@ def sentence_counts(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> 
 def paired(
     gold: Iterable[Sentence], predicted: Iterable[Sentence], names: tuple[str, str] = ("gold", "predicted")
 ) -> Iterator[tuple[Sentence, Sentence]]:
-    """Each gold sentence with the predicted one of the same id, once all of them are known to fit.
+    """Each gold sentence with the predicted one of the same id, after all have been checked.
 
     Args:
-        names: What an error calls the two.
+        names: Of the two in errors.
 
     Raises:
         DataError: Naming every sentence that one of them lacks, has twice, or has with other words.
@@ -221,7 +221,7 @@ def _first_difference(gold: Sequence[str], predicted: Sequence[str], names: tupl
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """Mean and spread of a figure over several runs, which differ in their seed alone.
+    """Mean and standard deviation over runs that differ only in their seed.
 
     Args:
         std: Of the population that the runs are a sample from (divisor n - 1); None for a single run, which

@@ -1,4 +1,4 @@
-"""Whether a difference in F1 is more than chance: over the test sentences, and over the seeds."""
+"""Significance of differences in F1: over test sentences and over seeds."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ SAMPLES = 10_000
 MOST_SAMPLES = 10_000_000
 CONFIDENCE = 0.95
 BLOCK_CELLS = 4_000_000
-"""So many numbers of a resampling are held at once: 32 MB, however large the corpus."""
+"""Numbers of a resampling in memory at once: 32 MB, whatever the size of the corpus."""
 
 FEW = 50
-"""With fewer test sentences, differences seem surer than they are: resampling shows too little of the spread."""
+"""With fewer test sentences, resampling underestimates the spread, so differences seem too significant."""
 
 EXACT_SEEDS = 16
-"""Up to so many seeds all 2ⁿ sign flips are tried; beyond, as many are drawn."""
+"""Up to this number of seeds, all 2ⁿ sign flips are tried; with more seeds, a sample is drawn."""
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How far a system's F1 lies above a baseline's, and how sure that is.
+    """The difference between a system's F1 and a baseline's, and its significance.
 
     Args:
         difference: F1 of the system minus F1 of the baseline, each the mean over the runs.
         low: Lower end of the confidence interval of the difference.
         high: Its upper end.
-        p_value: Two-sided: how often a difference so large, either way, would come up if there were none.
-        sentences: How many test sentences were compared.
-        runs: How many pairs of runs.
+        p_value: Two-sided probability of a difference at least as large if there were none.
+        sentences: Number of test sentences.
+        runs: Number of pairs of runs.
     """
 
     difference: float
@@ -58,7 +58,7 @@ class Comparison:
 
 
 def caution(sentences: int) -> str:
-    """What weakens a comparison on so few sentences; empty when there are enough.
+    """A warning about too few test sentences; empty if there are enough.
 
     >>> caution(12)
     'Only 12 test sentences: the interval is too narrow and the p-value too small.'
@@ -72,7 +72,7 @@ def caution(sentences: int) -> str:
 def paired_bootstrap(
     baseline: NDArray[np.int64], system: NDArray[np.int64], *, samples: int = SAMPLES, seed: int = 0
 ) -> Comparison:
-    """Compare micro F1 over test sentences that are drawn anew, with replacement, many times.
+    """Compare micro F1 over resampled test sentences (paired bootstrap).
 
     Several runs are pooled: each resample holds the same sentences for all runs of both systems, and its
     difference is the mean over the runs. The result so speaks of *these* trained taggers on other test
@@ -87,9 +87,9 @@ def paired_bootstrap(
     were alike, each of these might as well have come out the other way round.
 
     Args:
-        baseline: What `sentence_counts` says of each run. Shape: (sentences, 3) or (runs, sentences, 3)
-        system: The same sentences in the same order, and as many runs.
-        samples: How often to draw a test set.
+        baseline: The `sentence_counts` of each run. Shape: (sentences, 3) or (runs, sentences, 3)
+        system: The same for the system: same sentences, order and number of runs.
+        samples: Number of resamplings.
 
     Raises:
         DataError: When the two were not made of the same sentences and number of runs.
@@ -166,7 +166,7 @@ def _differences(sums: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.fl
 
 
 def _count_extreme(values: NDArray[np.float64], observed: float) -> int:
-    """How many lie at least as far from zero; rounding must not tell equal ones apart."""
+    """How many values are at least as far from zero; the tolerance keeps rounding from separating equal values."""
     import numpy as np
 
     return int(np.count_nonzero(np.abs(values) >= abs(observed) - 1e-12))

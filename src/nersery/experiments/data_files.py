@@ -1,4 +1,4 @@
-"""The data files of a recipe: train, dev, test and raw text, each of them one file, or one for each language."""
+"""The data files of a recipe: train, dev, test and raw text, each one file or one file for each language."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from nersery.core.errors import SettingsError
 from nersery.io import ReadOptions
 
 SPLITS = ("train", "dev", "test", "raw")
-"""What a recipe names files for; the last is text to label."""
+"""The keys of files; raw is text to label."""
 
 LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
-"""A BCP 47 tag as far as its form goes: ``en``, ``zh-Hant``, but not ``english``, nor the name of a setting."""
+"""The form of a BCP 47 tag: ``en``, ``zh-Hant``, but not ``english`` or the name of a setting."""
 
 EXAMPLE = '{ en = "en.conll", hi = "hi.conll" }'
 
@@ -24,8 +24,8 @@ class DataFile:
     """A file of a split.
 
     Args:
-        name: As the recipe names it.
-        language: Of all its sentences, where the split has a file for each language; else empty.
+        name: As in the recipe.
+        language: Of all its sentences, if the split has a file for each language; else empty.
     """
 
     split: str
@@ -34,7 +34,7 @@ class DataFile:
 
     @property
     def label(self) -> str:
-        """What messages call it.
+        """Its name in messages.
 
         >>> DataFile("train", "a.conll").label, DataFile("train", "hi.conll", "hi").label
         ('train', 'train (hi)')
@@ -85,7 +85,7 @@ class DataSettings:
         return ReadOptions(**{**options, "repair": tuple(self.repair)})
 
     def files(self, split: str) -> list[DataFile]:
-        """The files of a split in order of their languages, so that the order in the recipe changes nothing."""
+        """The files of a split, sorted by language, so that their order in the recipe does not matter."""
         named = getattr(self, split)
         if isinstance(named, Mapping):
             return [DataFile(split, named[language], language) for language in sorted(named)]
@@ -96,7 +96,7 @@ class DataSettings:
         return isinstance(getattr(self, split), Mapping)
 
     def issues(self) -> list[str]:
-        """What is wrong with the values, which are of the right types."""
+        """Problems of the values, whose types are right."""
         found = [f"data.{split} is empty: expected a file" for split in ("train", "test") if getattr(self, split) == ""]
         for split in SPLITS:
             if self.has_languages(split):
@@ -109,7 +109,7 @@ class DataSettings:
 
 
 def _table_problems(place: str, table: Mapping[str, Any]) -> list[str]:
-    """What is wrong with a table from languages to files."""
+    """Problems of a table from languages to files."""
     if not table:
         return [f"{place} is an empty table: expected a file for each language, e.g. {EXAMPLE}"]
     found = []
@@ -122,7 +122,7 @@ def _table_problems(place: str, table: Mapping[str, Any]) -> list[str]:
             )
             continue
         if (other := languages.setdefault(language.casefold(), language)) != language:
-            found.append(f"{place}: {other} and {language} are one language, for case makes no difference")
+            found.append(f"{place}: {other} and {language} are the same language, because case does not matter")
         if not isinstance(name, str) or not name:
             found.append(f"{place}.{language} is {name!r:.60}: expected a file")
         elif (other := files.setdefault(name, language)) != language:

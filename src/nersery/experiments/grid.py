@@ -1,4 +1,4 @@
-"""A grid: values of a tagger's settings that are all tried, so that dev, never test, chooses among them."""
+"""A grid: tries all combinations of values of a tagger's settings and chooses the best on dev, never on test."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Settings = dict[str, Any]
 
 
 def grid_problems(tagger: str, settings: Mapping[str, Any], grid: Any) -> list[str]:
-    """What is wrong with a grid.
+    """Problems of a grid.
 
     Args:
         tagger: Its name.
-        settings: Those outside the grid.
-        grid: What a recipe says it is.
+        settings: Settings outside the grid.
+        grid: The grid in a recipe.
     """
     if not isinstance(grid, Mapping):
         return [f"{grid!r:.60} is no table of lists, expected e.g. batch_size = [8, 16, 32]"]
@@ -33,7 +33,7 @@ def grid_problems(tagger: str, settings: Mapping[str, Any], grid: Any) -> list[s
         if not isinstance(values, list) or not values or any(values.count(value) > 1 for value in values)
     ]
     if {"steps", "epochs"} <= grid.keys():
-        problems.append("steps and epochs both say how long training takes, expected one of them")
+        problems.append("steps and epochs both set the length of training, expected one of them")
     if problems:
         return problems
     known = check("tagger", tagger, settings)
@@ -51,7 +51,7 @@ def combinations(grid: Mapping[str, Sequence[Any]]) -> list[Settings]:
 
 
 def described(settings: Settings) -> str:
-    """Settings for people.
+    """Settings for readers.
 
     >>> described({"batch_size": 8, "learning_rate": 1e-5})
     'batch_size = 8, learning_rate = 1e-05'
@@ -60,20 +60,19 @@ def described(settings: Settings) -> str:
 
 
 def grid_record(folder: Path, system: System) -> Path:
-    """Where a run writes down what a system has tried: beside the seeds, for all of them share what was chosen."""
+    """The record of a system's trials; it is outside the seeds' folders because all seeds share the choice."""
     return folder / "grid" / f"{system.name}.json"
 
 
 def choose(path: Path, settings: Sequence[Settings], f1: Callable[[int, Settings], float], seed: int) -> Settings:
-    """Settings of the highest F1 on dev, the first of them where several have it.
+    """The settings with the highest F1 on dev; the first ones if several have it.
 
-    What was tried is written down after each trial, so that a kill costs no more than one.
+    The record is written after each trial, so that a kill costs at most one trial.
 
     Args:
-        path: The file to write: the ``seed``; ``trials``, each with its ``settings`` and ``f1``; and at the end what
-            was ``chosen``.
-        f1: Trains with the settings of that number; F1 on dev in [0, 1].
-        seed: Of the trials. What was chosen with another one stands; trials that another one left unfinished do not.
+        path: The record: the ``seed``; ``trials``, each with ``settings`` and ``f1``; finally what was ``chosen``.
+        f1: Trains with the settings of that number and returns F1 on dev, in [0, 1].
+        seed: Of the trials. A choice made with another seed is kept; unfinished trials of another seed are discarded.
     """
     new = {"seed": seed, "trials": []}
     record: dict[str, Any] = json.loads(path.read_text("utf-8")) if path.exists() else new

@@ -17,19 +17,19 @@ from nersery.experiments.recipe import Recipe, shipped_recipes
 from nersery.experiments.sampling import sample
 
 Parts = Mapping[DataFile, Corpus]
-"""What each file holds, split after split, language after language."""
+"""The corpus of each file, by split and language."""
 
-OPTIONS_HINT = 'in a recipe these options stand in [data], e.g. --repair NAME as repair = ["NAME"]'
+OPTIONS_HINT = 'in a recipe, set these options in [data], e.g. instead of --repair NAME repair = ["NAME"]'
 
 
 def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, Corpus], list[str]]:
-    """The corpora of a recipe by split, and notes on what is odd about them; a split without a file is empty.
+    """The corpora of a recipe by split, and notes on suspicious data; a split without a file is empty.
 
     Args:
-        say: Is told how each file was understood.
+        say: Called with a line on how each file was read.
 
     Raises:
-        DataError: With every problem of every file, or else with everything that does not fit together.
+        DataError: With all problems of all files; if each file is valid, with all conflicts between them.
     """
     parts: dict[DataFile, Corpus] = {}
     notes: list[str] = []
@@ -54,13 +54,13 @@ def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, C
 
 
 def _size_notes(recipe: Recipe, parts: Parts) -> list[str]:
-    """A small sample whose dev stays large: more is known then than where there is little."""
+    """A small sample with a large dev, which a low-resource setting would not have."""
     size = recipe.sample.size
     if size is None or recipe.sample.dev_size is not None:
         return []
     return [
-        f"{file.label} keeps all its {len(part)} sentences beside a sample of {size}; "
-        f"the papers cut it to the same size (sample.dev_size = {size})"
+        f"{file.label} keeps all its {len(part)} sentences, but train is a sample of {size}; "
+        f"the papers draw as many from dev (sample.dev_size = {size})"
         for file, part in parts.items()
         if file.split == "dev" and len(part) > 2 * size
     ]
@@ -69,24 +69,24 @@ def _size_notes(recipe: Recipe, parts: Parts) -> list[str]:
 def _read(recipe: Recipe, file: DataFile, say: Callable[[str], None], notes: list[str]) -> Corpus:
     path = recipe.path(file.name)
     if path.is_fifo():
-        raise DataError(Issue("this is a pipe", file.name), fix="name a file: a run that goes on reads it again")
+        raise DataError(Issue("this is a pipe", file.name), fix="name a file: a resumed run reads it again")
     reading = recipe.data.reading
     source = io.open_corpus(path, replace(reading, language=file.language or reading.language))
     corpus = Corpus(source)
     say(f"{file.label}: {file.name} ({source.description}), {len(corpus)} sentences")
     if source.repaired:
         counts = ", ".join(f"{repair} {count}" for repair, count in sorted(source.repaired.items()))
-        notes.append(f"{file.label} was repaired as asked: {counts}")
+        notes.append(f"{file.label} was repaired as requested: {counts}")
     if source.rejects:
         notes.append(f"{file.label}: {len(source.rejects)} sentences were rejected by the repair drop-sentence")
     return _of_language(corpus, file) if file.language else corpus
 
 
 def _of_language(corpus: Corpus, file: DataFile) -> Corpus:
-    """The sentences of a language's file, with the language and with ids that no other language's file has.
+    """The sentences of a language's file with its language, in their ids too, so that ids of languages differ.
 
     Raises:
-        DataError: When a sentence says that it is in another language.
+        DataError: If a sentence is marked as another language.
     """
     others = [sentence for sentence in corpus if sentence.language not in ("", file.language)]
     if others:
@@ -100,7 +100,7 @@ def _of_language(corpus: Corpus, file: DataFile) -> Corpus:
 
 
 def _placed(sentence: Sentence, language: str) -> Sentence:
-    """The sentence with its language, which also stands in front of its id and its parents'."""
+    """The sentence with its language, also as the prefix of its id and its parents' ids."""
     origin = sentence.origin
     if origin is not None:
         origin = replace(origin, parents=tuple(f"{language}/{parent}" for parent in origin.parents))
@@ -108,7 +108,7 @@ def _placed(sentence: Sentence, language: str) -> Sentence:
 
 
 def _fix_of_shipped(recipe: Recipe, file: DataFile) -> str:
-    """What to do about a file that a shipped recipe leaves to its user."""
+    """The fix if a shipped recipe needs the user's own file."""
     if recipe.source not in shipped_recipes() or file.name.startswith(EXAMPLE_PREFIX) or os.path.isabs(file.name):
         return ""
     return f"nersery copy {recipe.source} my-recipe.toml, then put your own files into its [data]"
@@ -141,7 +141,7 @@ def _size_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
 
 
 def _protocol_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
-    """Seeds for which no sample with every type is found; each draws in another order."""
+    """Seeds for which no sample with every type is found; each seed draws in its own order."""
     size, protocol, problems = recipe.sample.size, recipe.sample.protocol, []
     for file, part in parts.items():
         if file.split != "train" or protocol != "every_type" or size is None or size >= len(part):
@@ -155,17 +155,17 @@ def _protocol_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
 
 
 def _id_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
-    """What a method makes gets an id from its parent's, which then must be free."""
+    """Ids that generated sentences would share with sentences in the files."""
     methods = {system.method.method for system in recipe.systems if system.method is not None}
     train = {id for file, part in parts.items() if file.split == "train" for id in part.by_id}
     for file, part in parts.items():
         for id in part.by_id if file.split in ("train", "raw") else ():
             parent, method = made_from(id)
             if parent in train and method in methods:
-                message = f"{id!r} was made by {method} already, which would give the same id again"
-                return [Issue(f"{message}; convert the file to .conll, which keeps no ids", file.name)]
+                message = f"{id!r} was made by {method}, which would give a new sentence the same id"
+                return [Issue(f"{message}; convert the file to .conll, which has no ids", file.name)]
         if file.split == "raw" and (shared := train & {*part.by_id}):
-            message = f"{len(shared)} ids stand in train too, among them {min(shared)!r}"
+            message = f"{len(shared)} ids also occur in train, e.g. {min(shared)!r}"
             return [Issue(f"{message}; rename one of the files, or give its sentences other ids", file.name)]
     return []
 
@@ -177,17 +177,21 @@ def _type_notes(parts: Parts) -> list[str]:
 
 
 def note_of_types(label: str, part: Iterable[Sentence], known: Collection[str]) -> str:
-    """Which types of labelled sentences training data lacks; empty when it has all."""
+    """A note on types that occur in labelled sentences but not in the training data; empty if there are none."""
     counts = Counter(entity.type for sentence in part for entity in sentence.entities if entity.type not in known)
     listed = ", ".join(f"{type_} ({count} mentions)" for type_, count in sorted(counts.items()))
-    return f"{label} has types that train lacks, so they count as missed: {listed}" if counts else ""
+    return (
+        f"{label} has types that do not occur in train, so all their mentions count as missed: {listed}"
+        if counts
+        else ""
+    )
 
 
 WHY_NOT = {
-    "dev": "weights are chosen by them, so F1 on test comes out too high",
-    "raw": "a tagger that has seen them is measured too high; the selector duplicates keeps them out",
+    "dev": "the best weights are chosen on them, so F1 on test will be too high",
+    "raw": "a tagger trained on them gets too high an F1; the selector duplicates rejects them",
 }
-"""Why sentences of a split should not stand in test too."""
+"""Why sentences of a split should not occur in test."""
 
 
 def _overlap_notes(parts: Parts) -> list[str]:
@@ -203,6 +207,6 @@ def _overlap_notes(parts: Parts) -> list[str]:
 
 
 def note_of_overlap(label: str, part: Collection[Sentence], other: str, words: Collection[tuple[str, ...]]) -> str:
-    """How many sentences stand in another part too, of which these are the words; empty when none does."""
+    """A note on how many sentences also occur in another part, which has these words; empty if none does."""
     shared = sum(sentence.words in words for sentence in part)
-    return f"{shared} of {len(part)} {label} sentences also stand in {other}, word for word" if shared else ""
+    return f"{shared} of {len(part)} {label} sentences also occur in {other}, word for word" if shared else ""

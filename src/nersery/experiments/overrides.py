@@ -1,4 +1,4 @@
-"""Settings from the command line: ``key=value``, with dots in the key where it leads into a recipe."""
+"""Settings from the command line: ``key=value``, with dots in keys of nested settings."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from nersery.experiments.data_files import SPLITS
 from nersery.experiments.paths import EXAMPLE_PREFIX
 
 SHORT_NUMBER = re.compile(r"[+-]?([0-9]+\.|\.[0-9]+)(e[+-]?[0-9]+)?", re.IGNORECASE)
-"""A number without a digit on one side of the point, which many people write and TOML refuses."""
+"""A number without digits on one side of the point; many people write this, but TOML refuses it."""
 
 
 def settings_of(pairs: Sequence[str]) -> dict[str, Any]:
     """Settings given as ``key=value`` on the command line, or ``key.name=value`` for a line of a table.
 
     Raises:
-        SettingsError: With every pair that is none.
+        SettingsError: With all wrong pairs.
 
     >>> settings_of(["rate=0.3", "vectors.en=wiki.en.vec"])
     {'rate': 0.3, 'vectors': {'en': 'wiki.en.vec'}}
@@ -36,9 +36,9 @@ def settings_of(pairs: Sequence[str]) -> dict[str, Any]:
         if fault := _fault(pair, key, equals, "rate=0.3"):
             problems.append(fault)
             continue
-        key, dot, name = key.strip().partition(".")  # no setting has a dot in its name, and a language or type may
+        key, dot, name = key.strip().partition(".")  # names of settings contain no dot, but languages and types may
         if not dot and key in tables:
-            problems.append(f'--set "{pair}": another --set names a line of {key}, which this would take away')
+            problems.append(f'--set "{pair}": this would overwrite a line of {key} that another --set names')
         elif not dot:
             settings[key] = toml_value(text)
         elif isinstance(table := settings.setdefault(key, {}), dict):
@@ -52,18 +52,18 @@ def settings_of(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 _KEY = re.compile(r""" "[^"]*" | '[^']*' | [^.]+ """, re.VERBOSE)
-"""A part of a dotted key; in quotes it may have dots."""
+"""A part of a dotted key; within quotes it may contain dots."""
 
 
 def _unquoted(name: str) -> str:
-    """A key without the quotes that TOML wants around one of more than letters and digits."""
+    """A key without quotes, which TOML requires for keys with special characters."""
     return name[1:-1] if len(name) > 2 and name[0] == name[-1] and name[0] in "\"'" else name
 
 
 def apply(table: dict[str, Any], override: str) -> str:
-    """Put ``a.b=value`` into a recipe's table, and say what is wrong with it.
+    """Put ``a.b=value`` into a recipe's table; returns the problem, or an empty string.
 
-    An entry of a list is named by its name, or by its method where that leaves no doubt.
+    An entry of a list is identified by its name, or by its method if only one entry has it.
     """
     key, equals, text = override.partition("=")
     if fault := _fault(override, key, equals, "tagger.steps=100"):
@@ -82,17 +82,17 @@ def _fault(pair: str, key: str, equals: str, example: str) -> str:
     try:
         pair.encode()
     except UnicodeEncodeError:
-        return f"--set {pair!r}: this is not UTF-8; rename the file, if it names one"
+        return f"--set {pair!r}: this is not UTF-8; if it names a file, rename the file"
     if not equals or not all(part.strip() for part in key.split(".")):
         return f'--set "{pair}": expected key=value, e.g. {example}'
     return ""
 
 
 def _section(table: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
-    """The section that the last key belongs to; made if it is not there.
+    """The section that contains the last key; created if it does not exist.
 
     Raises:
-        LookupError: With what stands in the way.
+        LookupError: If there is no such section.
     """
     place: Any = table
     done = 0
@@ -111,7 +111,7 @@ def _section(table: dict[str, Any], keys: Sequence[str]) -> dict[str, Any]:
 
 
 def _entry(entries: Sequence[Any], keys: Sequence[str]) -> tuple[dict[str, Any], int]:
-    """The entry of a list that the first keys name, and how many keys that takes: a name may have dots in it."""
+    """The entry of a list that the first keys name, and the number of these keys, because a name may contain dots."""
     tables = [entry for entry in entries if isinstance(entry, dict)]
     methods = [str(entry.get("method", "")) for entry in tables]
     names = [str(entry.get("name", method)) for entry, method in zip(tables, methods, strict=True)]
@@ -127,7 +127,7 @@ def _entry(entries: Sequence[Any], keys: Sequence[str]) -> tuple[dict[str, Any],
 
 
 def _absolute(text: str) -> str | dict[str, Any]:
-    """A data file, or a table of them; on the command line a path starts from where the user is. Nothing is no file."""
+    """A data file, or a table of them; paths on the command line start from the working directory."""
     value = toml_value(text)
     if isinstance(value, dict):
         return {key: _absolute_path(name) if isinstance(name, str) else name for key, name in value.items()}
@@ -141,7 +141,7 @@ def _absolute_path(name: str) -> str:
 
 
 def toml_value(text: str) -> Any:
-    """A value as TOML reads it, or a number that TOML would want written out, or else the text itself.
+    """A value as TOML reads it, or a number such as ``.5``, or else the text itself.
 
     >>> toml_value("0.3"), toml_value(".3"), toml_value("[1, 2]"), toml_value("bert-base-cased")
     (0.3, 0.3, [1, 2], 'bert-base-cased')

@@ -1,4 +1,4 @@
-"""What a recipe needs beside its data: models, files, devices. All that is missing is told before anything runs."""
+"""Checks what a recipe needs beside its data (models, files, devices) and reports all problems before anything runs."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from nersery.taggers.base import Tagger
 
 
 def check_prerequisites(recipe: Recipe) -> None:
-    """Look for what the tagger, the methods and the selectors of a recipe name.
+    """Check that everything that the tagger, methods and selectors of a recipe name exists and fits together.
 
     Raises:
-        MissingResourceError: When something is not there.
-        SettingsError: When all is there, and some of it does not suit.
-        NerseryError: Of another kind where nothing else is wrong.
+        MissingResourceError: If something is missing.
+        SettingsError: If nothing is missing, but settings do not fit together.
+        NerseryError: If there are only other problems.
     """
     tagger: Tagger = registry.create("tagger", recipe.tagger.method, recipe.tagger.settings)
     faults = [*_faults("tagger", tagger.check)]
@@ -39,7 +39,7 @@ def check_prerequisites(recipe: Recipe) -> None:
     messages = [f"{place}: {fault}" for place, fault in faults]
     if len(faults) > 1:
         messages = [
-            f"{len(faults)} things that the recipe needs are missing or do not suit",
+            f"{len(faults)} things that the recipe needs are missing or do not fit together",
             *(f"  {number}. {message}" for number, message in enumerate(messages, start=1)),
         ]
     raise kind("\n".join(messages)) from faults[0][1]

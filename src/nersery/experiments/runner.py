@@ -1,17 +1,17 @@
-"""A run: a recipe carried out in a folder, for each seed and each system, with the baseline beside them.
+"""A run: executes a recipe in a folder, for each seed and each system, including the baseline.
 
-Every stage leaves a file that appears whole or not at all, so the same command goes on where it stopped::
+Every stage writes its file as a whole or not at all, so the same command resumes::
 
     run.json                            the recipe, hashes of the inputs, versions
-    seed-0/sample/{train,dev}.jsonl     what was drawn, and ids.txt
-    grid/SYSTEM.json                       settings of the tagger that were tried on dev, where there is a grid
+    seed-0/sample/{train,dev}.jsonl     the samples, and their ids in .ids.txt
+    grid/SYSTEM.json                    settings of the tagger that were tried on dev, if there is a grid
     seed-0/gold/…                       the baseline: the tagger on gold sentences alone
-    seed-0/ARM/generated.jsonl          what the method made; what it rejected lies beside it
-    seed-0/ARM/1-agreement.jsonl        what each selector kept, with scores; rejects beside it
-    seed-0/ARM/1-agreement.history.json how it came to that, where it tells
-    seed-0/ARM/train.jsonl              gold and kept sentences: the corpus
-    seed-0/ARM/tagger/                  trained on it
-    seed-0/ARM/predicted.jsonl, result.json
+    seed-0/SYSTEM/generated.jsonl       sentences that the method made, with a file of rejects
+    seed-0/SYSTEM/1-agreement.jsonl     sentences that each selector kept, with scores and a file of rejects
+    seed-0/SYSTEM/1-agreement.history.json  how the selector chose, if it reports that
+    seed-0/SYSTEM/train.jsonl           gold and kept sentences: the training corpus
+    seed-0/SYSTEM/tagger/               the trained tagger
+    seed-0/SYSTEM/predicted.jsonl, result.json
     report.{json,md,html}
 """
 
@@ -96,7 +96,7 @@ class Run(RunFolder):
     _abandoned: list[str] = field(default_factory=list, init=False)
 
     def execute(self) -> Report:
-        """Carry out what is not done yet, write the report and return it.
+        """Run all unfinished stages, write the report and return it.
 
         Raises:
             DataError: When the files cannot be used; before anything runs.
@@ -120,7 +120,7 @@ class Run(RunFolder):
     # --- before anything runs -----------------------------------------------------------------------------------
 
     def check(self) -> dict[str, Any]:
-        """Check everything that can be before anything runs: files, folder, models.
+        """Check files, folder and models before anything runs.
 
         Returns:
             The fingerprint of the run.
@@ -135,7 +135,7 @@ class Run(RunFolder):
         return fingerprint
 
     def read_corpora(self) -> None:
-        """Read all files, and say what is odd about them.
+        """Read all files and report suspicious data.
 
         Raises:
             DataError: When they cannot be used.
@@ -182,14 +182,14 @@ class Run(RunFolder):
         self._say(f"{self._label(seed, system, 'test')}: F1 {100 * result['scores']['micro']['f1']:.1f}")
 
     def _kept(self, seed: int, system: System, gold: Corpus) -> list[Sentence]:
-        """All new sentences that a system adds to gold, those of the system it goes on from before its own.
+        """All new sentences that a system adds to gold: those of its base, then its own.
 
         Raw text that both have labelled is there once, with the labels of the later one.
         """
         return _each_once(*self._parts(seed, system, gold))
 
     def _parts(self, seed: int, system: System, gold: Corpus) -> tuple[Sequence[Sentence], Sequence[Sentence]]:
-        """What the system goes on from, and what it has made and kept itself."""
+        """The new sentences of the system's base, and the sentences that it generated and kept itself."""
         if system.is_baseline:
             return [], []
         before = self._kept(seed, self.recipe.system(system.base), gold) if system.base else []
@@ -222,7 +222,7 @@ class Run(RunFolder):
         ).run()
 
     def _is_taken_over(self, path: Path, seed: int, system: System) -> bool:
-        """Whether an earlier seed has made the same, for labels that depend on no seed; its files are then copied."""
+        """Whether the labels depend on no seed and another seed has them already; if so, its files are copied."""
         method = _method(system.method) if system.labels_raw_text and system.method else None
         if not isinstance(method, Annotator) or method.learns:
             return False
@@ -246,7 +246,7 @@ class Run(RunFolder):
         return AugmentStage(name, settings, start, training.dev, system.copies, seed, taggers), start
 
     def _merged(self, seed: int, system: System) -> list[Sentence]:
-        """What the systems that this one joins have kept, each sentence once.
+        """The sentences that the merged systems kept, each once.
 
         They vote with what they have labelled themselves, not with what they go on from.
         """
@@ -257,7 +257,7 @@ class Run(RunFolder):
         return _each_once(*(before for before, _ in parts), voted(sentence for _, own in parts for sentence in own))
 
     def _training(self, seed: int, system: System) -> Training:
-        """What a method or selector that trains a model gets."""
+        """What a method or selector needs to train a model."""
         tagger = partial(self._tagger_before, seed, system)
         return Training(self.sampled(seed)[1], seed, tagger=tagger, new_tagger=self._new_tagger)
 
@@ -283,13 +283,13 @@ class Run(RunFolder):
         return candidates
 
     def _new_tagger(self, **own: Any) -> Tagger:
-        """A tagger of the recipe that is not trained yet, with some settings of its own."""
+        """An untrained tagger of the recipe, with some settings replaced."""
         method, settings = self.recipe.tagger.method, self.recipe.tagger.settings
         tagger: Tagger = registry.create("tagger", method, {**settings, **changed(settings, own)})
         return tagger
 
     def _tagger_before(self, seed: int, system: System) -> Tagger:
-        """The tagger of the system that this one goes on from, or the baseline's: for methods that ask for one."""
+        """The tagger of the system's base, or of the baseline, for methods that need one."""
         before, gold = self.recipe.system(system.base or GOLD), self.sampled(seed)[0]
         train = before.weigh(gold, self._kept(seed, before, gold))
         if not any(sentence.entities for sentence in train):
@@ -301,7 +301,7 @@ class Run(RunFolder):
         return self.tagger(seed, before, train)[0]
 
     def tagger(self, seed: int, system: System, train: Sequence[Sentence]) -> tuple[Tagger, dict[str, Any]]:
-        """A system's tagger and the course of its training; trained when it is not there."""
+        """A system's tagger and the history of its training; trained if it does not exist."""
         folder, training = self.path(seed, system, "tagger"), self.path(seed, system, "tagger.training")
         if not folder.exists():
             tagger = self._fitted(seed, system, train, self._chosen(seed, system, train), "train", training)
@@ -317,7 +317,7 @@ class Run(RunFolder):
     def _fitted(
         self, seed: int, system: System, train: Sequence[Sentence], own: Settings, stage: str, folder: Path
     ) -> Tagger:
-        """A tagger of a system, trained with some settings of its own, and a second time if the system says so."""
+        """A trained tagger of a system, with some settings replaced, after the second stage if there is one."""
         gold, dev = self.sampled(seed)
         tagger = self._new_tagger(**own)
         goes_on = system.second_stage and any(sentence.id not in gold.by_id for sentence in train)
@@ -332,7 +332,7 @@ class Run(RunFolder):
         return tagger
 
     def _chosen(self, seed: int, system: System, train: Sequence[Sentence]) -> Settings:
-        """What the grid gives a system, for all seeds: what was best on dev with the seed that came first."""
+        """The system's settings from the grid, for all seeds: the best ones on dev with the first seed."""
         tried, dev = combinations(self.recipe.grid), self.sampled(seed)[1]
 
         def f1(number: int, own: Settings) -> float:
@@ -375,7 +375,7 @@ def _without_entities(sentences: Sequence[Sentence]) -> list[Sentence]:
 
 
 def _each_once(*parts: Iterable[Sentence]) -> list[Sentence]:
-    """All sentences in their order; of several with the same id the last, in the place of the first."""
+    """All sentences in order; of several with the same id the last one, at the position of the first."""
     return list({sentence.id: sentence for part in parts for sentence in part}.values())
 
 

@@ -1,7 +1,7 @@
 """Small samples of a corpus, by the protocols of the papers.
 
-Chance enters once, as a random order of the sentences that depends only on the seed and their ids. So the
-order of the corpus does not matter, and a sentence more or less does not change the order of the others.
+The only random step is an order of the sentences that depends on the seed and their ids alone. So the order of the
+corpus does not matter, and adding a sentence does not change the order of the others.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
 
 Protocol = Callable[[Sequence[Sentence], int], Iterable[Sentence]]
-"""Chooses ``size`` of the sentences, which it is given in random order."""
+"""Chooses ``size`` of the sentences, which are in random order."""
 
 TypeSet = frozenset[str]
 """The types that occur in a sentence."""
 
 NO_ENTITY = ""
-"""What stratification calls the sentences without entities; no type has this name."""
+"""Stands for sentences without entities in stratification; no type has this name."""
 
 MOST_TYPE_SETS = 2000
-"""With more sets of types than these in a corpus, stratification leaves out its last step."""
+"""If a corpus has more distinct sets of types, stratification skips its last step."""
 
 
 def sample(corpus: Corpus, size: int, protocol: str = "random", seed: int = 0) -> Corpus:
-    """Draw sentences without replacement; they keep their ids and come in the order of the corpus.
+    """Draw sentences without replacement; they keep their ids and the order of the corpus.
 
     Args:
-        size: How many, from 1 to the size of the corpus.
+        size: Number of sentences, from 1 to the size of the corpus.
         protocol: A name in `PROTOCOLS`.
 
     Raises:
-        SettingsError: When the protocol is unknown or cannot give a sample of this size.
+        SettingsError: If the protocol is unknown or cannot draw a sample of this size.
 
     >>> corpus = Corpus(Sentence((word,)) for word in "abcdefgh")
     >>> [sentence.id for sentence in sample(corpus, 3, seed=1)]
@@ -55,10 +55,10 @@ def sample(corpus: Corpus, size: int, protocol: str = "random", seed: int = 0) -
 
 
 def sample_languages(corpus: Corpus, size: int, protocol: str = "random", seed: int = 0) -> Corpus:
-    """Draw so many sentences of each language, those of one without regard to the others; see `sample`.
+    """Draw ``size`` sentences of each language independently; see `sample`.
 
     Raises:
-        SettingsError: When the protocol is unknown or cannot give a sample of this size, with the language.
+        SettingsError: Naming the language for which `sample` fails.
 
     >>> words = (("en", "one"), ("en", "two"), ("hi", "एक"), ("hi", "दो"), ("hi", "तीन"))
     >>> corpus = Corpus(Sentence((word,), language=language) for language, word in words)
@@ -78,7 +78,7 @@ def sample_languages(corpus: Corpus, size: int, protocol: str = "random", seed: 
 
 
 def id_list(sentences: Iterable[Sentence]) -> str:
-    """The ids, one a line; an id that is no plain line, for a line break is in it, stands there as a JSON string.
+    """The ids, one per line; an id with a line break is written as a JSON string.
 
     >>> print(id_list([Sentence(("Ada",), id="a/1"), Sentence(("Oslo",), id="two\\nlines")]), end="")
     a/1
@@ -92,7 +92,7 @@ def _line(id: str) -> str:
 
 
 def at_random(shuffled: Sequence[Sentence], size: int) -> Sequence[Sentence]:
-    """Every sentence is as likely as any other; of two sizes the smaller is part of the larger.
+    """All sentences are equally likely; a smaller sample is part of a larger one.
 
     Reference:
         Zhou et al. 2022, MELM.
@@ -103,14 +103,13 @@ def at_random(shuffled: Sequence[Sentence], size: int) -> Sequence[Sentence]:
 def every_type(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
     """At random, but with at least one mention of each type of the corpus.
 
-    Where a random sample lacks a type, its last sentences give way to the first ones of the random order
-    that have it; where it lacks none, it stays as it is.
+    If a random sample lacks a type, its last sentences are replaced by the first ones of the random order that have it.
 
     Reference:
         Liu et al. 2022, PromptDA.
 
     Raises:
-        SettingsError: When the types do not fit into so few sentences.
+        SettingsError: If the sample is too small for all types.
     """
     cover = _first_of_each_type(shuffled)
     if len(cover) > size:
@@ -132,7 +131,7 @@ def _types(sentence: Sentence) -> set[str]:
 
 
 def _first_of_each_type(shuffled: Sequence[Sentence]) -> list[Sentence]:
-    """For each type, rarest first, the first sentence that has it, unless one taken before has it too."""
+    """For each type, rarest first, the first sentence with it, unless an earlier choice has it too."""
     counts = Counter(type_ for sentence in shuffled for type_ in _types(sentence))
     first: dict[str, Sentence] = {}
     for sentence in shuffled:
@@ -148,7 +147,7 @@ def _first_of_each_type(shuffled: Sequence[Sentence]) -> list[Sentence]:
 
 
 def _densest_cover(shuffled: Sequence[Sentence]) -> list[Sentence]:
-    """Greedily, the sentence with most of the types that are still missing, the first one of equals."""
+    """Greedily, the first sentence with the most missing types."""
     missing = {type_ for sentence in shuffled for type_ in _types(sentence)}
     cover: list[Sentence] = []
     while missing:
@@ -158,19 +157,19 @@ def _densest_cover(shuffled: Sequence[Sentence]) -> list[Sentence]:
 
 
 def stratified(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
-    """Each type's share of the sentences is as in the corpus, by iterative stratification.
+    """Keep each type's share of the sentences as in the corpus, by iterative stratification.
 
-    The sentences are dealt out to the sample and the rest, those of the rarest type first, to whichever side
-    lacks more of that type. Sentences without entities count as one more type.
+    Sentences are assigned to the sample or the rest, those of the rarest type first, each to the side that lacks more
+    of that type. Sentences without entities count as one more type.
 
     Reference:
         Sechidis et al. 2011, On the Stratification of Multi-Label Data; used by Ghosh et al. 2023, ACLM.
 
     Departures:
-        The algorithm meets the size only nearly. Here it is met exactly, by moving the sentences whose move
-        leaves the shares closest; then sentences of the sample and the rest change places as long as that
-        brings the shares closer. In a corpus with more than `MOST_TYPE_SETS` different sets of types they do
-        not change places, which would take memory by the square of that number.
+        The paper's algorithm meets the size only approximately. Here it is met exactly: the sentences are moved whose
+        move changes the shares least. Then sentences of the sample and the rest are exchanged while that improves the
+        shares. This last step needs memory quadratic in the number of distinct sets of types, so it is
+        skipped if there are more than `MOST_TYPE_SETS`.
     """
     type_sets = [frozenset(_types(sentence) or {NO_ENTITY}) for sentence in shuffled]
     dealt = _deal(type_sets, size)
@@ -185,9 +184,9 @@ def stratified(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
 
 
 def _deal(type_sets: Sequence[TypeSet], size: int) -> set[int]:
-    """The positions that iterative stratification gives to the sample."""
+    """The positions that iterative stratification assigns to the sample."""
     left = Counter(type_ for each in type_sets for type_ in each)
-    # What both sides still lack, in units of 1/len(type_sets) of a sentence, so that all numbers are whole.
+    # What both sides still need, in units of 1/len(type_sets) of a sentence, so that all numbers are integers.
     shares = [size, len(type_sets) - size]
     lacks = [Counter({type_: count * share for type_, count in left.items()}) for share in shares]
     room = [len(type_sets) * share for share in shares]
@@ -207,7 +206,7 @@ def _deal(type_sets: Sequence[TypeSet], size: int) -> set[int]:
 
 
 def _polished(corpus: Counter[TypeSet], dealt: Counter[TypeSet], size: int) -> Counter[TypeSet]:
-    """How many sentences of each set of types to take, so that size and shares are met best."""
+    """How many sentences of each set of types to take: exactly ``size``, with shares as close as possible."""
     import numpy as np
 
     sets = sorted(corpus, key=sorted)
@@ -219,7 +218,7 @@ def _polished(corpus: Counter[TypeSet], dealt: Counter[TypeSet], size: int) -> C
     total, never = int(available.sum()), np.iinfo(np.int64).max // 4
     while True:
         lacks = size * (available @ member) - total * (taken @ member)
-        # What a sentence of each set adds to the squared error of the shares as it comes or goes.
+        # Change of the squared error of the shares if a sentence of each set is added or removed.
         comes = np.where(taken < available, member @ (total - 2 * lacks), never)
         goes = np.where(taken > 0, member @ (total + 2 * lacks), never)
         if (missing := size - int(taken.sum())) != 0:
@@ -239,4 +238,4 @@ def _polished(corpus: Counter[TypeSet], dealt: Counter[TypeSet], size: int) -> C
 PROTOCOLS: Mapping[str, Protocol] = MappingProxyType(
     {"random": at_random, "stratified": stratified, "every_type": every_type}
 )
-"""Every protocol by its name; the first line of its documentation says what it is for."""
+"""Every protocol by name; the first line of its docstring is its description."""

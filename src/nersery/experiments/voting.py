@@ -1,4 +1,4 @@
-"""Several labellings of the same words become one: what most of them say."""
+"""Majority voting: several labellings of the same words become one."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from nersery.core.errors import NerseryError
 from nersery.core.sentence import Entity, Sentence
 
 METHOD = "vote"
-"""What made such labels, in a sentence's origin."""
+"""The method in the origin of such sentences."""
 
 
 def voted(sentences: Iterable[Sentence]) -> list[Sentence]:
-    """Each sentence once, in the order in which they come, under the labels of the majority of those with its id.
+    """Each sentence once, in the order of first occurrence, with the majority labels of all versions with its id.
 
     See `majority`.
     """
@@ -24,14 +24,14 @@ def voted(sentences: Iterable[Sentence]) -> list[Sentence]:
 
 
 def majority(versions: Sequence[Sentence]) -> Sentence:
-    """The last of several labellings of a sentence, with the entities that more than half of all have.
+    """The last version of a sentence, with the entities that more than half of all versions have.
 
-    An entity is the same only with the same words and type, so that no two of a majority overlap. Its score is the mean
-    over all versions, 0 where a version lacks it and 1 where one has it without a score. What selectors said of one
-    version is not said of the majority.
+    Entities are the same if their words and types are, so entities with a majority never overlap. The score is the mean
+    over all versions: 0 for a version without the entity, 1 for an entity without a score. Scores that selectors gave
+    to a version are dropped.
 
     Raises:
-        NerseryError: When the versions have different words.
+        NerseryError: If the versions have different words.
 
     >>> ada, here = Entity(0, 1, "PER", score=0.9), Entity(1, 2, "LOC")
     >>> votes = [Sentence(("Ada", "Oslo"), entities) for entities in ((ada,), (ada, here), ())]
@@ -42,7 +42,7 @@ def majority(versions: Sequence[Sentence]) -> Sentence:
     if len(versions) == 1:
         return last
     if any(version.words != last.words for version in versions):
-        raise NerseryError(f"sentences with different words have the same id, {last.id!r}, and cannot be voted on")
+        raise NerseryError(f"sentences with different words have the same id, {last.id!r}, so voting is impossible")
     votes: dict[tuple[int, int, str], list[float]] = {}
     for version in versions:
         for entity in version.entities:
