@@ -24,7 +24,7 @@ from tests.standins import (
 )
 
 EVIL = Sentence(
-    ("[bold]Ada[/bold]", "\x1b[2J", "saw", ":smile:", "[/]", "{x}", "\u202eabc"),
+    ("[bold]Ada[/bold]", "\u202a[2J", "saw", ":smile:", "[/]", "{x}", "\u202eabc"),
     (Entity(0, 1, "[red]PER"), Entity(3, 4, "PER"), Entity(6, 7, "LOC")),
 )
 SCRIPTS = [
@@ -173,7 +173,7 @@ class TestSuggest:
                 monkeypatch.setenv(name, value)
             out = table("evil.jsonl", *MODEL, "--method", "masked_entity model=./lm top_k=2", "-q")
             plain = re.sub(r"\x1b\[[\d;]*m", "", out)
-            assert "[bold]Ada[/bold] \\x1b[2J saw :smile: [/] {x} \\u202eabc" in plain
+            assert "[bold]Ada[/bold] \\u202a[2J saw :smile: [/] {x} \\u202eabc" in plain
             assert ("\x1b" in out) == bool(terminal)
             assert {"\x1b", "\u202e"}.isdisjoint(plain)
             assert {"[bold]Ada[/bold]", "[red]PER", ":smile:"} <= set(plain.split())

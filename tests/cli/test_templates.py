@@ -29,7 +29,7 @@ GOLD = [
     Sentence(("राम", "दिल्ली", "में", "रहता", "है।"), (Entity(1, 2, "जगह"),), id="e", language="hi"),
 ]
 EVIL = Sentence(
-    ("[bold]Ada[/bold]", "\x1b[2J", "greeted", "*", "{xylo}", "\u202eabc"),
+    ("[bold]Ada[/bold]", "\u202a[2J", "greeted", "*", "{xylo}", "\u202eabc"),
     (Entity(0, 1, "[red]PER"),),
     id="evil",
     language="en",
@@ -175,4 +175,4 @@ def test_what_cannot_be(with_tagger: Sequence[str], args: Sequence[str], code: i
 def test_hostile_text_is_shown_as_it_is(with_tagger: Sequence[str]) -> None:
     io.write([EVIL], Path("evil.jsonl"))
     out = call("inspect", "templates", "evil.jsonl", "--keywords", "random", "--rate", "1", "-q").out
-    assert out == "evil\n[[bold]Ada[/bold] [red]PER] *\\x1b[2J* *greeted* ___ *{xylo}* *\\u202eabc*\n"
+    assert out == "evil\n[[bold]Ada[/bold] [red]PER] *\\u202a[2J* *greeted* ___ *{xylo}* *\\u202eabc*\n"

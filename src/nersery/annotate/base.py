@@ -106,7 +106,8 @@ class AnnotateStage(Stage[Sentence, Sentence]):
     def load(self) -> Annotator:
         """See `Stage`."""
         method: Annotator = instance("annotate", self.method, self.settings)
-        method.check()
+        if isinstance(self.method, str):  # a method that is given is the caller's, who may have checked it
+            method.check()
         return method
 
     def fit(self, method: Annotator, folder: Path | None, progress: Progress | None) -> Step[Sentence]:

@@ -257,7 +257,8 @@ class AugmentStage(Stage[Sentence, Task]):
     def load(self) -> Augmenter:
         """See `Stage`."""
         method: Augmenter = instance("augment", self.method, self.settings)
-        method.check()
+        if isinstance(self.method, str):  # a method that is given is the caller's, who may have checked it
+            method.check()
         return method
 
     def fit(self, method: Augmenter, folder: Path | None, progress: Progress | None) -> Step[Task]:

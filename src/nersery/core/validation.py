@@ -111,7 +111,7 @@ def _control_issue(words: tuple[str, ...]) -> str | None:
 
 
 def without_control(word: str) -> str:
-    """A word without its control characters.
+    r"""A word without its control characters.
 
     >>> without_control("Ada\x00")
     'Ada'

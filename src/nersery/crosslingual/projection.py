@@ -229,7 +229,7 @@ def alignment_issue(alignment: Alignment, source: int, target: int) -> str:
     """What is wrong with links between sentences of so many words; empty when nothing is.
 
     >>> from nersery.core.alignments import Link
-    >>> fault_of_links((Link(0, 7),), 2, 3)
+    >>> alignment_issue((Link(0, 7),), 2, 3)
     'link 0-7, counted from 0: the target has 3 words, expected 0 to 2'
     """
     for places, length, name in zip(zip(*alignment, strict=True), (source, target), ("source", "target"), strict=False):

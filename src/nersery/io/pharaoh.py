@@ -17,7 +17,7 @@ from nersery.io.text_file import TextFile
 MALFORMED = "malformed alignment"
 _LINK = re.compile(r"(?<!\S)(\d+)-(\d+)(?::((?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?))?(?!\S)", re.ASCII)
 _WEIGHTED = re.compile(r"\d+-\d+:\d*\.?\d+(?: \d+-\d+:\d*\.?\d+)*\n?", re.ASCII)
-"""A line of links that all have a probability, as `format_links` writes it unless one is tiny."""
+"""A line of links that all have a probability, as `format_alignment` writes it unless one is tiny."""
 _made: Callable[[tuple[int, int, float]], Link] = partial(tuple.__new__, Link)
 """What `Link._make` does, in a third of the time; files have more links than words."""
 MOST_ISSUES = 1000
@@ -35,7 +35,7 @@ def parse_alignment(text: str, *, first: int = 0, probabilities: str | None = No
     Raises:
         ValueError: Saying what is wrong with the line.
 
-    >>> parse_links("1-2:0.5 0-0")
+    >>> parse_alignment("1-2:0.5 0-0")
     (Link(source=0, target=0, probability=1.0), Link(source=1, target=2, probability=0.5))
     """
     if probabilities is not None:
@@ -91,7 +91,7 @@ def _joined(text: str, probabilities: str) -> str:
 def format_alignment(alignment: Alignment, *, first: int = 0, probabilities: bool = True) -> str:
     """The links as a line without its line break, the probabilities with six digits unless all of them are 1.
 
-    >>> format_links((Link(0, 0), Link(1, 2, 0.5)), first=1)
+    >>> format_alignment((Link(0, 0), Link(1, 2, 0.5)), first=1)
     '1-1:1 2-3:0.5'
     """
     if not probabilities or all(link[2] == 1 for link in alignment):
