@@ -126,7 +126,7 @@ def test_a_folder_belongs_to_one_grid() -> None:
         ("{ longest = [2, 3] }", 'tagger.grid: "longest" cannot be in a grid; known: '),
         ("{ stepps = [2, 3] }", 'tagger.grid: "stepps" cannot be in a grid; did you mean "steps"?'),
         ("{ steps = [2, 'x'] }", "tagger.grid: memory.steps is 'x': "),
-        ("{ steps = [1], epochs = [2] }", "tagger.grid: steps and epochs both say how long"),
+        ("{ steps = [1], epochs = [2] }", "tagger.grid: steps and epochs both set the length"),
     ],
 )
 def test_wrong_grids(grid: str, complaint: str) -> None:

@@ -125,7 +125,7 @@ class TestOverrides:
         }
         with pytest.raises(SettingsError, match=r'"rate\.en=1": rate is a single value, not a table'):
             settings_of(["rate=0.3", "rate.en=1"])
-        with pytest.raises(SettingsError, match='"vectors=b": another --set names a line of vectors, which this would'):
+        with pytest.raises(SettingsError, match='"vectors=b": this would overwrite a line of vectors'):
             settings_of(["vectors.en=a", "vectors=b"])
 
 
