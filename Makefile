@@ -17,21 +17,21 @@ demo: .venv/demo  ## Set up, run the shipped recipe on the shipped corpus, and w
 test: .venv/dev chromium  ## Set up and run the tests, offline
 	$(TESTS)
 
-check: .venv/dev  ## Format, lint, types, tests, doctests, documents in step: before each commit
+check: .venv/dev  ## Format, lint, types, tests, doctests, generated documents: before each commit
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(TESTS)
 	$(BIN)/python docs/generate.py --check
 
-format: .venv/dev  ## Mend what can be mended by a program
+format: .venv/dev  ## Fix what tools can fix
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-docs: .venv/dev  ## Write docs/methods.md and docs/commands.md anew
+docs: .venv/dev  ## Regenerate docs/methods.md, docs/recipes.md and docs/commands.md
 	$(BIN)/python docs/generate.py
 
-clean:  ## Remove the environment and all caches; runs stay
+clean:  ## Remove the environment and all caches, but no runs
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache
 
 # torch first and by its exact version: otherwise pip may take the newest build with gigabytes of CUDA packages.
