@@ -1,1 +1,4 @@
-"""Methods that label raw text, one a file."""
+"""Methods that label raw text, one per file.
+
+Imports from `taggers`, `crosslingual`, `evaluate` and below.
+"""

@@ -1,1 +1,4 @@
-"""The command ``nersery``: options in, one call of the library, results out."""
+"""The command `nersery`: options in, one library call, results out.
+
+Imports from everything; nothing imports it.
+"""

@@ -1,1 +1,4 @@
-"""core."""
+"""The foundation: sentences, tags, alignments, the registry of methods, errors, progress and files.
+
+No models; imports nothing from other packages.
+"""

@@ -1,1 +1,4 @@
-"""crosslingual."""
+"""Labels across languages: parallel text, word alignment, projection.
+
+Imports from `pipeline` and below. The methods are in `aligners`; `hmm` and `embedding` hold what they share.
+"""

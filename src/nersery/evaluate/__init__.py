@@ -1,1 +1,4 @@
-"""Scores and what is made of them."""
+"""Numbers only: scores, significance, errors by kind, diversity, novelty, agreement, alignment error rate.
+
+Imports from `pipeline` and below; draws nothing.
+"""

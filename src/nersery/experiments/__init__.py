@@ -1,1 +1,4 @@
-"""experiments."""
+"""Recipes, the systems that they compare, sampling, and the run in its folder.
+
+Imports from everything but `cli`.
+"""

@@ -1,1 +1,4 @@
-"""A dataset that others can use: splits without leakage, Parquet and JSONL, and a card that says how it was made."""
+"""A dataset for others: splits without leakage, Parquet and JSONL, a card.
+
+Imports from the methods and below.
+"""

@@ -1,1 +1,4 @@
-"""report."""
+"""The results of a run as typed objects, and as HTML, Markdown and pictures.
+
+Imports from the methods and below; reads no run folder.
+"""

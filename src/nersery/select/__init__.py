@@ -1,1 +1,4 @@
-"""Methods that say how good a sentence is, one a file."""
+"""Methods that score sentences, one per file.
+
+Imports from `taggers`, `crosslingual`, `evaluate` and below.
+"""

@@ -1,4 +1,4 @@
-"""Taggers, one per file; code that they share is in `components`.
+"""Taggers, one per file; their building blocks are in `components`.
 
-May import torch and transformers at the top, and `models` and the layers below.
+Imports from `pipeline` and below.
 """

@@ -1,1 +1,1 @@
-"""ACLM: templates, mixner, and a back end for each kind of language model."""
+"""ACLM: templates from attention, mixner, and the two back ends that write sentences from templates."""

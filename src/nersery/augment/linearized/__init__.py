@@ -1,1 +1,1 @@
-"""Sentences with tag tokens among their words, and the way back."""
+"""Sentences with their tags as one sequence of tokens, and back."""

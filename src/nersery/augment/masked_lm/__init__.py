@@ -1,1 +1,1 @@
-"""Augmenters on a masked language model: opening and fine-tuning it, and replacing words by its predictions."""
+"""What methods on a masked language model share: setup, masking mentions, replacing words."""

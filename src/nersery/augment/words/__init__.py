@@ -1,1 +1,1 @@
-"""Words that methods look up: stop words, synonyms, gazetteers, the user's word lists, and segments of sentences."""
+"""Words that rule methods draw from: stop words, synonyms, word lists, gazetteers, segments."""

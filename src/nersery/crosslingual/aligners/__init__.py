@@ -1,1 +1,1 @@
-"""Aligners: methods that say which words of a sentence and of its translation belong together, one a file."""
+"""Word aligners, one per file."""

@@ -1,1 +1,1 @@
-"""crosslingual/embedding."""
+"""Alignment by contextual embeddings: extraction from similarities, fine-tuning, matching."""

@@ -1,1 +1,1 @@
-"""io/annotation_tools."""
+"""Formats of annotation tools, whose labels are character offsets: Label Studio, doccano, Prodigy, brat."""

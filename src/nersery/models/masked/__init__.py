@@ -1,3 +1,1 @@
-"""Masked language models: inputs with masks, filling and fine-tuning. `masked_inputs` imports no torch, so that
-methods can describe their inputs with it.
-"""
+"""Masked language models: inputs with masks, fine-tuning, filling, adaptation to raw text."""

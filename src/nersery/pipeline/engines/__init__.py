@@ -1,1 +1,1 @@
-"""pipeline/engines."""
+"""Workers of a sharded job: local processes and Ray, behind one interface."""

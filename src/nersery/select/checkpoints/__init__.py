@@ -1,1 +1,1 @@
-"""What self-training has done so far, on disk; for `self_training`."""
+"""State of selectors on disk."""

@@ -1,1 +1,1 @@
-"""How similar two sentences are; for `duplicates` and `publish`."""
+"""Near-duplicates."""

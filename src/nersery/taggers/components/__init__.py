@@ -1,1 +1,1 @@
-"""Parts of taggers: tag sets, the CRF, networks, decoding, training settings, and the second stage on gold."""
+"""Building blocks of taggers: tag sets, CRF, decoding, training settings, the second stage on gold."""
