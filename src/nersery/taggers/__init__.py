@@ -1,4 +1,4 @@
-"""Taggers, one per file; their building blocks are in `components`.
+"""Taggers, one per file; code that they share is in `components`.
 
-Imports from `pipeline` and below.
+May import torch and transformers at the top, and `models` and the layers below.
 """

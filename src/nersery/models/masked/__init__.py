@@ -1,1 +1,3 @@
-"""Masked language models: inputs with masks, fine-tuning, filling, adaptation to raw text."""
+"""Masked language models: inputs with masks, filling and fine-tuning. `masked_inputs` imports no torch, so that
+methods can describe their inputs with it.
+"""

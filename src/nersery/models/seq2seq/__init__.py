@@ -1,1 +1,1 @@
-"""Encoder-decoders: inputs, tokenization, fine-tuning and generation."""
+"""Encoder-decoders: their tokenization, fine-tuning and sampling. `seq2seq_inputs` imports no torch."""

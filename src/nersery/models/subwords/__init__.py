@@ -1,1 +1,1 @@
-"""From words to subwords and back, without losing a word; pairs of texts; token embeddings."""
+"""From words to subwords and back: windows, pairs of texts, whole words in a vocabulary, new tokens."""

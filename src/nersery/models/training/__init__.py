@@ -1,1 +1,1 @@
-"""The training loop, its checkpoints, and what makes training cheaper."""
+"""The training loop, its checkpoints, and what it shares with prediction: dropout masks, pruned vocabularies."""
