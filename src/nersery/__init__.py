@@ -1,6 +1,44 @@
-"""nersery grows training data for named entity recognition where there is little, and shows whether it helped."""
+"""nersery grows training data for named entity recognition, and shows whether it helped."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from nersery.core.sentence import Corpus, Entity, Origin, Sentence
 from nersery.core.version import __version__
 
-__all__ = ["Corpus", "Entity", "Origin", "Sentence", "__version__"]
+if TYPE_CHECKING:
+    from nersery.annotate.base import annotate
+    from nersery.augment.base import augment
+    from nersery.evaluate.scores import evaluate
+    from nersery.experiments.runner import run
+    from nersery.io import read, write
+    from nersery.select.base import select
+    from nersery.taggers.base import predict, train
+
+__all__ = [
+    "Corpus", "Entity", "Origin", "Sentence", "__version__", "annotate", "augment", "evaluate", "predict", "read",
+    "run", "select", "train", "write",
+]  # fmt: skip
+_FUNCTIONS = {
+    "predict": "nersery.taggers.base",
+    "read": "nersery.io",
+    "run": "nersery.experiments.runner",
+    "train": "nersery.taggers.base",
+    "write": "nersery.io",
+}
+"""Imported at the first use, so that `import nersery` stays fast."""
+_CALLABLE_PACKAGES = ("annotate", "augment", "evaluate", "select")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _CALLABLE_PACKAGES:
+        return import_module(f"nersery.{name}")
+    if name in _FUNCTIONS:
+        return getattr(import_module(_FUNCTIONS[name]), name)
+    raise AttributeError(f"module 'nersery' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -32,7 +32,7 @@ def test_an_unfinished_job_with_other_settings_is_refused(tmp_path: Path) -> Non
     job = StageJob(STAGE, RowsInMemory(GOLD), tmp_path / "more.jsonl", quiet=True)
     part = tmp_path / "more.jsonl.part"
     part.mkdir()
-    state = {"fingerprint": json.loads(json.dumps({"nersery": "0.1.0", **job._fingerprint()}))}
+    state = {"fingerprint": json.loads(json.dumps({"nersery": "0.1.0", **job.fingerprint()}))}
     state |= {"read": 2, "written": 2, "reasons": {}, "bytes": [0, 0], "finished": False}
     (part / "journal.json").write_text(json.dumps(state), "utf-8")
     other = replace(job, stage=replace(STAGE, seed=4))

@@ -6,16 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from nersery.core.errors import ContractError, NerseryError
-from nersery.core.outcome import Outcome, Reject, Result, Step
+from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import check_choices, instance, name_of
+from nersery.core.registry import check_choices, files_in, instance, name_of, settings_of
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import run_in_memory
+from nersery.pipeline.stage_job import Sharding, opened, run_stage
 
 BATCH_SIZE = 256
 """Smaller than elsewhere, for each sentence is asked several questions, and a kill costs a batch."""
@@ -117,20 +117,76 @@ class AnnotateStage(Stage[Sentence, Sentence]):
         return annotate_step(method)
 
 
+@overload
 def annotate(
-    corpus: Iterable[Sentence],
-    annotator: Annotator,
-    gold: Sequence[Sentence] = (),
+    corpus: Iterable[Sentence] | str | Path,
+    annotator: str | Annotator,
+    gold: Iterable[Sentence] | str | Path = (),
     *,
+    output: None = None,
+    **options: Any,
+) -> Result: ...
+
+
+@overload
+def annotate(
+    corpus: Iterable[Sentence] | str | Path,
+    annotator: str | Annotator,
+    gold: Iterable[Sentence] | str | Path = (),
+    *,
+    output: str | Path,
+    **options: Any,
+) -> Tally: ...
+
+
+def annotate(
+    corpus: Iterable[Sentence] | str | Path,
+    annotator: str | Annotator,
+    gold: Iterable[Sentence] | str | Path = (),
+    *,
+    output: str | Path | None = None,
     training: Training = NO_TRAINING,
     batch_size: int = BATCH_SIZE,
-) -> Result:
-    """Fit an annotator and label sentences, in memory.
+    shards: int | None = None,
+    workers: int = 1,
+    engine: str = "local",
+    gpus: float = 0.0,
+    force: bool = False,
+    quiet: bool = False,
+    **settings: Any,
+) -> Result | Tally:
+    """Fit an annotator and label sentences.
 
     Args:
-        corpus: The sentences to label; read twice, so not a one-way iterator.
+        corpus: The sentences to label, or a file of them; read twice, so not a one-way iterator.
+        annotator: A name of `nersery list annotate`, or an annotator object.
         gold: What the annotator learns from; some need none.
         training: For annotators that train a model.
         batch_size: Sentences handed to the annotator at once; it changes speed, never results.
+        output: A file to write, or with ``shards`` a folder; the same call resumes after a kill. None returns the
+            result in memory.
+        shards: Rows per shard; None writes one file.
+        workers: Processes that share the shards.
+        engine: ``local`` or ``ray``.
+        gpus: GPUs per worker, for Ray.
+        force: Overwrite the output.
+        quiet: Show no progress.
+        settings: Of the method, if it is named. Give a method object for settings that share a name with an
+            argument here, such as ``batch_size``.
+
+    Returns:
+        The corpus, the rejects and their counts; with ``output`` the counts alone.
     """
-    return run_in_memory(AnnotateStage(annotator, {}, gold, training, corpus), corpus, batch_size)
+    rows = opened(corpus)
+    made = instance("annotate", annotator, settings)
+    stage = AnnotateStage(annotator, settings, opened(gold), training, rows if made.reads_first else ())
+    return run_stage(
+        stage,
+        rows,
+        output,
+        Sharding(shards, workers, engine, gpus),
+        files=lambda: files_in(type(made), settings_of(made)),
+        batch_size=batch_size,
+        force=force,
+        quiet=quiet,
+    )

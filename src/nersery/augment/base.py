@@ -8,19 +8,19 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, overload, runtime_checkable
 
 from nersery.core.errors import ContractError, DataError, NerseryError, SettingsError
-from nersery.core.outcome import Outcome, Reject, Result, Step
+from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng
-from nersery.core.registry import check_choices, instance, name_of
+from nersery.core.registry import check_choices, files_in, instance, name_of, settings_of
 from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.pipeline.error_policy import failure
 from nersery.pipeline.job import BATCH_SIZE
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import run_in_memory
+from nersery.pipeline.stage_job import Sharding, opened, run_stage
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import Guess
@@ -275,34 +275,80 @@ class AugmentStage(Stage[Sentence, Task]):
         return row if isinstance(row, Sentence) else row[0]
 
 
+@overload
 def augment(
-    corpus: Iterable[Sentence],
-    method: Augmenter,
+    corpus: Iterable[Sentence] | str | Path, method: str | Augmenter, *, output: None = None, **options: Any
+) -> Result: ...
+
+
+@overload
+def augment(
+    corpus: Iterable[Sentence] | str | Path, method: str | Augmenter, *, output: str | Path, **options: Any
+) -> Tally: ...
+
+
+def augment(
+    corpus: Iterable[Sentence] | str | Path,
+    method: str | Augmenter,
     *,
+    output: str | Path | None = None,
     copies: int = 1,
     seed: int = 0,
     batch_size: int = BATCH_SIZE,
-    dev: Sequence[Sentence] = (),
-) -> Result:
-    """Fit a method on a corpus and make new sentences out of it, in memory.
+    dev: Iterable[Sentence] | str | Path = (),
+    shards: int | None = None,
+    workers: int = 1,
+    engine: str = "local",
+    gpus: float = 0.0,
+    force: bool = False,
+    quiet: bool = False,
+    **settings: Any,
+) -> Result | Tally:
+    """Fit a method on a corpus and make new sentences out of it.
 
     Args:
-        corpus: Labelled sentences; read twice, so not a one-way iterator.
+        corpus: Labelled sentences, or a file of them; read twice, so not a one-way iterator.
+        method: A name of `nersery list augment`, or a method object.
         copies: How many new sentences to try for each sentence.
         batch_size: Sentences handed to the method at once; it changes speed, never results.
         dev: For methods that train a model: sentences to choose the best weights by.
+        output: A file to write, or with ``shards`` a folder; the same call resumes after a kill. None returns the
+            result in memory.
+        shards: Rows per shard; None writes one file.
+        workers: Processes that share the shards.
+        engine: ``local`` or ``ray``.
+        gpus: GPUs per worker, for Ray.
+        force: Overwrite the output.
+        quiet: Show no progress.
+        settings: Of the method, if it is named. Give a method object for settings that share a name with an
+            argument here, such as ``batch_size``.
+
+    Returns:
+        The corpus, the rejects and their counts; with ``output`` the counts alone.
 
     Raises:
         SettingsError: When the corpus is a one-way iterator.
 
+    >>> import nersery
     >>> from nersery import Corpus, Entity, Sentence
-    >>> from nersery.augment.mention_replacement import MentionReplacement
     >>> corpus = Corpus([
     ...     Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id="a"),
     ...     Sentence(("Grace", "Hopper", "spoke"), (Entity(0, 2, "PER"),), id="b"),
     ... ])
-    >>> result = augment(corpus, MentionReplacement(rate=1.0), seed=1)
+    >>> result = nersery.augment(corpus, "mention_replacement", rate=1.0, seed=1)
     >>> [sentence.text for sentence in result.corpus]
     ['Grace Hopper wrote', 'Ada spoke']
     """
-    return run_in_memory(AugmentStage(method, {}, corpus, dev, copies, seed), corpus, batch_size)
+    rows = opened(corpus)
+    stage = AugmentStage(method, settings, rows, opened(dev), copies, seed)
+    made = instance("augment", method, settings)
+    return run_stage(
+        stage,
+        rows,
+        output,
+        Sharding(shards, workers, engine, gpus),
+        files=lambda: files_in(type(made), settings_of(made)),
+        batch_size=batch_size,
+        force=force,
+        quiet=quiet,
+    )

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
@@ -45,11 +43,11 @@ from nersery.core.errors import (
     SettingsError,
     printable,
 )
-from nersery.core.files import check_replaceable, content_hash, replaced_folder
+from nersery.core.files import content_hash
 from nersery.core.sentence import Corpus, Sentence
 from nersery.pipeline.job import BATCH_SIZE
-from nersery.pipeline.stage_job import Sharding, StageJob, check_training, resume_training
-from nersery.taggers.base import DESCRIPTION, FILES, Tagger
+from nersery.pipeline.stage_job import Sharding, StageJob
+from nersery.taggers.base import Tagger, check_tagger_folder, train_into
 
 if TYPE_CHECKING:
     from nersery.evaluate.error_analysis import Errors
@@ -83,8 +81,6 @@ def train(
 ) -> None:
     """Train a tagger. It reads one or more files, such as gold and generated sentences. The same command resumes."""
     reading = shared_options(context, io.ReadOptions)
-    from nersery.core.progress import Progress
-
     if len(files) < 2:
         raise SettingsError(
             "name at least one corpus and, last, the folder to write: nersery train train.conll my-tagger"
@@ -92,9 +88,7 @@ def train(
     *names, folder_name = files
     folder = Path(folder_name)
     refuse_odd_bytes(folder)
-    check_replaceable(folder, DESCRIPTION, "tagger", FILES, force=force)
-    training = folder.with_name(folder.name + ".training")
-    check_training(training)
+    check_tagger_folder(folder, force=force)
     tagger = _untrained(method, preset, settings or [])
     sources = [open_corpus(name, reading, quiet=quiet) for name in names]
     gold = [sentence for source in sources for sentence in source]
@@ -108,12 +102,7 @@ def train(
         )
     if not quiet:
         _note_oddities(gold, dev_sentences)
-    with replaced_folder(folder) as unfinished:
-        with Progress("train", quiet=quiet) as progress:
-            fit = partial(tagger.fit, gold, dev_sentences, seed=seed, progress=progress, folder=training)
-            history = resume_training(fit, training, force=force)
-        tagger.save(unfinished)
-    shutil.rmtree(training, ignore_errors=True)
+    history = train_into(folder, tagger, gold, dev_sentences, seed=seed, force=force, quiet=quiet)
     best = max((evaluation["score"] for evaluation in history["evaluations"]), default=None)
     if json:
         best_step = None if best is None else history["best_step"]

@@ -149,7 +149,11 @@ def instance(kind: str, method: Any, settings: Mapping[str, Any]) -> Any:
     Raises:
         SettingsError: See `create`.
     """
-    return create(kind, method, settings) if isinstance(method, str) else method
+    if isinstance(method, str):
+        return create(kind, method, settings)
+    if settings:
+        raise SettingsError(f"settings ({', '.join(settings)}) go with a method's name: set them in the method object")
+    return method
 
 
 def create(kind: str, name: str, settings: Mapping[str, Any] | None = None) -> Any:

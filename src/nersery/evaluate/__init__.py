@@ -2,3 +2,7 @@
 
 Imports from `pipeline` and below; draws nothing.
 """
+
+from nersery.core.callable_package import make_callable
+
+make_callable(__name__, "scores")

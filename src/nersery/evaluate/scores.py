@@ -6,10 +6,12 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Corpus, Sentence
+from nersery.pipeline.stage_job import opened
 
 if TYPE_CHECKING:
     import numpy as np
@@ -120,6 +122,24 @@ def score(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Scores:
             counter.update([type_ for _, _, type_ in labels])
     types = sorted({*counts[1], *counts[2]})
     return Scores({type_: Counts(*(counter[type_] for counter in counts)) for type_ in types})
+
+
+def evaluate(gold: Iterable[Sentence] | str | Path, predicted: Iterable[Sentence] | str | Path) -> Scores:
+    """Score predicted entities: strict precision, recall and F1.
+
+    Args:
+        gold: The truth, or a file of it.
+        predicted: The same sentences with predicted labels, in any order, or a file of them.
+
+    Raises:
+        DataError: Naming every sentence that is missing, is not in gold, or has other words.
+
+    >>> import nersery
+    >>> gold = [nersery.Sentence(("Oslo",), (nersery.Entity(0, 1, "LOC"),), id="1")]
+    >>> nersery.evaluate(gold, gold).micro.f1
+    1.0
+    """
+    return score(opened(gold), opened(predicted))
 
 
 def score_languages(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> dict[str, Scores]:

@@ -62,6 +62,7 @@ from nersery.experiments.grid import (
 )
 from nersery.experiments.inputs import read_inputs
 from nersery.experiments.prerequisites import check_prerequisites
+from nersery.experiments.recipe import load
 from nersery.experiments.results import NOTHING_LEARNT, build_report
 from nersery.experiments.run_folder import RunFolder
 from nersery.experiments.systems import GOLD, MethodSettings, System
@@ -79,6 +80,20 @@ from nersery.taggers.base import (
     strict_f1,
 )
 from nersery.taggers.components.second_stage import changed, fit_second_stage, require_known_types
+
+
+def run(
+    recipe: str | Path, *, output: str | Path | None = None, overrides: Iterable[str] = (), quiet: bool = False
+) -> Report:
+    """Run an experiment in a folder, or resume it, and return its report.
+
+    Args:
+        recipe: A TOML file, or the name of a shipped recipe.
+        output: The folder; None writes to ``runs/NAME``.
+        overrides: Changes of the recipe, ``key=value``.
+    """
+    loaded = load(str(recipe), overrides)
+    return Run(loaded, Path(output) if output else Path("runs") / loaded.name, quiet).execute()
 
 
 @dataclass

@@ -19,6 +19,7 @@ from nersery import io
 from nersery.core.errors import NerseryError, SettingsError, did_you_mean
 from nersery.core.outcome import Result, Tally, collect
 from nersery.core.progress import Progress
+from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
 from nersery.pipeline.job import BATCH_SIZE, FileJob, refuse_one_way, run
 from nersery.pipeline.stage import Stage
@@ -84,16 +85,48 @@ class RowsInMemory:
         return iter(self.rows)
 
 
-def run_in_memory(stage: Stage[Any, Any], rows: Iterable[Any], batch_size: int = BATCH_SIZE) -> Result:
-    """Run a stage in memory.
+def opened(corpus: Iterable[Sentence] | str | Path) -> io.Source | Iterable[Sentence]:
+    """The sentences of a file or folder, read as often as needed, or those that are given.
 
     Raises:
-        SettingsError: If the rows are an iterator, which can be read only once.
+        SettingsError: If it is an iterator, which can be read only once.
+    """
+    if isinstance(corpus, str | Path):
+        return io.open_corpus(corpus)
+    refuse_one_way(corpus)
+    return corpus
+
+
+def run_stage(
+    stage: Stage[Any, Any],
+    corpus: io.Source | Iterable[Sentence],
+    output: str | Path | None,
+    sharding: Sharding,
+    *,
+    files: Callable[[], Mapping[str, Any]],
+    batch_size: int = BATCH_SIZE,
+    force: bool = False,
+    quiet: bool = False,
+) -> Result | Tally:
+    """Run a stage in memory, or into a file or a folder of shards; then the same call resumes after a kill.
+
+    Args:
+        corpus: From `opened`.
+        output: The file, or the folder of shards; None returns the result in memory.
+        files: Returns hashes of the files that the method reads, a part of the job's fingerprint.
+
+    Raises:
         Exception: The first one, if every row fails.
     """
-    refuse_one_way(rows)
+    rows = corpus if isinstance(corpus, io.Source) else RowsInMemory(corpus)
+    if output is not None:
+        job = StageJob(stage, rows, Path(output), sharding=sharding, batch_size=batch_size, force=force, quiet=quiet)
+        return replace(job, made_by={**job.fingerprint(), "files": files()}).run()
+    if sharding != Sharding():
+        raise SettingsError("shards and workers need an output: name the folder to write, output=...")
     step = stage.fit(stage.load(), None, None)
-    return collect(run(stage.items(rows), step, batch_size=batch_size, sentence_of=stage.sentence_of))
+    items = stage.items(rows.outcomes())
+    return collect(run(items, step, batch_size=batch_size, sentence_of=stage.sentence_of))
 
 
 def corpus_job(target: Path, made_by: Mapping[str, Any], writer: io.Writer | None = None) -> FileJob:
@@ -182,13 +215,14 @@ class StageJob:
 
     def _file_job(self) -> FileJob:
         if self.stage.extension == "jsonl":
-            job = corpus_job(self.target, self._fingerprint())
+            job = corpus_job(self.target, self.fingerprint())
         else:  # a format that only the stage can write
-            made_by = {"nersery": __version__, **self._fingerprint()}
+            made_by = {"nersery": __version__, **self.fingerprint()}
             job = FileJob(self.target, self.stage.encode, io.reject_line, made_by, blank=self.stage.blank)
         return replace(job, sentence_of=self.stage.sentence_of)
 
-    def _fingerprint(self) -> Mapping[str, Any]:
+    def fingerprint(self) -> Mapping[str, Any]:
+        """Everything the result depends on."""
         if self.made_by is not None:
             return self.made_by
         stage = {field.name: plain(getattr(self.stage, field.name)) for field in fields(self.stage)}  # type: ignore[arg-type]
@@ -198,7 +232,7 @@ class StageJob:
         from nersery.pipeline.engines.worker import WorkerTask
         from nersery.pipeline.shards import ShardJob
 
-        job = ShardJob(self.target, rows, {"nersery": __version__, **self._fingerprint()}, self._shard_format())
+        job = ShardJob(self.target, rows, {"nersery": __version__, **self.fingerprint()}, self._shard_format())
         job.check_target(overwrite=self.force)
         check_training(self.training)
         total = _count(self.rows)

@@ -8,17 +8,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, overload
 
 from nersery.core.errors import ContractError, NerseryError
-from nersery.core.outcome import Outcome, Reject, Result, Step
+from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import check_choices, instance, name_of
+from nersery.core.registry import check_choices, files_in, instance, name_of, settings_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job
 from nersery.pipeline.job import BATCH_SIZE
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import run_in_memory
+from nersery.pipeline.stage_job import Sharding, opened, run_stage
 
 if TYPE_CHECKING:
     from nersery.taggers.base import Tagger
@@ -162,34 +162,82 @@ class SelectStage(Stage[Sentence, Sentence]):
         return select_step(method)
 
 
+@overload
 def select(
-    corpus: Iterable[Sentence],
-    selector: Selector,
-    gold: Sequence[Sentence],
+    corpus: Iterable[Sentence] | str | Path,
+    selector: str | Selector,
+    gold: Iterable[Sentence] | str | Path,
     *,
-    held_out: Iterable[Sentence] = (),
+    output: None = None,
+    **options: Any,
+) -> Result: ...
+
+
+@overload
+def select(
+    corpus: Iterable[Sentence] | str | Path,
+    selector: str | Selector,
+    gold: Iterable[Sentence] | str | Path,
+    *,
+    output: str | Path,
+    **options: Any,
+) -> Tally: ...
+
+
+def select(
+    corpus: Iterable[Sentence] | str | Path,
+    selector: str | Selector,
+    gold: Iterable[Sentence] | str | Path,
+    *,
+    output: str | Path | None = None,
+    held_out: Iterable[Sentence] | str | Path = (),
     training: Training = NO_TRAINING,
     batch_size: int = BATCH_SIZE,
-) -> Result:
-    """Fit a selector on gold sentences and choose among others, in memory.
+    force: bool = False,
+    quiet: bool = False,
+    **settings: Any,
+) -> Result | Tally:
+    """Fit a selector on gold sentences and choose among others.
 
     Args:
-        corpus: The sentences to choose from; read twice, so not a one-way iterator.
+        corpus: The sentences to choose from, or a file of them; read twice, so not a one-way iterator.
+        selector: A name of `nersery list select`, or a selector object.
         held_out: The sentences of dev and test.
         training: For selectors that need a tagger, or train one.
         batch_size: Sentences handed to the selector at once; it changes speed, never results.
+        output: A file to write; the same call resumes after a kill. None returns the
+            result in memory.
+        force: Overwrite the output.
+        quiet: Show no progress.
+        settings: Of the method, if it is named. Give a method object for settings that share a name with an
+            argument here, such as ``batch_size``.
+
+    Returns:
+        The corpus, the rejects and their counts; with ``output`` the counts alone.
 
     Raises:
         SettingsError: When the corpus is a one-way iterator.
 
+    >>> import nersery
     >>> from nersery import Corpus, Sentence
-    >>> from nersery.select.duplicates import Duplicates
     >>> gold = Corpus([Sentence(("Ada", "wrote"), id="a")])
     >>> new = Corpus([Sentence(("Ada", "wrote"), id="a~1"), Sentence(("Grace", "spoke"), id="a~2")])
-    >>> result = select(new, Duplicates(), gold)
+    >>> result = nersery.select(new, "duplicates", gold)
     >>> print(result.tally)
     read 2, wrote 1, rejected 1 (duplicate of gold: 1)
     >>> result.corpus[0].scores
     {'duplicates': 1.0}
     """
-    return run_in_memory(SelectStage(selector, {}, gold, held_out, corpus, training), corpus, batch_size)
+    rows = opened(corpus)
+    stage = SelectStage(selector, settings, opened(gold), opened(held_out), rows, training)
+    made = instance("select", selector, settings)
+    return run_stage(
+        stage,
+        rows,
+        output,
+        Sharding(),
+        files=lambda: files_in(type(made), settings_of(made)),
+        batch_size=batch_size,
+        force=force,
+        quiet=quiet,
+    )

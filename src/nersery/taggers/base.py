@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, overload
 
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
-from nersery.core.outcome import Step
+from nersery.core.files import check_replaceable, content_hash, replaced_folder
+from nersery.core.outcome import Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import check_choices, files_in, get, name_of, settings_of
+from nersery.core.registry import check_choices, files_in, get, instance, name_of, settings_of
 from nersery.core.sentence import Sentence
+from nersery.pipeline.job import BATCH_SIZE
 from nersery.pipeline.stage import Stage
+from nersery.pipeline.stage_job import Sharding, check_training, opened, resume_training, run_stage
 
 DESCRIPTION = "nersery.json"
 """The file in a tagger's folder with its method, settings and training history."""
@@ -204,3 +209,145 @@ class PredictStage(Stage[Sentence, Sentence]):
     def fit(self, method: str, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
         """There is nothing to learn; see `Stage`."""
         return load_tagger(method).predict
+
+
+@overload
+def predict(
+    corpus: Iterable[Sentence] | str | Path,
+    tagger: str | Path,
+    *,
+    output: None = None,
+    batch_size: int = BATCH_SIZE,
+    quiet: bool = False,
+) -> Result: ...
+
+
+@overload
+def predict(
+    corpus: Iterable[Sentence] | str | Path,
+    tagger: str | Path,
+    *,
+    output: str | Path,
+    batch_size: int = BATCH_SIZE,
+    shards: int | None = None,
+    workers: int = 1,
+    engine: str = "local",
+    gpus: float = 0.0,
+    force: bool = False,
+    quiet: bool = False,
+) -> Tally: ...
+
+
+def predict(
+    corpus: Iterable[Sentence] | str | Path,
+    tagger: str | Path,
+    *,
+    output: str | Path | None = None,
+    batch_size: int = BATCH_SIZE,
+    shards: int | None = None,
+    workers: int = 1,
+    engine: str = "local",
+    gpus: float = 0.0,
+    force: bool = False,
+    quiet: bool = False,
+) -> Result | Tally:
+    """Label sentences with a trained tagger.
+
+    Args:
+        corpus: Sentences, or a file of them.
+        tagger: A trained folder, or a Hugging Face token-classification model. Call `Tagger.predict` of a tagger in
+            memory.
+        output: A file to write, or with ``shards`` a folder; the same call resumes after a kill. None returns the
+            result in memory.
+        batch_size: Sentences per call of the tagger; changes speed, never results.
+        shards: Rows per shard; None writes one file.
+        workers: Processes that share the shards.
+        engine: ``local`` or ``ray``.
+        gpus: GPUs per worker, for Ray.
+        force: Overwrite the output.
+        quiet: Show no progress.
+
+    Returns:
+        The corpus, the rejects and their counts; with ``output`` the counts alone.
+    """
+    return run_stage(
+        PredictStage(str(tagger)),
+        opened(corpus),
+        output,
+        Sharding(shards, workers, engine, gpus),
+        files=lambda: {"tagger": content_hash(tagger)} if Path(tagger).is_dir() else {},
+        batch_size=batch_size,
+        force=force,
+        quiet=quiet,
+    )
+
+
+def train(
+    gold: Iterable[Sentence] | str | Path,
+    method: str | Tagger = "transformer",
+    *,
+    output: str | Path | None = None,
+    dev: Iterable[Sentence] | str | Path = (),
+    seed: int = 0,
+    force: bool = False,
+    quiet: bool = False,
+    **settings: Any,
+) -> Tagger:
+    """Train a tagger.
+
+    Args:
+        gold: Labelled sentences, or a file of them.
+        method: A name of `nersery list tagger`, or an untrained tagger.
+        output: The folder to write; the same call resumes after a kill. None keeps the tagger in memory.
+        dev: Labelled sentences to choose the best weights by.
+        force: Overwrite the folder.
+        quiet: Show no progress.
+        settings: Of the tagger, if it is named.
+    """
+    tagger: Tagger = instance("tagger", method, settings)
+    tagger.check()
+    if output is not None:
+        check_tagger_folder(Path(output), force=force)
+    sentences, held_out = list(opened(gold)), list(opened(dev))
+    if output is not None:
+        train_into(Path(output), tagger, sentences, held_out, seed=seed, force=force, quiet=quiet)
+    else:
+        with Progress("train", quiet=quiet) as progress:
+            tagger.fit(sentences, held_out, seed=seed, progress=progress)
+    return tagger
+
+
+def training_folder(folder: Path) -> Path:
+    """Where the training of a tagger keeps its state until the tagger is saved."""
+    return folder.with_name(folder.name + ".training")
+
+
+def check_tagger_folder(folder: Path, *, force: bool) -> None:
+    """Refuse a folder that must not be overwritten, before any work is done.
+
+    Raises:
+        SettingsError: If it holds anything but a tagger, or a tagger without ``force``.
+    """
+    check_replaceable(folder, DESCRIPTION, "tagger", FILES, force=force)
+    check_training(training_folder(folder))
+
+
+def train_into(
+    folder: Path,
+    tagger: Tagger,
+    gold: Sequence[Sentence],
+    dev: Sequence[Sentence],
+    *,
+    seed: int,
+    force: bool,
+    quiet: bool,
+) -> dict[str, Any]:
+    """Train a tagger, or resume its training, save it, and return the history."""
+    training = training_folder(folder)
+    with replaced_folder(folder) as unfinished:
+        with Progress("train", quiet=quiet) as progress:
+            fit = partial(tagger.fit, gold, dev, seed=seed, progress=progress, folder=training)
+            history = resume_training(fit, training, force=force)
+        tagger.save(unfinished)
+    shutil.rmtree(training, ignore_errors=True)
+    return history

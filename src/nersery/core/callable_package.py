@@ -1,0 +1,29 @@
+"""Packages that are called like functions: ``nersery.augment(corpus, "melm")``.
+
+Importing ``nersery.augment.base`` binds the name ``augment`` in `nersery` to the package, in place of any function of
+that name. So the package itself can be called.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+
+class _CallablePackage(ModuleType):
+    def __call__(self, *arguments: Any, **options: Any) -> Any:
+        return getattr(import_module(self.__name__ + "." + self.__function_module__), _last(self))(
+            *arguments, **options
+        )
+
+
+def _last(package: ModuleType) -> str:
+    return package.__name__.rpartition(".")[2]
+
+
+def make_callable(package: str, module: str = "base") -> None:
+    """Let a package call the function of its own name in one of its modules, which is imported at the first call."""
+    sys.modules[package].__dict__["__function_module__"] = module
+    sys.modules[package].__class__ = _CallablePackage
