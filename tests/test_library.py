@@ -32,15 +32,14 @@ def test_a_package_can_still_be_imported_by_the_name_of_its_function() -> None:
     assert base.augment(GOLD, "mention_replacement").tally == nersery.augment(GOLD, "mention_replacement").tally
 
 
-@pytest.mark.parametrize("shards", [None, 10])
-def test_augment_writes_what_it_makes_in_memory(tmp_path: Path, shards: int | None) -> None:
+@pytest.mark.parametrize(("shards", "workers"), [(None, 1), (10, 1), (10, 2)])
+def test_augment_writes_what_it_makes_in_memory(tmp_path: Path, shards: int | None, workers: int) -> None:
     file = tmp_path / "gold.jsonl"
     nersery.write(GOLD, file)
     made = nersery.augment(GOLD, "mention_replacement", rate=0.8, copies=2, seed=3)
     output = tmp_path / "more.jsonl"
-    tally = nersery.augment(
-        file, "mention_replacement", rate=0.8, copies=2, seed=3, output=output, shards=shards, quiet=True
-    )
+    job = {"output": output, "shards": shards, "workers": workers, "quiet": True}
+    tally = nersery.augment(file, "mention_replacement", rate=0.8, copies=2, seed=3, **job)
     assert tally == made.tally
     assert [s.words for s in nersery.read(output)] == [s.words for s in made.corpus]
     with pytest.raises(SettingsError, match="exists already"):

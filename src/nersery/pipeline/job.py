@@ -100,7 +100,7 @@ class FileJob:
     """A loop from items into a file that survives ``kill -9``.
 
     While it runs, everything lies in the folder ``TARGET.part``: the output so far, the rejects and a journal
-    that says how many items are done and how many bytes belong to them. The same call goes on from there. At
+    that says how many items are done and how many bytes belong to them. The same call resumes there. At
     the end the files move to ``TARGET`` and ``TARGET.rejects.jsonl`` (only if there are rejects). Against a loss
     of power nothing is done: a journal or output that the system had not yet written to the disk is then refused.
 
@@ -192,7 +192,7 @@ class FileJob:
         if difference and not overwrite:
             raise SettingsError(
                 f"{self.part} holds an unfinished job with other settings:\n{difference}\n"
-                "Repeat the command with those settings to go on, choose another output, or start anew "
+                "Repeat the command with those settings to resume, choose another output, or start over "
                 "(--force)"
             )
         self._check_existing(overwrite, moved=journal.finished)
@@ -286,7 +286,7 @@ class _Journal:
         except (ValueError, LookupError, TypeError):
             raise NerseryError(
                 f"{self.path} is broken, perhaps by a loss of power. Delete the folder {self.path.parent} to start "
-                "the job anew, or use --force"
+                "the job again, or use --force"
             ) from None
         if there != wanted:
             return differences(there, wanted) if finished or tally.read else ""
@@ -321,7 +321,7 @@ def _cut_to(path: Path, size: int) -> BinaryIO:
     """Open a file for writing after its first ``size`` bytes; the rest belongs to no finished item."""
     path.touch()
     if path.stat().st_size < size:
-        raise NerseryError(f"{path} has lost finished work. Delete the folder {path.parent} to start the job anew")
+        raise NerseryError(f"{path} has lost finished work. Delete the folder {path.parent} to start the job again")
     stream = path.open("r+b")
     stream.truncate(size)
     stream.seek(size)

@@ -1,4 +1,4 @@
-"""A job from rows into a folder of shards, each written whole; the same call goes on after the last finished one."""
+"""A job from rows into a folder of shards, each written whole; the same call resumes after the last finished one."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ class ShardJob:
         if difference and not overwrite:
             raise SettingsError(
                 f"{self.part} holds an unfinished job with other settings:\n{difference}\n"
-                "Repeat the command with those settings to go on, choose another output, or start anew (--force)"
+                "Repeat the command with those settings to resume, choose another output, or start over (--force)"
             )
         manifest.write()  # before any file is touched, so that no manifest ever speaks of another job's
         manifest.remove_others()
@@ -171,7 +171,7 @@ class ShardJob:
     def _write_shard(self, number: int, answers: Iterator[Answer], progress: Progress | None) -> dict[str, Any]:
         """Write the next shard whole, and say of it what the manifest shall."""
         if number >= MOST_SHARDS:
-            raise NerseryError(f"there are more than {MOST_SHARDS:,} shards. Start anew with larger ones (--shards)")
+            raise NerseryError(f"there are more than {MOST_SHARDS:,} shards. Start over with larger ones (--shards)")
         output, rejects = (self.part / f"{kind}-{number:05}.lines.tmp" for kind in ("part", "rejects"))
         rows, tally = 0, Tally()
         with naming_the_full_disk(self.target), output.open("wb") as lines, rejects.open("wb") as refused:
@@ -237,7 +237,7 @@ class _Manifest:
         except (ValueError, LookupError, TypeError):
             raise NerseryError(
                 f"{self.path} is broken, perhaps by a loss of power. Delete the folder {self.path.parent} to start "
-                "the job anew, or use --force"
+                "the job again, or use --force"
             ) from None
         self.finished = len(self.shards) == len(shards) < len(entries)
         return ""
@@ -247,7 +247,7 @@ class _Manifest:
         return all(path.exists() and path.stat().st_size == size for path, size in files.items())
 
     def write(self) -> None:
-        """Write it anew, as far as it is right."""
+        """Rewrite the file without invalid entries."""
         total = [{TOTAL: self.tally.as_dict()}] if self.finished else []
         write_atomic(self.path, "".join(map(_line, [{"job": self.fingerprint}, *self.shards, *total])))
 
