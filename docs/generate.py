@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from pathlib import Path
@@ -91,9 +92,13 @@ def methods_page() -> str:
         "`nersery list METHOD` shows the same in the terminal, methods of other packages included."
     )
     parts = [_contents()]
+    shared = _shared_settings()
     for kind, (title, text) in KINDS.items():
-        parts += [f"## {title}", text, *(_method(kind, name) for name in _own_names(kind))]
-    return page("Methods", introduction, [*parts, _presets(), _protocols(), _repairs()])
+        parts += [f"## {title}", text, *(_method(kind, name, shared) for name in _own_names(kind))]
+    own = (
+        f"## Shared settings\n\nSettings with the same meaning in several methods.\n\n{table(SETTING_COLUMNS, shared)}"
+    )
+    return page("Methods", introduction, [*parts, own, _presets(), _protocols(), _repairs()])
 
 
 def _own_names(kind: str) -> list[str]:
@@ -105,21 +110,42 @@ def _contents() -> str:
     for kind, (title, _) in KINDS.items():
         links = ", ".join(f"[{name}](#{name})" for name in _own_names(kind))
         lines.append(f"- [{title}](#{title.lower()}): {links}")
-    others = ("Tagger presets", "Sampling protocols", "Repairs")
+    others = ("Shared settings", "Tagger presets", "Sampling protocols", "Repairs")
     return "\n".join([*lines, *(f"- [{title}](#{title.lower().replace(' ', '-')})" for title in others)])
 
 
-def _method(kind: str, name: str) -> str:
+Setting = tuple[str, str, str, str]
+SETTING_COLUMNS = ("setting", "type", "default", "what it does")
+SHARED_BY = 3
+"""A setting that as many methods have, with one default and meaning, is described once."""
+
+
+def _settings(kind: str, name: str) -> list[Setting]:
+    """The settings of a method as rows of a table."""
     description = registry.describe(kind, name)
-    parts = sections(description["documentation"])
-    meanings = arguments(parts.pop("Args", ""))
+    meanings = arguments(sections(description["documentation"]).get("Args", ""))
     hints = get_type_hints(registry.get(kind, name))
-    rows = [
+    return [
         (f"`{setting}`", type_text(hints[setting]), code(facts["default"]), meanings.get(setting, ""))
         for setting, facts in description["settings"].items()
     ]
-    settings = table(("setting", "type", "default", "what it does"), rows)
-    return "\n\n".join([f"### {name}", parts.pop(""), settings, *_titled(parts)])
+
+
+def _shared_settings() -> list[Setting]:
+    """Settings that several methods have."""
+    rows = Counter(row for kind in KINDS for name in _own_names(kind) for row in _settings(kind, name))
+    return sorted(row for row, count in rows.items() if count >= SHARED_BY)
+
+
+def _method(kind: str, name: str, shared: Sequence[Setting]) -> str:
+    parts = sections(registry.describe(kind, name)["documentation"])
+    parts.pop("Args", "")
+    settings = _settings(kind, name)
+    own = [row for row in settings if row not in shared]
+    names = ", ".join(row[0] for row in settings if row in shared)
+    tables = [table(SETTING_COLUMNS, own)] if own else []
+    others = [f"[Shared settings](#shared-settings): {names}."] if names else []
+    return "\n\n".join([f"### {name}", parts.pop(""), *tables, *others, *_titled(parts)])
 
 
 def _titled(parts: Sections) -> list[str]:
@@ -236,8 +262,25 @@ def commands_page() -> str:
         "to standard error; the [exit codes](how-to.md#use-nersery-in-scripts) are made for scripts."
     )
     contents = "\n\n".join(f"**{title}**\n\n{_listed(names, commands)}" for title, names in GROUPS.items())
-    parts = (_command(name, command) for name, command in commands.items())
-    return page("Commands", introduction, [contents, *parts, *(_shared(panel, commands) for panel in SHARED)])
+    common = _common(commands)
+    parts = (_command(name, command, common) for name, command in commands.items())
+    shared = [_common_options(common), *(_shared(panel, commands) for panel in SHARED)]
+    return page("Commands", introduction, [contents, *parts, *shared])
+
+
+Row = tuple[str, str, str]
+COMMON = 4
+"""An option that as many commands have, with one meaning and default, is described once."""
+
+
+def _common(commands: Mapping[str, Any]) -> list[Row]:
+    """Options that many commands share, as rows of a table."""
+    rows = Counter(_row(parameter) for command in commands.values() for parameter in _own_options(command))
+    return sorted(row for row, count in rows.items() if count >= COMMON)
+
+
+def _common_options(rows: Sequence[Row]) -> str:
+    return f"## Common options\n\n{table(OPTION_COLUMNS, rows)}"
 
 
 def _listed(names: Iterable[str], commands: Mapping[str, Any]) -> str:
@@ -264,19 +307,27 @@ def _panel(command: Any, panel: str | None) -> list[Any]:
     return [parameter for parameter in found if not getattr(parameter, "hidden", False)]
 
 
-def _command(name: str, command: Any) -> str:
-    own = _panel(command, None)
-    positional = [parameter for parameter in own if not parameter.opts[0].startswith("-")]
-    options = [parameter for parameter in own if parameter not in positional]
+def _own_options(command: Any) -> list[Any]:
+    return [parameter for parameter in _panel(command, None) if parameter.opts[0].startswith("-")]
+
+
+def _command(name: str, command: Any, common: Sequence[Row]) -> str:
+    options = _own_options(command)
+    positional = [parameter for parameter in _panel(command, None) if parameter not in options]
+    usual = [parameter for parameter in options if _row(parameter) in common]
+    options = [parameter for parameter in options if parameter not in usual]
     rows = [(f"`{_metavar(parameter)}`", parameter.help) for parameter in positional]
     usage = " ".join(_metavar(p) if p.required else f"[{_metavar(p)}]" for p in positional)
     parts = [f"## nersery {name}", command.help, f"```text\nnersery {name} {usage} [OPTIONS]\n```"]
     parts += [table(("argument", "what it is"), rows), _options(options)]
+    if usual:
+        names = ", ".join(f"`{parameter.opts[0]}`" for parameter in usual)
+        parts.append(f"[Common options](#common-options): {names}.")
     taken = [SHARED[panel][0] for panel in SHARED if _panel(command, panel)]
     if taken:
         links = (f"[{title[0].lower()}{title[1:]}](#{title.lower().replace(' ', '-')})" for title in taken)
         parts.append(f"It also takes the {' and the '.join(links)}.")
-    return "\n\n".join([*parts, "```sh\n" + "\n".join(examples(command.epilog)) + "\n```"])
+    return "\n\n".join([*filter(None, parts), "```sh\n" + "\n".join(examples(command.epilog)) + "\n```"])
 
 
 def examples(epilog: str | None) -> Iterator[str]:
@@ -288,9 +339,16 @@ def _metavar(parameter: Any) -> str:
     return str(parameter.metavar or parameter.name.upper())
 
 
+OPTION_COLUMNS = ("option", "default", "what it does")
+
+
 def _options(parameters: Iterable[Any]) -> str:
-    rows = [(_option(parameter), _default(parameter), parameter.help) for parameter in parameters]
-    return table(("option", "default", "what it does"), rows)
+    rows = [_row(parameter) for parameter in parameters]
+    return table(OPTION_COLUMNS, rows) if rows else ""
+
+
+def _row(parameter: Any) -> Row:
+    return _option(parameter), _default(parameter), parameter.help
 
 
 def _option(parameter: Any) -> str:

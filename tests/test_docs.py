@@ -120,7 +120,9 @@ def test_generated_pages_hold_every_method_setting_and_option(generate: ModuleTy
     for kind in registry.KINDS:
         for name in registry.names(kind):
             section = methods_page.partition(f"\n### {name}\n")[2].partition("\n## ")[0].partition("\n### ")[0]
-            assert set(registry.describe(kind, name)["settings"]) <= set(re.findall(r"^\| `(\w+)`", section, re.M))
+            shared = section.partition("(#shared-settings): ")[2].partition("\n")[0]
+            shown = {*re.findall(r"^\| `(\w+)`", section, re.M), *re.findall(r"`(\w+)`", shared)}
+            assert set(registry.describe(kind, name)["settings"]) <= shown
     assert set(systems.OWN_KEYS) | set(recipe.KEYS) <= set(re.findall(r"^(?:\| `|## `\[+)(\w+)", recipes_page, re.M))
     for name, command in ALL.items():
         assert f"\n## nersery {name}\n\n{command.help}" in commands_page
