@@ -180,13 +180,5 @@ def annotate(
     rows = opened(corpus)
     made = instance("annotate", annotator, settings)
     stage = AnnotateStage(annotator, settings, opened(gold), training, rows if made.reads_first else ())
-    return run_stage(
-        stage,
-        rows,
-        output,
-        Sharding(shards, workers, engine, gpus),
-        files=lambda: files_in(type(made), settings_of(made)),
-        batch_size=batch_size,
-        force=force,
-        quiet=quiet,
-    )
+    sharding, hashes = Sharding(shards, workers, engine, gpus), lambda: files_in(type(made), settings_of(made))
+    return run_stage(stage, rows, output, sharding, files=hashes, batch_size=batch_size, force=force, quiet=quiet)

@@ -342,13 +342,5 @@ def augment(
     rows = opened(corpus)
     stage = AugmentStage(method, settings, rows, opened(dev), copies, seed)
     made = instance("augment", method, settings)
-    return run_stage(
-        stage,
-        rows,
-        output,
-        Sharding(shards, workers, engine, gpus),
-        files=lambda: files_in(type(made), settings_of(made)),
-        batch_size=batch_size,
-        force=force,
-        quiet=quiet,
-    )
+    sharding, hashes = Sharding(shards, workers, engine, gpus), lambda: files_in(type(made), settings_of(made))
+    return run_stage(stage, rows, output, sharding, files=hashes, batch_size=batch_size, force=force, quiet=quiet)

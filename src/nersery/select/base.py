@@ -231,13 +231,5 @@ def select(
     rows = opened(corpus)
     stage = SelectStage(selector, settings, opened(gold), opened(held_out), rows, training)
     made = instance("select", selector, settings)
-    return run_stage(
-        stage,
-        rows,
-        output,
-        Sharding(),
-        files=lambda: files_in(type(made), settings_of(made)),
-        batch_size=batch_size,
-        force=force,
-        quiet=quiet,
-    )
+    sharding, hashes = Sharding(), lambda: files_in(type(made), settings_of(made))
+    return run_stage(stage, rows, output, sharding, files=hashes, batch_size=batch_size, force=force, quiet=quiet)
