@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from hashlib import sha256
 from json import dumps
 from pathlib import Path
@@ -32,33 +31,28 @@ from nersery.cli.options import (
 )
 from nersery.cli.sharding import ShardedCommand
 from nersery.core import registry
-from nersery.core.alignments import Alignment
 from nersery.core.errors import (
     DataError,
     Issue,
     SettingsError,
-    did_you_mean,
     printable,
 )
 from nersery.core.files import check_replaceable, content_hash, write_atomic
-from nersery.core.outcome import Reject, Tally
-from nersery.core.sentence import Sentence
+from nersery.core.outcome import Reject
 from nersery.crosslingual.aligner_checkpoint import keep_learned
 from nersery.crosslingual.bitext import (
     Bitext,
     PairedBy,
     WholePairs,
-    fault_of,
     open_side,
 )
 from nersery.crosslingual.projection import (
-    OUT_OF_RANGE,
     Projection,
     Task,
-    Translation,
     Voting,
     alignment_issue,
 )
+from nersery.crosslingual.projection_tasks import ProjectionNotes, ProjectionTasks
 from nersery.io.pharaoh import AlignmentFile
 from nersery.io.repairs import DROP_SENTENCE
 from nersery.io.tokenization import Splitting
@@ -66,7 +60,7 @@ from nersery.pipeline.job import BATCH_SIZE, rejects_of
 from nersery.pipeline.stage_job import Sharding, StageJob
 
 ROWS_AT_ONCE = 64
-"""That are projected: nothing is gained by more of them, and so many stay in the processor's cache."""
+"""Rows projected per batch. More do not help; this number fits into the processor's cache."""
 
 SourceText = Annotated[str, typer.Argument(help="Text, a sentence a line, or a corpus.", metavar="SOURCE")]
 Picture = Annotated[
@@ -205,8 +199,8 @@ def project(
     files = _alignment_files(alignments, sources, probabilities, first, reject=DROP_SENTENCE in reading.repair)
     made_by = {"project": chosen, "voting": voting, "first": first, **_identity(bitext, target_split)}
     made_by |= _content_of_alignments(files, probabilities)
-    rows = _Tasks(bitext, files, _Seen())
-    if picture is not None:  # first, for it is soon done and may name a pair that is not there
+    rows = ProjectionTasks(bitext, files, ProjectionNotes())
+    if picture is not None:  # first: it is quick, and the pair may not exist
         rows.count()
         _draw(picture, picture_of, rows.outcomes(), projection)
     stage = ProjectStage(projection, voting)
@@ -293,101 +287,6 @@ def _alignment_files(
         raise SettingsError("--probabilities goes with one alignment file; with several, write them as 0-0:0.83")
     beside = None if probabilities is None else input_path(probabilities)
     return [AlignmentFile(input_path(name), first=first, probabilities=beside, reject=reject) for name in alignments]
-
-
-def _check_lengths(files: Sequence[AlignmentFile], rows: Sequence[int]) -> None:
-    """Refuse alignments of other text.
-
-    Raises:
-        DataError: When a file has not a line for each row of its source.
-    """
-    counts = [sum(1 for _ in file.file.lines()) for file in files]
-    problems = [
-        Issue(f"{count:,} lines of alignments, expected {expected:,}: one for each pair of sentences", file.file.name)
-        for file, count, expected in zip(files, counts, rows, strict=True)
-        if count != expected
-    ]
-    if problems:
-        raise DataError(
-            problems, fix="align the same files again; the aligner must write an empty line for an empty pair"
-        )
-
-
-@dataclass
-class _Seen:
-    """What came by while rows were read, to tell of what was hardly meant."""
-
-    types: set[str] = field(default_factory=set)
-    has_first_word: bool = False
-
-    def note(self, translation: Translation) -> None:
-        """Note the labels and the alignment of a pair."""
-        self.types.update([entity.type for entity in translation.source.entities])
-        self.has_first_word = self.has_first_word or any(link[0] == 0 for link in translation.alignment[:1])
-
-    def notes(self, tally: Tally, projection: Projection, first: int) -> Iterator[str]:
-        """What is odd about all that was read."""
-        if tally.written and not self.types:
-            yield "no source sentence has an entity, so there was nothing to project; is the source the labelled file?"
-        named = {*(projection.keep or ()), *projection.drop, *projection.rename}
-        if self.types and (unknown := sorted(named - self.types)):
-            hint = did_you_mean(unknown[0], sorted(self.types))
-            yield f'no source entity has the type "{unknown[0]}", which keep, drop or rename names; {hint}'
-        outside = tally.reasons[OUT_OF_RANGE]
-        if outside and first == 0 and not self.has_first_word:
-            yield "links point outside their sentences, none to word 0: do the files count from 1 (--first 1)?"
-        elif 2 * outside > tally.read:
-            yield (
-                "the alignments of most pairs point outside their sentences: do they belong to this text, in this "
-                "direction (source-target), and was it split into words the same way?"
-            )
-
-
-@dataclass(frozen=True)
-class _Tasks:
-    """What is projected: each row with its alignments."""
-
-    bitext: Bitext
-    files: Sequence[AlignmentFile]
-    seen: _Seen
-
-    def count(self) -> int:
-        """The number of rows; alignments of other text are refused."""
-        if self.bitext.paired_by == "order":
-            rows = self.bitext.count()
-            _check_lengths(self.files, [rows] * len(self.files))
-            return rows
-        found = Counter(row.of for row in self.bitext)
-        _check_lengths(self.files, [found[None] + found[number] for number in range(len(self.files))])
-        return found.total()
-
-    def outcomes(self) -> Iterator[Task | Reject]:
-        """The tasks, read anew with each call."""
-        files = [*map(iter, self.files)]
-        for row in self.bitext:
-            target, sources, of = row
-            aligned = [next(file) for file in (files if of is None else [files[of]])]
-            if fault := fault_of(row):
-                yield fault
-            elif isinstance(target, Reject):
-                yield target
-            else:
-                translations = [_translation(*pair, target) for pair in zip(sources, aligned, strict=True)]
-                for translation in translations:
-                    if not isinstance(translation, Reject):
-                        self.seen.note(translation)
-                yield Task(target, translations)
-        for file in files:  # at its end it says what is wrong with it
-            deque(file, maxlen=0)
-
-
-def _translation(source: Sentence | Reject, alignment: Alignment | Reject, target: Sentence) -> Translation | Reject:
-    if isinstance(source, Reject):
-        return Reject(source.reason, target)
-    if isinstance(alignment, Reject):
-        comments = alignment.sentence.comments if alignment.sentence is not None else ()
-        return Reject(alignment.reason, replace(target, comments=(*target.comments, *comments)))
-    return Translation(source, alignment)
 
 
 def _check_picture(picture: Path, output: Path, inputs: Sequence[str], *, force: bool) -> None:
