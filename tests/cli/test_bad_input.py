@@ -247,7 +247,7 @@ class TestSentencesThatAreMissing:
     def test_some_must_be_there(self, missing: str):
         result = call("evaluate", "test.conll", "dev.conll", "--missing", missing)
         assert result.code == 3
-        assert "dev.conll: none of the gold sentences is left to score" in result.err
+        assert "dev.conll: no gold sentence is left to score" in result.err
 
 
 @pytest.mark.usefixtures("folder")

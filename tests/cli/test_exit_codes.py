@@ -55,7 +55,11 @@ class TestExitCodes:
             (2, ["run", "dmeo"], 'did you mean "demo"'),
             (2, ["run", "demo", "--set", "tagger.stepz=3"], 'did you mean "steps"'),
             (3, ["inspect", "stats", "train.con"], "did you mean train.conll?"),
-            (3, ["evaluate", "test.conll", "dev.conll"], "none of the 12 gold ids is among the 6 predicted ones"),
+            (
+                3,
+                ["evaluate", "test.conll", "dev.conll"],
+                "the 12 gold ids and the 6 predicted ids have nothing in common",
+            ),
             (3, ["run", "demo", "--check", "--set", "data.dev=nothing.conll"], "there is no such file"),
             (4, ["predict", "./nothing", "train.conll", "x.jsonl"], "./nothing is no tagger"),
             (4, ["train", "train.conll", "t", "--set", "model=./nothing"], "there is no model folder ./nothing"),

@@ -116,7 +116,7 @@ def test_a_review_begun_anew_keeps_the_old_decisions_aside(monkeypatch: pytest.M
     decides(monkeypatch)
     result = call("review", "in.jsonl", "out.jsonl")
     assert result.code == 3
-    assert "begin anew (--force)" in result.err
+    assert "start over (--force)" in result.err
     result = call("review", "in.jsonl", "out.jsonl", "--force")
     assert result.code == 0
     assert "kept in out.jsonl.review/decisions.jsonl.1.old" in result.err

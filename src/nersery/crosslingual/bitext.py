@@ -119,7 +119,7 @@ def in_order(source: Source) -> Iterator[Side]:
 class Bitext:
     """A target and one or several sources, which say the same in the same order or under the same ids.
 
-    Each iteration reads all files anew, in memory that does not grow with them. What cannot be paired keeps its place.
+    Each iteration reads all files again, in memory that does not grow with them. What cannot be paired keeps its place.
 
     Args:
         by: ``order`` pairs the first with the first; ``id`` pairs equal ids, in the order of the target; ``auto`` takes
@@ -237,7 +237,7 @@ def fault_of(row: Row) -> Reject | None:
 class WholePairs:
     """The rows of parallel text with one source that have both sides, as pairs of words.
 
-    Each iteration reads the text anew, as a bitext does, so that no more of it need be kept than somebody learns from.
+    Each iteration reads the text again, as a bitext does, so that no more of it need be kept than somebody learns from.
 
     Args:
         digest: Tells this text, and how it is read, from any other.

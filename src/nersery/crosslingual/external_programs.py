@@ -43,7 +43,7 @@ class Program:
         names: The programs that it needs on the PATH; the first does the work.
         advice: How to come by it.
         most_words: It reads no sides with more words.
-        most_uneven: It reads no pairs of which a side is so many times as long as the other, or longer.
+        most_uneven: It skips pairs in which the ratio of the lengths is this or more.
     """
 
     names: tuple[str, ...]
@@ -187,7 +187,7 @@ def _call(command: Sequence[str], folder: Path, output: Path | None = None) -> N
         try:
             done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=printed, stderr=told)
         except OSError as error:
-            raise NerseryError(f"{command[0]} cannot be run ({error.strerror}). Install it anew") from error
+            raise NerseryError(f"{command[0]} cannot be run ({error.strerror}). Reinstall it") from error
     if done.returncode:
         lines = complaints.read_text("utf-8", "replace").splitlines()[-SHOWN_LINES:]
         raise NerseryError(

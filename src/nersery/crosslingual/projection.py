@@ -73,7 +73,7 @@ class Projection:
             entity itself has none at that end.
         strip: Words that no span begins or ends with, in any case, e.g. articles and postpositions; they too stay
             where the entity itself has one at that end.
-        keep: Types to project; None takes all. Sentences with other entities are as if they had none of these.
+        keep: Types to project; None takes all. Sentences with other entities are treated as if they lacked these.
         drop: Types not to project.
         rename: What a type is called in the target, where that differs.
         keep_incomplete: Whether incomplete sentences are kept too. Their comments name the lost entities, and every
@@ -226,7 +226,7 @@ def is_punctuation(word: str) -> bool:
 
 
 def alignment_issue(alignment: Alignment, source: int, target: int) -> str:
-    """What is wrong with links between sentences of so many words; empty when nothing is.
+    """What is wrong with links between sentences of these lengths; empty when nothing is.
 
     >>> from nersery.core.alignments import Link
     >>> alignment_issue((Link(0, 7),), 2, 3)
@@ -285,7 +285,7 @@ def vote(projections: Sequence[Outcome], voting: Voting = "majority") -> Outcome
     """One sentence out of its projections from several sources.
 
     An entity, its span and type, stays when more than half of the sources have it. Where half or more have some
-    entity, but none has so many votes, the sources disagree, and the sentence is rejected. A source whose projection
+    entity, but none has a majority, the sources disagree, and the sentence is rejected. A source whose projection
     was rejected has no vote; where one source alone has, its projection is taken as it is. The score of an entity is
     its share of the votes, those of the sentence are the means over the sources.
 

@@ -69,7 +69,7 @@ class Diversity:
 def diversity(generated: Iterable[Sentence], gold: Iterable[Sentence]) -> Diversity:
     """Compare generated sentences with the gold sentences that their origin names.
 
-    Of several parents (mixner) each is one: a word is new when none of them has it, and the difference in length is
+    Of several parents (mixner) each is one: a word is new when no parent has it, and the difference in length is
     the mean of those to each. Case and the way an accent is encoded make no new word.
 
     Args:

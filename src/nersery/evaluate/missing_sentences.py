@@ -63,7 +63,7 @@ def with_some_missing(truth: Corpus, files: Sequence[tuple[str, Corpus]], missin
     for name, found in files:
         if not any(sentence.id in found.by_id for sentence in kept):
             raise DataError(
-                Issue("none of the gold sentences is left to score: no id of one is here", name),
+                Issue("no gold sentence is left to score: no id of one is here", name),
                 fix=SAME_SENTENCES,
             )
     return kept, [Corpus(found.by_id.get(s.id, s.with_entities(())) for s in kept) for _, found in files]

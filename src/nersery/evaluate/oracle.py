@@ -19,13 +19,13 @@ def load_oracle(name: str, types: Collection[str]) -> tuple[Tagger, list[str]]:
 
     Raises:
         MissingResourceError: When there is no such tagger.
-        SettingsError: When it knows none of the types.
+        SettingsError: When it knows no requested type.
     """
     oracle = load_tagger(name)
     unknown = sorted(set(types) - set(oracle.types))
     if unknown and len(unknown) == len(set(types)):
         raise SettingsError(
-            f"the oracle {name} knows {', '.join(oracle.types) or 'no type'}, and none of the types to judge: "
+            f"the oracle {name} knows {', '.join(oracle.types) or 'no type'}, but no type to judge: "
             f"{', '.join(unknown)}. Name a tagger that was trained on them"
         )
     return oracle, unknown

@@ -214,7 +214,7 @@ def paired(
         elif guess.words != truth.words:
             problems.append(Issue(_first_difference(truth.words, guess.words, names), sentence=truth.id))
     if gold and len(problems) >= len(gold) and not guesses.keys() & {truth.id for truth in gold}:
-        problems = [Issue(f"none of the {len(gold)} {one} ids is among the {len(predicted)} {other} ones")]
+        problems = [Issue(f"the {len(gold)} {one} ids and the {len(predicted)} {other} ids have nothing in common")]
         raise DataError(problems, fix="are these two files of the same sentences? Pairs are found by sentence id")
     known = {sentence.id for sentence in gold}
     problems += [Issue(f"{other}, but not in {one}", sentence=id_) for id_ in guesses if id_ not in known]

@@ -11,7 +11,7 @@ from nersery.core.sentence import Sentence
 from nersery.select.similarity.near_duplicates import NearDuplicates, Text, text_of
 
 LARGE = 16
-"""From so many sentences on a set is looked at as one."""
+"""Minimum size of a set that is processed as a whole."""
 
 
 def groups(sentences: Sequence[Sentence], similarity: float) -> list[list[Sentence]]:

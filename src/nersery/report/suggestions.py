@@ -205,7 +205,7 @@ def choose(corpus: Corpus, ids: Sequence[str], count: int, file: str) -> list[Se
     labelled = [sentence for sentence in corpus if sentence.entities]
     if not labelled:
         raise DataError(
-            Issue(f"none of the {len(corpus)} sentences has an entity whose words could be guessed", file=file),
+            Issue(f"no sentence of {len(corpus)} has an entity whose words could be guessed", file=file),
             fix="check that the tag column is the right one (--tag-column)",
         )
     if not ids:

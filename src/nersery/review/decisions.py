@@ -152,12 +152,12 @@ class Decisions:
             except (ValueError, LookupError, TypeError):
                 raise NerseryError(
                     f"{self.file}, line {number} is damaged: expected what `nersery review` wrote. Take the line out, "
-                    "and no other decision is lost; or begin anew (--force)"
+                    "and no other decision is lost; or start over (--force)"
                 ) from None
             if id not in self.corpus.by_id or _shown(self.corpus.by_id[id]) != shown:
                 raise DataError(
                     Issue("the decision is about another sentence than the input has", str(self.file), number, id),
-                    fix="review the input that it was made about, choose another output, or begin anew (--force)",
+                    fix="review the input that it was made about, choose another output, or start over (--force)",
                 )
             self._take(id, decision)
 

@@ -45,11 +45,11 @@ from nersery.models.model_settings import ModelSettings
 
 TOO_LONG = "a word is longer than the model can read"
 SUBWORDS = 2**16
-"""The states of so many subwords are kept at once."""
+"""Maximum number of subwords whose states are kept at once."""
 ROWS = 16
 MULTIPLE = 8
 CELLS = 2**24
-"""Similarities are computed for so many pairs at once, but not of more cells than that, with sides padded to a multiple
+"""Maximum number of pairs, and of cells, whose similarities are computed at once, with sides padded to a multiple
 of subwords: a shape that follows from each pair alone, so that its links do not change by a bit in other company."""
 MOST_CELLS = 2 * CELLS
 """A pair of more, as of two sentences of 5,800 subwords each, is rejected: its matrices would fill the memory."""

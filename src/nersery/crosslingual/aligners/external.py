@@ -30,7 +30,7 @@ from nersery.crosslingual.hmm.vocabulary import Vocabulary
 from nersery.crosslingual.symmetrization import Heuristic, Point, symmetrize
 
 UNSEEN = "a pair that the program was not given"
-TOO_LONG = "the program cannot read so many words"
+TOO_LONG = "the program cannot read this many words"
 TOO_UNEVEN = "the program cannot read sides so different in length"
 
 

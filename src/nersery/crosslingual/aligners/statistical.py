@@ -51,7 +51,7 @@ TOO_LONG = "a side has more words than max_words"
 ROWS = 16
 MULTIPLE = 8
 CELLS = 1 << 19
-"""Pairs are aligned so many at a time, but with no more pairs of words than that, and with sides padded to a multiple:
+"""Maximum number of pairs, and of pairs of words, that are aligned at once, with sides padded to a multiple:
 a shape that follows from each pair alone, so that its links do not change by a bit in other company."""
 KEYS = 1 << 20
 """So many pairs of stems are compared by their looks at once."""
@@ -70,7 +70,7 @@ class Statistical(Aligner):
     Those that look alike count as linked before: equal numbers, marks for the same purpose, names and words of one
     origin, also across scripts. The probability of a link is the geometric mean of both directions.
 
-    ``agreement`` takes the links above the threshold of which none of the two words has a better one, and
+    ``agreement`` takes the links above the threshold that are the best of both their words, and
     links above it that touch those. The heuristics join each word's most probable link of either direction.
 
     Args:
@@ -85,7 +85,7 @@ class Statistical(Aligner):
         hmm_steps: How often with the places of the words.
         null: Probability in (0, 1) that a word comes from none.
         learn: Whether it learns from the pairs; if not, ``priors`` are all there is, and no more is held in memory.
-        learn_from: At most so many pairs are learnt from, spread evenly over all; 0 takes all. They alone are held in
+        learn_from: Maximum number of pairs to learn from, spread evenly over all; 0 takes all. They alone are held in
             memory while it learns, with what is counted of them: of 100,000 about a gigabyte, however many there are.
         max_words: Pairs with a longer side are rejected, and not learnt from.
         priors: Folder of what was learnt before, by `save` or ``nersery crosslingual align --keep``; it counts as seen.
@@ -287,7 +287,7 @@ class Statistical(Aligner):
 
 
 def _touching(agreed: Array, threshold: float) -> NDArray[np.bool_]:
-    """The links of which none of the two words has a better one, and those that touch such links, directly or not."""
+    """The links that are the best of both their words, and those that touch such links, directly or not."""
     likely = agreed > threshold
     linked = likely & (agreed == agreed.max(0)) & (agreed == agreed.max(1, keepdims=True))
     while True:
@@ -320,7 +320,7 @@ def _shapes(pairs: Sequence[Pair], numbers: Sequence[int]) -> Iterator[tuple[lis
 
 
 def _spread(pairs: Pairs, most: int) -> Iterator[Pair]:
-    """At most so many pairs, as far from each other as can be; all where ``most`` is 0."""
+    """At most ``most`` pairs, as far from each other as can be; all where ``most`` is 0."""
     count = len(pairs)
     if not 0 < most < count:
         return iter(pairs)

@@ -18,7 +18,7 @@ PADDING = -2
 CELLS = 60_000
 """So many pairs of words are looked at at once: what fits into a processor's cache."""
 REMEMBERED_CELLS = 1 << 24
-"""Of so many pairs of words it is remembered where they stand in the lexicon; of more it is looked up in each step."""
+"""Maximum number of word pairs whose places in the lexicon are cached; beyond it, each step looks them up."""
 ALONE_SMOOTHING = 0.1
 """How often each stem counts as seen without a counterpart, if all were equally frequent."""
 

@@ -140,13 +140,13 @@ class Lexicon:
                 raise ValueError(f"{RECORD} and {TENSORS} are not of one lexicon")
         except (OSError, ValueError, LookupError, SafetensorError) as error:
             raise SettingsError(
-                f"the learnt lexicon in {folder} cannot be read ({error}). Learn and save it anew"
+                f"the learnt lexicon in {folder} cannot be read ({error}). Learn and save it again"
             ) from error
         if changed := differences(
             {key: facts.get(key) for key in ("format", *settings)}, {"format": FORMAT, **settings}
         ):
             raise SettingsError(
-                f"the lexicon in {folder} was learnt otherwise:\n{changed}\nSet these as they are there, or learn anew"
+                f"the lexicon in {folder} was learnt otherwise:\n{changed}\nSet these as they are there, or learn again"
             )
         return lexicon, facts
 
