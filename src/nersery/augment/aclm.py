@@ -1,4 +1,4 @@
-"""ACLM: keeps the entities of a sentence and the words they attend to, and has a language model write the rest anew."""
+"""ACLM: keeps the entities of a sentence and the words they attend to, and lets a language model rewrite the rest."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ class ACLM(Augmenter, ModelSettings):
             self._partners = Partners(self._sentence_encoder(), gold, self.neighbours)
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
-        """The sentences with their contexts written anew."""
+        """The sentences with rewritten contexts."""
         if self._lm is None:
             raise unfitted(self)
         made: list[Sentence | Reject] = [Reject(NO_TEMPLATE if not s.entities else NO_GAP) for s in sentences]

@@ -317,7 +317,7 @@ class CodeMixing(Augmenter, ModelSettings):
         return sentence.replace_spans(edits) if replaceable else Reject(self._reason(sentence))
 
     def _reason(self, sentence: Sentence) -> str:
-        """Why none of the mentions can be replaced."""
+        """Why no mention can be replaced."""
         if not any(
             gazetteer.has_other(sentence.mention(entity))
             for entity in sentence.entities

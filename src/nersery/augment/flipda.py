@@ -174,7 +174,7 @@ class FlipDA(Augmenter, ModelSettings):
         return sentence.with_entities(entities)
 
     def _hidden(self, sentence: Sentence, target: Sentence, rng: random.Random) -> list[int]:
-        """The words to write anew, by position: those of flipped entities, and of all others a share; one at least."""
+        """The words to rewrite, by position: those of flipped entities, and of all others a share; one at least."""
         flipped = {place for entity in _flipped(sentence, target) for place in range(entity.start, entity.end)}
         places = _replaceable(sentence)
         hidden = [place for place in places if place in flipped or rng.random() < self.mask_rate]

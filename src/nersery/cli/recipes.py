@@ -46,7 +46,7 @@ def run(
     from nersery.experiments.recipe import load, shipped_recipes
 
     loaded = load(recipe, overrides or [])
-    from nersery.experiments.runner import Run  # only now, for it takes seconds, and a wrong recipe needs none of it
+    from nersery.experiments.runner import Run  # here, because it takes seconds that a wrong recipe need not wait for
 
     job = Run(loaded, out or Path("runs") / loaded.name, quiet)
     refuse_odd_bytes(job.folder)

@@ -76,7 +76,7 @@ class DataError(NerseryError):
         super().__init__(_summary(self.issues, fix))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As other processes get it: made anew from its parts."""
+        """As other processes get it: rebuilt from its parts."""
         return partial(type(self), fix=self.fix), (self.issues,)
 
 

@@ -60,7 +60,7 @@ ModelName = Annotated[str, "model"]
 Precision = Literal["auto", "bf16", "fp32"]
 """The type of a setting that says in what numbers a model computes; ``auto`` is bf16 if the processor supports it."""
 BUNDLED = ("bundled", "bundled-qa")
-"""The names of the models that come along; in place of them no folder is ever meant."""
+"""Names of the bundled models; they never mean a folder."""
 
 DEFAULTS = {"align": "statistical", "tagger": "transformer"}
 """The method of a kind where none is named."""
@@ -98,7 +98,7 @@ def get(kind: str, name: str) -> type[Any]:
     """The class of a method.
 
     Raises:
-        SettingsError: When there is none of that name, or that of another package cannot be used.
+        SettingsError: If there is no such method, or another package's cannot be used.
     """
     base = getattr(importlib.import_module(f"{package_of(kind)}.base"), KINDS[kind])
     if name in _module_names(kind):
@@ -119,7 +119,7 @@ def _loaded(kind: str, point: EntryPoint, base: type[Any]) -> type[Any]:
     try:
         loaded = point.load()
     except (ImportError, AttributeError) as error:
-        raise SettingsError(f"{place} cannot be loaded: {error}. Install that package anew, or remove it") from error
+        raise SettingsError(f"{place} cannot be loaded: {error}. Reinstall that package, or remove it") from error
     if not (isinstance(loaded, type) and issubclass(loaded, base)):
         raise SettingsError(f"{place} is {loaded!r:.60}, expected a class derived from {base.__name__}")
     return loaded
@@ -236,7 +236,7 @@ def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[
 
 
 def check_choices(method: object) -> None:
-    """Refuse values that are none of a setting's choices; the constructor alone takes anything.
+    """Refuse values outside a setting's choices; the constructor alone takes anything.
 
     Raises:
         SettingsError: With all of them.

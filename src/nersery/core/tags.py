@@ -288,7 +288,7 @@ def _unknown_tag(index: int, tag: str, scheme: Scheme) -> TagIssue:
 def _orphan(index: int, tags: Sequence[str], scheme: Scheme) -> TagIssue:
     tag, before = tags[index], repr(tags[index - 1]) if index else "the start of the sentence"
     legal = " or ".join(f"{letter}-{tag[2:]}" for letter in dict.fromkeys((scheme.begin, scheme.single)))
-    message = f"{tag!r} continues an entity, but none of its type is open after {before}; expected O, {legal}"
+    message = f"{tag!r} continues an entity, but no entity of its type is open after {before}; expected O, {legal}"
     return TagIssue(index, "entity without beginning", message, "orphan-inside")
 
 

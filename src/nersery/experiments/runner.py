@@ -246,7 +246,7 @@ class Run(RunFolder):
         if made is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
             copy_atomic(rejects_of(made), rejects_of(path))
-            copy_atomic(made, path)  # last, for it tells that all is there
+            copy_atomic(made, path)  # last, because it marks the stage as finished
         return made is not None
 
     def _stage(self, seed: int, system: System, start: Corpus) -> tuple[Stage[Any, Any], Corpus]:

@@ -28,7 +28,7 @@ from nersery.io.tokenization import SPLITTINGS
 
 AUTO = "auto"
 MOST_ISSUES = 10_000
-"""After so many issues in one file the rest of it is not read."""
+"""After this many issues in one file, the rest is not read."""
 
 
 MOST_PAIRS = 100_000
@@ -204,7 +204,7 @@ class Pass:
             remains: Its words as far as they can be told, for the rejects.
 
         Raises:
-            DataError: When there are so many issues that reading on would help nobody.
+            DataError: After too many issues to be worth reading on.
             ValueError: When there are no issues: the sentence would vanish without a word.
         """
         if not issues:
@@ -235,7 +235,7 @@ class Pass:
 
 
 class Source(ABC):
-    """The sentences of a file. Every iteration reads the file anew, in memory that does not grow with it.
+    """The sentences of a file. Each iteration reads the file again, in constant memory.
 
     Args:
         file: What to read.

@@ -94,7 +94,7 @@ _SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "origin": (_origin, '{"method": string, "parents": list of ids, "copy": number}'),
     "scores": (
         lambda value: isinstance(value, dict) and all(map(_number, value.values())),
-        "an object of numbers, none of them NaN or infinite",
+        "an object of finite numbers",
     ),
     "columns": (
         lambda value: isinstance(value, list) and all(map(_texts, value)),

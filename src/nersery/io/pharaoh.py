@@ -21,7 +21,7 @@ _WEIGHTED = re.compile(r"\d+-\d+:\d*\.?\d+(?: \d+-\d+:\d*\.?\d+)*\n?", re.ASCII)
 _made: Callable[[tuple[int, int, float]], Link] = partial(tuple.__new__, Link)
 """What `Link._make` does, in a third of the time; files have more links than words."""
 MOST_ISSUES = 1000
-"""After so many issues in one file the rest of it is not read."""
+"""After this many issues in one file, the rest is not read."""
 FIX = "expected pairs of positions such as 0-0 1-2:0.83, a line for each pair of sentences; an empty one has no links"
 
 
@@ -100,7 +100,7 @@ def format_alignment(alignment: Alignment, *, first: int = 0, probabilities: boo
 
 
 class AlignmentFile:
-    """The links of a file, a line a pair; each iteration reads it anew, in constant memory.
+    """The alignments of a file, one line per pair; each iteration reads it again, in constant memory.
 
     Args:
         path: The file, or ``-`` for standard input.

@@ -24,7 +24,7 @@ from nersery.models.masked.masked_lm import MaskedLM
 SUBWORD = OWN + "subword "
 """Begins the word that stands for one subword."""
 MASKED_INPUTS = 4096
-"""Inputs prepared at once: a sentence has as many as subwords."""
+"""Inputs prepared at once: a sentence has one per subword."""
 SENTENCES = 128
 """Sentences scored between two updates of the progress."""
 Kind = Literal["perplexity", "pseudo-perplexity"]

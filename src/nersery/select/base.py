@@ -29,7 +29,7 @@ class Selector(ABC):
 
     A subclass is a dataclass whose fields are its settings, alone in a file that bears its name. One of them
     is ``threshold``, with a default. Batches and rejects belong to the loop, and the score of a sentence must
-    not depend on its batch: then a threshold can be moved later, and a killed job goes on where it stopped.
+    not depend on its batch: then a threshold can be moved later, and a killed job resumes.
     """
 
     threshold: float

@@ -219,7 +219,7 @@ class SelfTraining(Selector):
         return "joined after the first steps" if score else "did not join up to the best step"
 
     def _beside(self, pool: Corpus) -> list[Sentence]:
-        """The gold sentences that are no candidates: what is judged anew is no gold.
+        """The gold sentences that are no candidates: a sentence that is judged again is not gold.
 
         Raises:
             DataError: When none is left.

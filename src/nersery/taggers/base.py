@@ -180,7 +180,7 @@ def require_labels(gold: Sequence[Sentence]) -> None:
         raise DataError("there is no training sentence", fix="give labelled sentences (in a command often --gold FILE)")
     if not any(sentence.entities for sentence in gold):
         raise DataError(
-            f"none of the {len(gold)} training sentences has an entity",
+            f"no training sentence of {len(gold)} has an entity",
             fix="give labelled sentences; if these are, say in which column their tags stand (--tag-column)",
         )
 

@@ -70,7 +70,7 @@ class BiLSTMCRF(Tagger, TrainingSettings):
         clip: The longest gradient of a step.
         dropout: Share of the features left out before and behind the BiLSTM, in [0, 1).
         word_dropout: How often training shows a word as one that it does not know, in [0, 1).
-        word_size: Numbers that stand for a word; with ``vectors`` as many as those have.
+        word_size: Dimension of word embeddings; with ``vectors``, their dimension.
         character_size: Numbers that stand for a character.
         spelling_size: Numbers that stand for a word by its characters, half of them from each end.
         hidden_size: Numbers in each direction of the BiLSTM.

@@ -31,7 +31,7 @@ class GapLengths:
         self._all = [length for lengths in self._lengths.values() for length in lengths]
 
     def draw(self, template: Template, gap: Span, rng: random.Random) -> int:
-        """A number of words for a gap; as many as it held where the training data has no gap at all."""
+        """A number of words for a gap; the number it held if the training data has no gap at all."""
         known = self._lengths.get(_kind(template, gap)) or self._all
         return rng.choice(known) if known else gap[1] - gap[0]
 
@@ -63,7 +63,7 @@ def infill(
     """A new sentence for each template, with its entities and keywords and other words between them.
 
     Args:
-        top_k: A word is drawn from so many of the most probable ones, by their probability; one that would stand
+        top_k: Draw each word from this many most probable ones, by their probability; one that would stand
             beside itself only where there is no other.
         candidates: How often a template is filled. The one is kept whose words were the most probable when they were
             drawn, in the mean over words. All have gaps of the same lengths: short gaps have the more probable words,
@@ -96,7 +96,7 @@ class _Draft:
         return sum(self.probabilities) / max(1, len(self.probabilities))
 
     def write(self, guesses: Sequence[Sequence[tuple[str, float]]], count: int, rng: random.Random) -> None:
-        """Draw a word for each of so many gaps, those whose best guess is the most probable."""
+        """Draw a word for this many gaps: those whose best guess is the most probable."""
         by_certainty = sorted(zip(self.gaps, guesses, strict=True), key=lambda gap: -gap[1][0][1])
         there = {place: word for place, word in enumerate(self.sentence.words) if place not in self.gaps}
         edits = []

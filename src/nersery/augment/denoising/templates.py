@@ -32,14 +32,14 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A sentence, and which of its words are given when it is to be written anew.
+    """A sentence, and which of its words are given when it is rewritten.
 
     Args:
         sentence: Its entities are given, words and types.
         keywords: The positions of the other words that are given, in order, outside entities.
 
     Raises:
-        DataError: When a position is none of those, or they are out of order.
+        DataError: If a position is not one of those, or they are out of order.
 
     >>> from nersery import Entity
     >>> sentence = Sentence(tuple("the poet Jo Li was born in May".split()), (Entity(2, 4, "PER"),))
@@ -70,7 +70,7 @@ class Template:
     def thinned(self, rng: random.Random) -> Template:
         """Dynamic masking: the template without some of its K keywords.
 
-        The share that goes is drawn anew each time, from a normal distribution around 0.5 with deviation 1/K, until
+        The share to remove is drawn each time, from a normal distribution around 0.5 with deviation 1/K, until
         it lies in [0, 1]; the paper calls 1/K the variance, its code uses it so.
         """
         count = len(self.keywords)
@@ -113,7 +113,7 @@ def attention_keywords(
 ) -> tuple[int, ...]:
     """The words that the sentence's entities attend to most, by position.
 
-    For each entity so many are taken as make up a share of *all* words outside entities, but only of those that are
+    For each entity the number to take is a share of *all* words outside entities, but only of those that are
     neither punctuation nor stop words. The paper can be read to strike these out afterwards; the templates it shows
     (Figures 11 to 15) have as many keywords as this reading gives. Of words attended to alike the first ones are
     taken.

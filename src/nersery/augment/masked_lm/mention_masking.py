@@ -82,7 +82,7 @@ class MentionPredictions:
 
 
 def hidden_in_mentions(sentence: Sentence, mean_rate: float, rng: random.Random) -> list[int]:
-    """Words of mentions to hide, by position: of each mention a share that is drawn anew each time.
+    """Words of mentions to hide, by position: of each mention a share that is drawn each time.
 
     The share of a mention of n words is drawn from a normal distribution around ``mean_rate`` with deviation 1/n,
     within [0, 1]. When that hides no word of the sentence, one is hidden all the same. A word without a letter or

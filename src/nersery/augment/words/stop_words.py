@@ -1,4 +1,4 @@
-"""Stop words: the words of a language that say nothing of the entities beside them."""
+"""Stop words: words that say nothing about the entities beside them. Lists come from the package stopwordsiso."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMMON = 1 / 1000
 FREQUENT = 1 / 200
 """Without a list, each word that makes up this share of the text is one."""
 LEAST_COUNT = 5
-"""But in a text so short that a few words are a large share, none that stands in it less often."""
+"""Minimum count of such a word, for short texts in which a few words are a large share."""
 
 
 def stop_words(gold: Sequence[Sentence], file: str | Path = "") -> Mapping[str, frozenset[str]]:
@@ -27,14 +27,14 @@ def stop_words(gold: Sequence[Sentence], file: str | Path = "") -> Mapping[str, 
     list only those words count that are common in gold: the English one has 1,298 words, among them *system*, *group*,
     *states* and *test*, and would leave so few words that nearly all of them became keywords. English pronouns,
     prepositions and the like count however rare they are. In a language without a list the most frequent words are
-    taken, which is said. A language that gold does not have has its whole list.
+    used, with a warning. A language that gold does not have has its whole list.
 
     Args:
         gold: Sentences that know their languages; what is common is counted outside entities.
         file: The user's words for all languages, one on each line, in place of all this; empty for none.
 
     Raises:
-        DataError: When the file is none of words.
+        DataError: If the file is not a list of words.
         MissingResourceError: When it is not there.
     """
     languages = sorted({sentence.language for sentence in gold})

@@ -172,7 +172,7 @@ class Line:
         return [place for start, end, cuts in inside for place in pairwise([start, *cuts, end])]
 
     def entities(self, places: Sequence[Place]) -> tuple[Entity, ...]:
-        """The labels by words, none of them twice; they have no issues."""
+        """The labels by words, each once; they have no issues."""
         first, last = {start: n for n, (start, _) in enumerate(places)}, {end: n for n, (_, end) in enumerate(places)}
         inner = {(*span.inner(self.document.text), span.type): None for span in self.spans}
         return tuple(Entity(first[start], last[end] + 1, type_) for start, end, type_ in inner)

@@ -48,7 +48,7 @@ def as_joined(sentence: Sentence, joined: Joined) -> Sentence:
 
 
 def tagger_folder(folder: Path, steps: int) -> Path:
-    """Where the tagger lies that was trained last when so many steps are written down."""
+    """Folder of the tagger that was trained last, given the number of recorded steps."""
     return folder / f"tagger-{steps}"
 
 

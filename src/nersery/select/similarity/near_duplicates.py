@@ -20,7 +20,7 @@ ROUNDING = 1e-6
 """By so much a number may miss a bound that it meets on paper. With less, rapidfuzz overlooks some."""
 
 LARGEST_CHUNK = 1024
-"""At most so many texts are compared with one at once."""
+"""Maximum number of texts compared with one at once."""
 
 
 def text_of(sentence: Sentence, *, ignore_case: bool = True) -> Text:
