@@ -107,7 +107,7 @@ def test_errors_by_kind_with_examples():
         "boundary in a: “Ada Lovelace” PER, predicted “Ada” PER",
         "type in a: “New York” LOC, predicted “New York” ORG",
     ]
-    assert "missed: in gold, and no prediction is left that shares a word" in result.err
+    assert "missed: in gold, without an overlapping prediction of its own" in result.err
 
 
 def test_errors_as_json():

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nersery import io
+from nersery import Sentence, io
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
 from nersery.models.masked.masked_lm import MaskedLM
@@ -34,6 +34,10 @@ Counted = Callable[..., dict[str, int]]
 
 class KilledError(BaseException):
     """What the kill of a process looks like to the code in it."""
+
+
+def unlabelled(count: int, start: int) -> list[Sentence]:
+    return [sentence.with_entities(()) for sentence in sentences(count, start)]
 
 
 @pytest.fixture
@@ -67,7 +71,7 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counted:
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_masked_lm: str) -> list[str]:
     """A command with an adaptation and a fine-tuning, without the file to write."""
     write_data(tmp_path)
-    io.write(sentences(40, 300), tmp_path / "raw.txt")
+    io.write(unlabelled(40, 300), tmp_path / "raw.txt")
     shutil.copytree(tiny_masked_lm, tmp_path / "model")
     monkeypatch.chdir(tmp_path)
     settings = ["model=model", "epochs=2", "batch_size=8", "adapt=raw.txt", "adapt_epochs=1", "precision=fp32"]
@@ -121,7 +125,7 @@ class TestAugment:
         if change == "model":  # of the same shapes
             shutil.copytree(tiny_masked_lms["bytes"], "model", dirs_exist_ok=True)
         else:
-            io.write(sentences(40, 400), "raw.txt")
+            io.write(unlabelled(40, 400), "raw.txt")
         counted()
         result = call(*command, "more.jsonl")
         assert result.code == 2
@@ -155,7 +159,7 @@ class TestRun:
         counted(**kill)
         with pytest.raises(KilledError):
             self.execute("run")
-        assert Path("run/seed-0/one/generated.training/fine-tune/state.json").exists()
+        assert Path("run/seed-0/one/generated.jsonl.training/fine-tune/state.json").exists()
         rest = counted()
         self.execute("run")
         assert rest["step"] == 4 - (kill.get("step", 5) - 1)

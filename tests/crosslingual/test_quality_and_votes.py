@@ -21,7 +21,7 @@ from nersery.crosslingual.projection import (
     Task,
     Translation,
     alignment_quality,
-    step,
+    project_step,
     vote,
 )
 from nersery.pipeline.job import run
@@ -150,6 +150,6 @@ def test_a_step_of_the_loop():
         Reject("empty line in the target", ADA),
         Task(plain("x y", "v"), [Translation(other, ())]),
     ]
-    result = collect(run(tasks, step(Projection()), batch_size=2))
+    result = collect(run(tasks, project_step(Projection()), batch_size=2))
     assert [(s.id, s.labels) for s in result.corpus] == [("t", ((0, 2, "PER"), (3, 4, "PER"))), ("u", ((0, 1, "PER"),))]
     assert [reject.reason for reject in result.rejects] == ["empty line in the target", NO_WORD]

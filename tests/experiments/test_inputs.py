@@ -30,7 +30,7 @@ class TestInputs:
             ("train", sentences(1, 3), "train.conll: no sentence of the train file has an entity"),
             ("dev", sentences(1, 3), "dev.conll: no sentence of the dev file has an entity"),
             ("test", sentences(1, 3), "test.conll: no sentence of the test file has an entity"),
-            ("test", PRODUCTS, "test.conll: test has the types PROD, train has LOC, PER: none of them"),
+            ("test", PRODUCTS, "test.conll: test has the types PROD, train has LOC, PER: no common type"),
             ("train", sentences(15), "sample.size is 16, but train has 15 sentences"),
         ],
     )

@@ -137,7 +137,7 @@ class TestLanguages:
             ("train", [], "hi/train.conll: the train (hi) file has no sentence"),
             ("dev", [], "hi/dev.conll: the dev (hi) file has no sentence"),
             ("train", sentences(1, 3), "hi/train.conll: no sentence of the train (hi) file has an entity"),
-            ("test", PRODUCTS, "hi/test.conll: test (hi) has the types PROD, train has LOC, PER: none of them"),
+            ("test", PRODUCTS, "hi/test.conll: test (hi) has the types PROD, train has LOC, PER: no common type"),
             ("train", hindi(15), "sample.size is 16, but train (hi) has 15 sentences"),
         ],
     )

@@ -170,7 +170,7 @@ def replace_folder(new: Path, folder: Path) -> None:
 
 @contextlib.contextmanager
 def _workshop(folder: Path) -> Iterator[Path]:
-    """A locked folder beside one, for its successor and then for itself; leftovers of killed calls are removed."""
+    """A locked folder beside another, to hold its successor and then itself; leftovers of kills are removed."""
     workshop = folder.with_name(f"{folder.name}.part-{secrets.token_hex(4)}")
     workshop.mkdir(parents=True)
     with locked(workshop):

@@ -124,7 +124,7 @@ def _label_problems(parts: Parts) -> list[Issue]:
             problems.append(Issue(f"no sentence of the {file.label} file has an entity", file.name))
         elif file.split == "test" and train and not train & {*part.types}:
             listed = f"{file.label} has the types {', '.join(part.types)}, train has {', '.join(sorted(train))}"
-            problems.append(Issue(f"{listed}: none of them", file.name))
+            problems.append(Issue(f"{listed}: no common type", file.name))
     return problems
 
 

@@ -220,6 +220,7 @@ class Run(RunFolder):
                     corpus_job(path, self._made_by(seed, system)).run(merged, list, progress=progress)
             else:
                 self._run_stage(path, seed, system, *self._stage(seed, system, start), "generate", "learn")
+        remove_training(path)
         return io.read(path)
 
     def _run_stage(
@@ -294,6 +295,7 @@ class Run(RunFolder):
                 )
                 name = settings.method
                 self._run_stage(path, seed, system, stage, candidates, name, f"{name}: learn")
+            remove_training(path)
             candidates = io.read(path)
         return candidates
 
@@ -383,6 +385,11 @@ class Run(RunFolder):
     def _say(self, text: str) -> None:
         if not self.quiet:
             print(text, file=sys.stderr, flush=True)
+
+
+def remove_training(target: Path) -> None:
+    """Remove the state of a training whose job is finished; a kill may have left it behind."""
+    remove_folder(target.with_name(f"{target.name}.training"))
 
 
 def _without_entities(sentences: Sequence[Sentence]) -> list[Sentence]:

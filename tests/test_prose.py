@@ -1,0 +1,50 @@
+"""Turns of phrase that readers stumbled over do not come back, in documents, recipes, help or messages."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PHRASES = (
+    r"anew\b",
+    r"none of\b",
+    r"so many\b",
+    r"comes? along\b",
+    r"(?:it is|are) told\b",
+    r"as many as\b",
+    r"goes on where\b",
+    r"who labels\b",
+    r"has the last word\b",
+    r"slip of the pen\b",
+    r"where there is little of it\b",
+    r"What it kept\b",
+    r"in its stead\b",
+    r"labelled by hand it is\b",
+    r"tells? of\b",
+    r", for (?:it|they|he|there|its|no)\b",
+)
+FORBIDDEN = re.compile(r"\b(?:" + "|".join(phrase.removeprefix(", ") for phrase in PHRASES[:-1]) + r")|" + PHRASES[-1])
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+RECIPES = sorted((ROOT / "src" / "nersery" / "recipes").glob("*.toml"))
+MODULES = sorted((ROOT / "src" / "nersery").rglob("*.py"))
+
+
+@pytest.mark.parametrize("path", [*PAGES, *RECIPES], ids=lambda path: path.name)
+def test_documents_and_recipes_read_well(path: Path) -> None:
+    text = " ".join(path.read_text("utf-8").split())
+    assert FORBIDDEN.findall(text) == []
+
+
+def test_messages_and_docstrings_read_well() -> None:
+    found = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {phrase}"
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text("utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        for phrase in FORBIDDEN.findall(" ".join(node.value.split()))
+    ]
+    assert found == []
