@@ -19,13 +19,7 @@ from docstrings import Sections, arguments, code, sections, table, type_text
 from nersery.cli.app import GROUPS
 from nersery.cli.main import all_commands
 from nersery.core import registry
-from nersery.experiments import (
-    data_files,
-    paths,
-    recipe,
-    sampling,
-    systems,
-)
+from nersery.experiments import data_files, paths, recipe, sampling, systems
 from nersery.io import repairs
 
 FOLDER = Path(__file__).parent

@@ -106,8 +106,7 @@ def build_tokenizer(kind: str, folder: Path, text: Sequence[str] = TEXT, size: i
         tokenizer.train_from_iterator(text, trainer)
         tokenizer.model = unigram(tokenizer, names)
     tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        special_tokens=[(name, tokenizer.token_to_id(name)) for name in ("[CLS]", "[SEP]")],
+        single="[CLS] $A [SEP]", special_tokens=[(name, tokenizer.token_to_id(name)) for name in ("[CLS]", "[SEP]")]
     )
     PreTrainedTokenizerFast(tokenizer_object=tokenizer, model_max_length=64, **special).save_pretrained(folder)
 

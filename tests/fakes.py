@@ -15,19 +15,8 @@ from nersery import Entity, Sentence
 from nersery.augment.linearized.linearization import tag_token
 from nersery.core.definitions import OUTSIDE, definition
 from nersery.core.random import item_rng
-from nersery.models.masked.masked_inputs import (
-    GAP,
-    OWN,
-    Drawing,
-    MaskedInput,
-    is_replaceable,
-)
-from nersery.models.seq2seq.seq2seq_inputs import (
-    UNKNOWN,
-    Generated,
-    Sampling,
-    TextPair,
-)
+from nersery.models.masked.masked_inputs import GAP, OWN, Drawing, MaskedInput, is_replaceable
+from nersery.models.seq2seq.seq2seq_inputs import UNKNOWN, Generated, Sampling, TextPair
 
 TAGS, DEFINITIONS, LABELS, NOTHING = "shows tags", "shows definitions", "shows labels", "shows nothing"
 CONTEXT = "shows tags and hides context"
@@ -212,12 +201,7 @@ class FakeLSTM(FakeMaskedLM):
                     assert text[place - 1] in {tag_token(type_, begins=begins) for begins in (True, False)}
 
     def sample(
-        self,
-        rngs: Sequence[random.Random],
-        *,
-        most_words: int,
-        temperature: float,
-        starts: Sequence[tuple[str, ...]],
+        self, rngs: Sequence[random.Random], *, most_words: int, temperature: float, starts: Sequence[tuple[str, ...]]
     ) -> list[tuple[str, ...] | None]:
         return [self._sampled(*each, most_words) for each in zip(rngs, starts, strict=True)]
 

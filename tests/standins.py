@@ -14,12 +14,7 @@ import pytest
 
 from nersery import Entity, Sentence, io
 from nersery.core import registry
-from nersery.taggers.base import (
-    DESCRIPTION,
-    Tagger,
-    describe,
-    require_labels,
-)
+from nersery.taggers.base import DESCRIPTION, Tagger, describe, require_labels
 
 PEOPLE = [
     "Ada Lovelace",

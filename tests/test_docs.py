@@ -17,12 +17,7 @@ from typing import Any
 
 import pytest
 
-from nersery import (
-    Corpus,
-    Entity,
-    Sentence,
-    io,
-)
+from nersery import Corpus, Entity, Sentence, io
 from nersery.augment.base import Augmenter, augment
 from nersery.cli import catalogue, inspect_suggestions
 from nersery.cli.main import all_commands

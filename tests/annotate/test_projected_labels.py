@@ -7,22 +7,12 @@ from typing import Any
 
 import pytest
 
-from nersery import (
-    Corpus,
-    Entity,
-    Sentence,
-    io,
-)
+from nersery import Corpus, Entity, Sentence, io
 from nersery.annotate import projected_labels
 from nersery.annotate.base import annotate
 from nersery.annotate.projected_labels import ProjectedLabels
 from nersery.core.alignments import Link, Pair
-from nersery.core.errors import (
-    DataError,
-    MissingResourceError,
-    NerseryError,
-    SettingsError,
-)
+from nersery.core.errors import DataError, MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.aligners.base import Aligner
@@ -129,11 +119,7 @@ def test_plain_text_is_cut_as_asked(tmp_path: Path, aligner: Same) -> None:
 
 @pytest.mark.parametrize(
     ("target", "source", "fits"),
-    [
-        ("a\n\nb\nc\n", "A\nB\n\nC\n", False),
-        ("a\n\nb\nc\n", "A\n\nB\nC\n", True),
-        ("a\nb\nc\n", "A\nB\n\nC\n", True),
-    ],
+    [("a\n\nb\nc\n", "A\nB\n\nC\n", False), ("a\n\nb\nc\n", "A\n\nB\nC\n", True), ("a\nb\nc\n", "A\nB\n\nC\n", True)],
 )
 def test_blank_lines_in_other_places(target: str, source: str, fits: bool, tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text(target)

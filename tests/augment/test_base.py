@@ -3,15 +3,7 @@ import random
 import pytest
 
 from nersery import Entity, Origin, Sentence
-from nersery.augment.base import (
-    Augmenter,
-    augment,
-    augment_step,
-    child_id,
-    made_from,
-    tasks,
-    unfitted,
-)
+from nersery.augment.base import Augmenter, augment, augment_step, child_id, made_from, tasks, unfitted
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Reject, collect
 from nersery.pipeline.job import run
@@ -36,11 +28,7 @@ def outcome_of(answer: Sentence | Reject) -> Sentence | Reject:
 def test_a_new_sentence_gets_id_and_origin_and_loses_what_was_said_of_its_parent():
     new = outcome_of(PARENT.replace_span(0, 1, ["Grace"]))
     assert new == Sentence(
-        ("Grace", "sang"),
-        (Entity(0, 1, "PER"),),
-        id="p~Fixed-2",
-        language="en",
-        origin=Origin("Fixed", ("p",), 2),
+        ("Grace", "sang"), (Entity(0, 1, "PER"),), id="p~Fixed-2", language="en", origin=Origin("Fixed", ("p",), 2)
     )
     assert new.scores == {}
 

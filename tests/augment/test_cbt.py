@@ -11,12 +11,7 @@ from nersery.core import warnings
 from nersery.core.errors import DataError
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import Drawing
-from tests.augment.learning import (
-    GOLD,
-    LEARNING,
-    Asked,
-    assert_it_learns_what_labels_mean,
-)
+from tests.augment.learning import GOLD, LEARNING, Asked, assert_it_learns_what_labels_mean
 
 QUICK: dict[str, Any] = {"epochs": 1, "batch_size": 4, "precision": "fp32"}
 SENTENCE = Sentence(("Ada", "Lovelace", "saw", "Oslo", "."), (Entity(0, 2, "PER"), Entity(3, 4, "creative work")))

@@ -11,12 +11,7 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import augment
 from nersery.augment.code_mixing import CodeMixing
-from nersery.core.errors import (
-    DataError,
-    MissingResourceError,
-    NerseryError,
-    SettingsError,
-)
+from nersery.core.errors import DataError, MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.registry import files_in
 
@@ -109,10 +104,7 @@ class TestSimilaritySearch:
         assert new.words[-1] == "today"
 
     def test_an_entity_is_the_mean_of_its_words(self, tmp_path: Path) -> None:
-        gold = [
-            sentence("en", "[a b]X"),
-            sentence("hi", "[p]X [q]X [p r]X"),
-        ]
+        gold = [sentence("en", "[a b]X"), sentence("hi", "[p]X [q]X [p r]X")]
         rows: dict[str, tuple[float, ...]] = {"p": (1, 0.2, 0), "q": (0, 1, 0), "r": (0, 0.6, 0)}
         paths = write(tmp_path, {"en": {"a": (2, 0, 0), "b": (0, 2, 0)}, "hi": rows})
         assert set(drawn(fitted(gold, vectors=paths), gold[0], 9)) == {"p r"}

@@ -9,12 +9,7 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import augment
-from nersery.augment.flipda import (
-    NO_AGREEMENT,
-    NO_WORD,
-    NOT_NEW,
-    FlipDA,
-)
+from nersery.augment.flipda import NO_AGREEMENT, NO_WORD, NOT_NEW, FlipDA
 from nersery.augment.linearized.linearization import tag_token
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
@@ -112,9 +107,7 @@ def test_types_are_drawn_evenly_from_the_others() -> None:
 
 
 @pytest.mark.parametrize(
-    "entity",
-    [Entity(2, 4, "NEW"), Entity(6, 7, "PER")],
-    ids=["a type that gold does not have", "signs alone"],
+    "entity", [Entity(2, 4, "NEW"), Entity(6, 7, "PER")], ids=["a type that gold does not have", "signs alone"]
 )
 def test_what_cannot_flip_stays(entity: Entity) -> None:
     sentence = PARENT.with_entities([entity])

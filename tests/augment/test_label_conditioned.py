@@ -14,14 +14,7 @@ from nersery.core.progress import Progress
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
-from tests.augment.learning import (
-    GOLD,
-    LEARNING,
-    NAMES,
-    Asked,
-    assert_it_learns_what_labels_mean,
-    prefers,
-)
+from tests.augment.learning import GOLD, LEARNING, NAMES, Asked, assert_it_learns_what_labels_mean, prefers
 
 QUICK: dict[str, Any] = {"epochs": 1, "batch_size": 4, "precision": "fp32"}
 SHORT = {"PER": "named person", "LOC": "name of a place"}

@@ -6,12 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from nersery import (
-    Corpus,
-    Entity,
-    Origin,
-    Sentence,
-)
+from nersery import Corpus, Entity, Origin, Sentence
 from nersery.augment.base import augment
 from nersery.augment.melm import MELM
 from nersery.core.errors import DataError

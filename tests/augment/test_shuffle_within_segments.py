@@ -9,9 +9,7 @@ from nersery import Entity, Sentence
 from nersery.augment.shuffle_within_segments import ShuffleWithinSegments
 
 SENTENCE = Sentence(
-    tuple("abcdefgh"),
-    (Entity(2, 4, "PER"), Entity(4, 6, "PER")),
-    columns=(tuple("ABCDEFGH"), tuple("12345678")),
+    tuple("abcdefgh"), (Entity(2, 4, "PER"), Entity(4, 6, "PER")), columns=(tuple("ABCDEFGH"), tuple("12345678"))
 )
 SEGMENTS = ((0, 2), (2, 4), (4, 6), (6, 8))
 

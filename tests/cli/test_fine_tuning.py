@@ -17,12 +17,7 @@ from nersery.models.masked.masked_lm import MaskedLM
 from nersery.models.training import checkpoint
 from nersery.pipeline import job
 from tests.cli.calls import call
-from tests.standins import (
-    files,
-    sentences,
-    write_data,
-    write_recipe,
-)
+from tests.standins import files, sentences, write_data, write_recipe
 
 ADAPT_STEPS, STEPS = 2, 8
 """Steps of the adaptation, and of both trainings."""

@@ -16,19 +16,8 @@ from nersery.cli.app import GROUPS
 from nersery.core.alignments import Alignment, Link
 from nersery.io.pharaoh import format_alignment
 from nersery.review.server import ReviewServer
-from tests.cli.calls import (
-    AUGMENT,
-    COMMANDS,
-    FILELESS,
-    call,
-)
-from tests.standins import (
-    environment,
-    files,
-    sentences,
-    tiny,
-    write_recipe,
-)
+from tests.cli.calls import AUGMENT, COMMANDS, FILELESS, call
+from tests.standins import environment, files, sentences, tiny, write_recipe
 
 
 def examples(name: str) -> list[list[str]]:

@@ -19,12 +19,7 @@ from nersery.pipeline import job
 from tests.annotate.answerer import build_answerer
 from tests.cli.calls import call
 from tests.forks import Server
-from tests.standins import (
-    Memory,
-    files,
-    sentences,
-    write_data,
-)
+from tests.standins import Memory, files, sentences, write_data
 
 TEACHER = ("annotate", "raw.txt", "out.jsonl", "--method", "tagger_labels", "--set", "tagger=teacher")
 

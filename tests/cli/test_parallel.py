@@ -172,10 +172,7 @@ def test_labels_go_over():
     result = project("--target-language", "de", "--language", "en")
     assert result.code == 0, result.err
     sentences = io.read("out.jsonl")
-    assert [(s.id, s.labels, s.language) for s in sentences] == [
-        ("de:1", ((0, 2, "PER"),), "de"),
-        ("de:2", (), "de"),
-    ]
+    assert [(s.id, s.labels, s.language) for s in sentences] == [("de:1", ((0, 2, "PER"),), "de"), ("de:2", (), "de")]
     assert sentences[0].scores == {"alignment_quality": pytest.approx(0.5), "entity_quality": pytest.approx(0.5)}
     assert sentences[0].origin is not None
     assert (sentences[0].origin.method, sentences[0].origin.parents) == ("project", ("a",))

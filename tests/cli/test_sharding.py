@@ -11,12 +11,7 @@ import pytest
 from nersery import io
 from tests.cli.calls import call
 from tests.forks import Server
-from tests.standins import (
-    Memory,
-    files,
-    sentences,
-    write_data,
-)
+from tests.standins import Memory, files, sentences, write_data
 
 AUGMENT = ("--method", "mention_replacement", "--copies", "2", "--learn-from", "train.conll", "--seed", "3")
 

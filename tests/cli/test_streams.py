@@ -66,13 +66,7 @@ class TestStreams:
 
     def test_a_training_in_json(self, memory: object):
         result = call("train", "train.conll", "t", "--method", "memory", "--json")
-        assert json.loads(result.out) == {
-            "folder": "t",
-            "sentences": 24,
-            "steps": 1,
-            "best_step": None,
-            "dev_f1": None,
-        }
+        assert json.loads(result.out) == {"folder": "t", "sentences": 24, "steps": 1, "best_step": None, "dev_f1": None}
 
     @pytest.mark.parametrize(
         "args",

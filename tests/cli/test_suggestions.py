@@ -16,12 +16,7 @@ from nersery import Entity, Sentence, io
 from nersery.augment.masked_entity import MaskedEntity
 from nersery.cli import tables
 from tests.cli.calls import call
-from tests.standins import (
-    Memory,
-    sentences,
-    tiny,
-    write_data,
-)
+from tests.standins import Memory, sentences, tiny, write_data
 
 EVIL = Sentence(
     ("[bold]Ada[/bold]", "\u202a[2J", "saw", ":smile:", "[/]", "{x}", "\u202eabc"),

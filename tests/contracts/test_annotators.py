@@ -24,12 +24,7 @@ from nersery.crosslingual.aligners.base import Aligner
 from nersery.pipeline.job import run
 from tests import fakes
 from tests.annotate.answerer import FakeAnswerer
-from tests.contracts.test_augmenters import (
-    make_corpus,
-    make_scripts,
-    owners,
-    types_over,
-)
+from tests.contracts.test_augmenters import make_corpus, make_scripts, owners, types_over
 
 SETTINGS: dict[str, dict[str, Any]] = {
     "qa_prompting": {"types": ["PER", "LOC", "creative work"], "definitions": {"creative work": "creative work"}},

@@ -20,12 +20,7 @@ from typing import Any
 import pytest
 
 from nersery import Corpus, Entity, Sentence
-from nersery.augment.base import (
-    Augmenter,
-    augment,
-    augment_step,
-    tasks,
-)
+from nersery.augment.base import Augmenter, augment, augment_step, tasks
 from nersery.core import registry
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Reject, Result, collect

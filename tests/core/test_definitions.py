@@ -5,15 +5,7 @@ import re
 
 import pytest
 
-from nersery.core.definitions import (
-    OUTSIDE,
-    _defaults,
-    check_texts,
-    definition,
-    description,
-    is_known,
-    question,
-)
+from nersery.core.definitions import OUTSIDE, _defaults, check_texts, definition, description, is_known, question
 from nersery.core.errors import SettingsError
 
 SETS = {

@@ -13,13 +13,7 @@ from typing import IO
 import pytest
 
 from nersery.core.errors import DataError, Issue
-from nersery.core.files import (
-    content_hash,
-    differences,
-    locked,
-    replace_folder,
-    replaced_folder,
-)
+from nersery.core.files import content_hash, differences, locked, replace_folder, replaced_folder
 
 StopAfter = Callable[..., contextlib.AbstractContextManager[None]]
 

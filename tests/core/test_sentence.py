@@ -11,13 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery.core.errors import DataError, Issue
-from nersery.core.sentence import (
-    UNKNOWN_COLUMN,
-    Corpus,
-    Entity,
-    Origin,
-    Sentence,
-)
+from nersery.core.sentence import UNKNOWN_COLUMN, Corpus, Entity, Origin, Sentence
 from tests.io.strategies import sentences
 
 
@@ -196,9 +190,7 @@ def test_views() -> None:
 
 
 PARENT = Sentence(
-    ("a", "b", "c", "d", "e"),
-    (Entity(1, 3, "X", 0.5), Entity(4, 5, "Y")),
-    columns=(("1", "2", "3", "4", "5"),),
+    ("a", "b", "c", "d", "e"), (Entity(1, 3, "X", 0.5), Entity(4, 5, "Y")), columns=(("1", "2", "3", "4", "5"),)
 )
 
 
@@ -224,11 +216,7 @@ PARENT = Sentence(
     ],
 )
 def test_replacing_one_span(
-    start: int,
-    end: int,
-    words: list[str],
-    text: str | None,
-    entities: tuple[tuple[int, int, str], ...] | None,
+    start: int, end: int, words: list[str], text: str | None, entities: tuple[tuple[int, int, str], ...] | None
 ) -> None:
     if text is None:
         with pytest.raises(DataError):

@@ -12,14 +12,7 @@ from seqeval.metrics.sequence_labeling import get_entities
 
 from nersery.core.errors import SettingsError
 from nersery.core.sentence import Entity
-from nersery.core.tags import (
-    SCHEMES,
-    decode,
-    detect,
-    encode,
-    looks_like_tag,
-    scheme_name,
-)
+from nersery.core.tags import SCHEMES, decode, detect, encode, looks_like_tag, scheme_name
 from nersery.io.repairs import DROP_SENTENCE, REPAIRS, repair
 
 TYPES = ["PER", "LOC", "B-PER", "x:y", "creative work", "व्यक्ति", "人", "O", "-", "_", "\u200d"]
@@ -161,12 +154,7 @@ def test_messages_say_what_is_legal() -> None:
     ("name", "scheme", "before", "after"),
     [
         ("outer-space", "IOB2", ["O ", " B-A"], ["O", "B-A"]),
-        (
-            "underscore",
-            "IOB2",
-            ["B_PER", "I_PER", "x_y", "_", "B-A_B"],
-            ["B-PER", "I-PER", "x_y", "_", "B-A_B"],
-        ),
+        ("underscore", "IOB2", ["B_PER", "I_PER", "x_y", "_", "B-A_B"], ["B-PER", "I-PER", "x_y", "_", "B-A_B"]),
         ("lost-prefix", "IOB2", ["-A", "-A", "-B", "O", "-B", "-"], ["B-A", "I-A", "B-B", "O", "B-B", "-"]),
         ("lost-prefix", "BIOES", ["S-A", "-A", "-A"], ["S-A", "B-A", "I-A"]),
         ("lost-prefix", "BMES", ["B-A", "-A"], ["B-A", "M-A"]),
@@ -211,12 +199,7 @@ def test_repairs_leave_sound_tags_alone(sentence: Labelled, scheme: str) -> None
 
 
 def test_scheme_names() -> None:
-    assert [scheme_name(name) for name in ("iob2", "BIO", "Iobes", "bmewo")] == [
-        "IOB2",
-        "IOB2",
-        "BIOES",
-        "BMEWO",
-    ]
+    assert [scheme_name(name) for name in ("iob2", "BIO", "Iobes", "bmewo")] == ["IOB2", "IOB2", "BIOES", "BMEWO"]
     with pytest.raises(SettingsError, match=r'"BIOS".*did you mean "BIOES"'):
         scheme_name("BIOS")
 

@@ -25,13 +25,7 @@ from nersery.crosslingual.projection import (
     vote,
 )
 from nersery.pipeline.job import run
-from tests.crosslingual.translations import (
-    ADA,
-    alignment,
-    labelled,
-    plain,
-    projected,
-)
+from tests.crosslingual.translations import ADA, alignment, labelled, plain, projected
 
 # --- quality --------------------------------------------------------------------------------------------------------
 

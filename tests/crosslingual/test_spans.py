@@ -25,14 +25,7 @@ from nersery.crosslingual.projection import (
     alignment_issue,
     is_punctuation,
 )
-from tests.crosslingual.translations import (
-    ADA,
-    alignment,
-    labelled,
-    plain,
-    projected,
-    rejected,
-)
+from tests.crosslingual.translations import ADA, alignment, labelled, plain, projected, rejected
 
 # --- no drift -------------------------------------------------------------------------------------------------------
 

@@ -11,13 +11,7 @@ from seqeval.scheme import IOB2
 
 from nersery import Corpus, Entity, Sentence
 from nersery.core.errors import DataError
-from nersery.evaluate.scores import (
-    Counts,
-    Scores,
-    score,
-    sentence_counts,
-    summarise,
-)
+from nersery.evaluate.scores import Counts, Scores, score, sentence_counts, summarise
 
 TYPES = ("LOC", "ORG", "PER")
 
@@ -144,10 +138,7 @@ def test_equals_nervaluate_strict_where_predictions_meet_one_gold_entity_each():
 
 def test_counts_by_hand():
     gold = [sentence([(0, 1, "PER"), (2, 4, "LOC"), (4, 5, "LOC")], id="a"), sentence([], id="b")]
-    predicted = [
-        sentence([(0, 1, "LOC")], id="b"),
-        sentence([(0, 1, "PER"), (2, 5, "LOC"), (5, 6, "ORG")], id="a"),
-    ]
+    predicted = [sentence([(0, 1, "LOC")], id="b"), sentence([(0, 1, "PER"), (2, 5, "LOC"), (5, 6, "ORG")], id="a")]
     scores = score(gold, predicted)
     assert scores.per_type == {"LOC": Counts(0, 2, 2), "ORG": Counts(0, 1, 0), "PER": Counts(1, 1, 1)}
     assert scores.micro == Counts(1, 4, 3)

@@ -14,13 +14,7 @@ from nersery.core.errors import SettingsError
 from nersery.core.files import locked
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
-from tests.experiments.trying import (
-    KilledError,
-    Trainings,
-    append_system,
-    execute,
-    killing,
-)
+from tests.experiments.trying import KilledError, Trainings, append_system, execute, killing
 from tests.standins import files, sentences
 
 

@@ -9,12 +9,7 @@ from nersery.experiments.data_files import SPLITS
 from nersery.experiments.paths import presets, shipped
 from nersery.experiments.recipe import load, shipped_recipes
 from nersery.experiments.systems import GOLD, MethodSettings, System
-from tests.experiments.asking import (
-    CHAIN,
-    GOOD,
-    NAMED,
-    Write,
-)
+from tests.experiments.asking import CHAIN, GOOD, NAMED, Write
 
 NEED_FILES = {"code_mixing"}
 """Shipped recipes that leave the files to their user."""

@@ -11,13 +11,7 @@ import pytest
 
 from nersery.core.errors import SettingsError
 from nersery.experiments.recipe import load
-from tests.experiments.trying import (
-    KilledError,
-    Trainings,
-    execute,
-    killing,
-    system,
-)
+from tests.experiments.trying import KilledError, Trainings, execute, killing, system
 from tests.standins import Memory, files
 
 GRID = "tagger.grid.steps=[1, 5, 3, 7]"

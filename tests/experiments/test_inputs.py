@@ -10,12 +10,7 @@ import pytest
 
 from nersery import Corpus, Sentence, io
 from nersery.core.errors import DataError
-from tests.experiments.trying import (
-    PRODUCTS,
-    Trainings,
-    execute,
-    system,
-)
+from tests.experiments.trying import PRODUCTS, Trainings, execute, system
 from tests.standins import sentences
 
 

@@ -13,16 +13,7 @@ from nersery import Corpus, Sentence, io
 from nersery.core.errors import DataError, SettingsError
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
-from tests.experiments.trying import (
-    NAMES,
-    PRODUCTS,
-    TRAIN_BY_LANGUAGE,
-    Trainings,
-    execute,
-    hindi,
-    of_language,
-    system,
-)
+from tests.experiments.trying import NAMES, PRODUCTS, TRAIN_BY_LANGUAGE, Trainings, execute, hindi, of_language, system
 from tests.standins import files, sentences
 
 

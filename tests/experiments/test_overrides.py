@@ -11,13 +11,7 @@ from nersery.experiments.overrides import settings_of, toml_value
 from nersery.experiments.paths import shipped
 from nersery.experiments.recipe import load
 from nersery.experiments.systems import MethodSettings
-from tests.experiments.asking import (
-    GOOD,
-    NAMED,
-    Write,
-    problem,
-    problems,
-)
+from tests.experiments.asking import GOOD, NAMED, Write, problem, problems
 
 
 class TestOverrides:

@@ -14,12 +14,7 @@ from iterstrat.ml_stratifiers import IterativeStratification
 
 from nersery import Corpus, Entity, Sentence
 from nersery.core.errors import SettingsError
-from nersery.experiments.sampling import (
-    PROTOCOLS,
-    id_list,
-    sample,
-    sample_languages,
-)
+from nersery.experiments.sampling import PROTOCOLS, id_list, sample, sample_languages
 
 
 def corpus_of(kinds):

@@ -7,13 +7,7 @@ import pytest
 
 from nersery.core.errors import SettingsError
 from nersery.experiments.recipe import load
-from tests.experiments.asking import (
-    CHAIN,
-    GOOD,
-    Write,
-    problem,
-    problems,
-)
+from tests.experiments.asking import CHAIN, GOOD, Write, problem, problems
 
 
 class TestWrongRecipes:
@@ -123,10 +117,7 @@ select = ["agrement", 5]
             ("sample = { size = 0 }", "sample.size is 0: expected 1 or more"),
             ("sample = { size = true }", "sample.size is True"),
             ("sample = { dev_size = -1 }", "sample.dev_size is -1: expected 1 or more"),
-            (
-                "sample = { protocol = 'stratifed' }",
-                'there is no such protocol; did you mean "stratified"',
-            ),
+            ("sample = { protocol = 'stratifed' }", 'there is no such protocol; did you mean "stratified"'),
             ("sample = { sizes = 3 }", 'sample has no setting "sizes"; did you mean "size"'),
             ("tagger = 3", r"tagger is not a section \[tagger\]"),
             ("tagger = { steps = 0 }", "tagger: .*steps is 1 or more"),

@@ -14,14 +14,7 @@ from hypothesis import strategies as st
 from nersery.core.errors import DataError
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.tags import SCHEMES
-from nersery.io import (
-    ReadOptions,
-    Source,
-    open_corpus,
-    read,
-    write,
-    writer,
-)
+from nersery.io import ReadOptions, Source, open_corpus, read, write, writer
 from tests.io.strategies import sentences
 
 ADA = (("Ada", "wrote"), ((0, 1, "PER"),))

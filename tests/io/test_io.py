@@ -18,14 +18,7 @@ import pytest
 
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.sentence import Entity, Sentence
-from nersery.io import (
-    ReadOptions,
-    format_of,
-    open_corpus,
-    read,
-    write,
-    writer,
-)
+from nersery.io import ReadOptions, format_of, open_corpus, read, write, writer
 from nersery.io.base import Pass
 from nersery.io.text_file import TextFile
 
@@ -187,12 +180,7 @@ def test_a_pipe_is_read_as_often_as_needed(tmp_path: Path) -> None:
 def test_wrong_options_are_all_reported_at_once() -> None:
     with pytest.raises(SettingsError) as caught:
         ReadOptions(
-            format="conl",
-            encoding="utf8x",
-            repair=("underscor",),
-            word_column=0,
-            scheme="IOB3",
-            language="\udce9",
+            format="conl", encoding="utf8x", repair=("underscor",), word_column=0, scheme="IOB3", language="\udce9"
         )
     assert [line.split(";")[0] for line in str(caught.value).split("\n")] == [
         'there is no repair "underscor"',

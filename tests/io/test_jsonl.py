@@ -14,16 +14,7 @@ from hypothesis import strategies as st
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Entity, Origin, Sentence
-from nersery.io import (
-    ReadOptions,
-    Source,
-    open_corpus,
-    read,
-    read_rejects,
-    reject_line,
-    write,
-    writer,
-)
+from nersery.io import ReadOptions, Source, open_corpus, read, read_rejects, reject_line, write, writer
 from tests.io.strategies import full_sentences
 
 
@@ -102,11 +93,7 @@ def test_tags_are_repaired_and_counted(path: Path) -> None:
     assert source.repaired == {"lost-prefix": 1, "drop-sentence": 1}
     (reject,) = source.rejects
     assert reject.sentence is not None
-    assert (reject.reason, reject.sentence.words, reject.sentence.columns) == (
-        "unknown tag",
-        ("c",),
-        (("junk",),),
-    )
+    assert (reject.reason, reject.sentence.words, reject.sentence.columns) == ("unknown tag", ("c",), (("junk",),))
 
 
 @pytest.mark.parametrize(
@@ -128,10 +115,7 @@ def test_tags_are_repaired_and_counted(path: Path) -> None:
         ({"words": ["a"], "tokens": ["a"]}, 'expected exactly one of "words" and "tokens"'),
         ({"words": ["a"], "entities": [], "tags": ["O"]}, "expected only one of entities, tags"),
         ({"words": ["a"], "id": 7}, '"id" is 7, expected a string'),
-        (
-            {"words": ["a"], "entities": [{"start": 0, "end": 2, "type": "X"}]},
-            "does not lie within the 1 words",
-        ),
+        ({"words": ["a"], "entities": [{"start": 0, "end": 2, "type": "X"}]}, "does not lie within the 1 words"),
         ({"words": ["a"], "entities": [{"start": 0, "end": 1, "label": "X"}]}, '"entities" is'),
         ({"words": ["a"], "entities": [{"start": False, "end": 1, "type": "X"}]}, '"entities" is'),
         ({"words": ["a"], "entities": [{"start": 0, "end": 1, "type": "X", "score": ""}]}, '"entities" is'),

@@ -14,12 +14,7 @@ from hypothesis import strategies as st
 from nersery import Entity, Sentence, io
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.sentence import Origin
-from nersery.io import (
-    ReadOptions,
-    open_corpus,
-    parquet,
-    read,
-)
+from nersery.io import ReadOptions, open_corpus, parquet, read
 from nersery.io.jsonl import to_object
 from tests.io.strategies import sentences
 

@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 from nersery.core.alignments import Alignment, Link
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
-from nersery.io.pharaoh import (
-    MALFORMED,
-    AlignmentFile,
-    format_alignment,
-    parse_alignment,
-)
+from nersery.io.pharaoh import MALFORMED, AlignmentFile, format_alignment, parse_alignment
 
 LINKS = st.dictionaries(
     st.tuples(st.integers(0, 3000), st.integers(0, 3000)), st.integers(1, 10**6).map(lambda n: n / 10**6)

@@ -13,13 +13,7 @@ import pytest
 from nersery.core.errors import DataError
 from nersery.core.sentence import Entity, Sentence
 from nersery.crosslingual.bitext import open_side
-from nersery.io import (
-    ReadOptions,
-    open_corpus,
-    read,
-    reject_line,
-    write,
-)
+from nersery.io import ReadOptions, open_corpus, read, reject_line, write
 from nersery.io import text as module
 from nersery.io.text_file import TextFile
 
@@ -35,12 +29,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_what_cannot_be_seen_stays_in_the_words(path: Path) -> None:
     path.write_bytes("\ufeffAda\n\u200b\nक्\u200dष नई\u200cद\n\ufeffBo\n".encode())
-    assert [s.words for s in read(path)] == [
-        ("Ada",),
-        ("\u200b",),
-        ("क्\u200dष", "नई\u200cद"),
-        ("\ufeffBo",),
-    ]
+    assert [s.words for s in read(path)] == [("Ada",), ("\u200b",), ("क्\u200dष", "नई\u200cद"), ("\ufeffBo",)]
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n", ""])

@@ -20,12 +20,7 @@ from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import MaskedInput
 from tests.models.test_causal import build
 
-TEXTS = [
-    ["Ada", "wrote", "in", "London"],
-    ["Oslo"],
-    ["दिल्ली", "में", "।"],
-    ["famous", "Hopperon", "won"],
-]
+TEXTS = [["Ada", "wrote", "in", "London"], ["Oslo"], ["दिल्ली", "में", "।"], ["famous", "Hopperon", "won"]]
 LONG = [["Ada", "Lovelace", "wrote"] * 60, ["hgfe" * 24, "Oslo"]]
 
 

@@ -8,12 +8,7 @@ from pathlib import Path
 import pytest
 
 from nersery.core.warnings import NO_NOTES
-from tests.pipeline.jobs import (
-    ITEMS,
-    files,
-    job,
-    step,
-)
+from tests.pipeline.jobs import ITEMS, files, job, step
 
 
 @pytest.fixture(autouse=True)

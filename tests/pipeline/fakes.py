@@ -18,12 +18,7 @@ from nersery.core.errors import MissingResourceError
 from nersery.core.outcome import Outcome, Reject, Step
 from nersery.core.progress import Progress
 from nersery.pipeline.engines.worker import BatchRunner, MessageHandler, WorkerTask
-from nersery.pipeline.stage import (
-    Answer,
-    Message,
-    Stage,
-    WorkerDiedError,
-)
+from nersery.pipeline.stage import Answer, Message, Stage, WorkerDiedError
 
 REJECTED = {"reject", "fail", "kill", "nan"}
 

@@ -13,15 +13,7 @@ from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject, Step, collect
 from nersery.pipeline.error_policy import JobFailedError
 from nersery.pipeline.job import FileJob, run
-from tests.pipeline.jobs import (
-    HEADER,
-    ITEMS,
-    encode,
-    encode_reject,
-    files,
-    job,
-    step,
-)
+from tests.pipeline.jobs import HEADER, ITEMS, encode, encode_reject, files, job, step
 
 
 class TestRun:

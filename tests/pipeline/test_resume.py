@@ -12,15 +12,7 @@ from nersery import Sentence
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Outcome
 from nersery.pipeline.job import FileJob
-from tests.pipeline.jobs import (
-    HEADER,
-    ITEMS,
-    encode,
-    encode_reject,
-    files,
-    job,
-    step,
-)
+from tests.pipeline.jobs import HEADER, ITEMS, encode, encode_reject, files, job, step
 
 
 class Killed(BaseException):

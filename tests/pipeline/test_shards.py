@@ -15,12 +15,7 @@ from nersery import Sentence, io
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.pipeline.shards import MANIFEST, ShardJob, batches
 from nersery.pipeline.stage import Answer
-from tests.pipeline.fakes import (
-    Killed,
-    answers,
-    expected,
-    rows,
-)
+from tests.pipeline.fakes import Killed, answers, expected, rows
 
 ROWS = rows(50, at3="reject", at4="fail", at41="reject")
 

@@ -7,24 +7,13 @@ import pytest
 import yaml
 from markdown_it import MarkdownIt
 
-from nersery import (
-    Entity,
-    Origin,
-    Sentence,
-    io,
-)
+from nersery import Entity, Origin, Sentence, io
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.files import check_replaceable, content_hash, replaced_folder
 from nersery.evaluate.error_analysis import find_errors
 from nersery.evaluate.scores import score
 from nersery.io.folder import RECORD as MARK
-from nersery.publish.about import (
-    About,
-    Origins,
-    gather,
-    read_about,
-    read_evaluation,
-)
+from nersery.publish.about import About, Origins, gather, read_about, read_evaluation
 from nersery.publish.dataset import FILES, check_parquet, publish
 from nersery.publish.splits import Division, divide
 

@@ -26,11 +26,7 @@ def test_shares_are_met_in_each_language():
     divided = divide([*many(200, "en"), *many(50, "hi")], {}, Division(0.1, 0.2))
     assert list(divided.splits) == list(SPLITS)
     counts = {split: Counter(s.language for s in corpus) for split, corpus in divided.splits.items()}
-    assert counts == {
-        "train": {"en": 140, "hi": 35},
-        "validation": {"en": 20, "hi": 5},
-        "test": {"en": 40, "hi": 10},
-    }
+    assert counts == {"train": {"en": 140, "hi": 35}, "validation": {"en": 20, "hi": 5}, "test": {"en": 40, "hi": 10}}
 
 
 @pytest.mark.parametrize("each", [3, 5, 8, 14])

@@ -70,19 +70,7 @@ def test_it_stands_alone_for_light_and_dark() -> None:
 
 @pytest.mark.parametrize(
     "word",
-    [
-        "<script>alert(1)</script>",
-        "&amp;",
-        '"x"',
-        "]]>",
-        "\ufffe",
-        "\u202eabc",
-        "{0}",
-        "राम",
-        "أحمد",
-        "東京",
-        "👩‍👩‍👧",
-    ],
+    ["<script>alert(1)</script>", "&amp;", '"x"', "]]>", "\ufffe", "\u202eabc", "{0}", "राम", "أحمد", "東京", "👩‍👩‍👧"],
 )
 def test_any_text_in_any_script(word: str) -> None:
     sentence = Sentence((word, "x", word), (Entity(0, 1, f"a {word}".strip()),))

@@ -3,15 +3,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nersery.report.charts import (
-    Scale,
-    curve_scales,
-    difference_bar,
-    f1_chart,
-    f1_scale,
-    learning_curves,
-    padded,
-)
+from nersery.report.charts import Scale, curve_scales, difference_bar, f1_chart, f1_scale, learning_curves, padded
 from nersery.report.model import Report, SystemReport
 from nersery.report.parts import AgainstGold
 from tests.evaluate import report_fixture

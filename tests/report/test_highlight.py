@@ -1,12 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nersery.report.highlight import (
-    Segment,
-    TextRun,
-    compared,
-    segments,
-)
+from nersery.report.highlight import Segment, TextRun, compared, segments
 from nersery.report.parts import ShownSentence
 from tests.evaluate import report_fixture
 
@@ -28,8 +23,7 @@ def test_entities_and_what_lies_between():
 
 def test_changed_words_are_marked_on_both_sides_within_and_outside_of_entities():
     before, after = compared(
-        sentence("1", "[Bank of England|ORG] raised rates today"),
-        sentence("2", "[Bank of Japan|ORG] cut rates today"),
+        sentence("1", "[Bank of England|ORG] raised rates today"), sentence("2", "[Bank of Japan|ORG] cut rates today")
     )
     assert texts(before, changed=True) == ["England", "raised"]
     assert texts(after, changed=True) == ["Japan", "cut"]

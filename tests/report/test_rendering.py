@@ -68,12 +68,7 @@ def with_evil(report):
     """The report with hostile text wherever a user's text can stand."""
     evil = " ".join(EVIL)
     child = sentence("x", "nothing")
-    child |= {
-        "id": evil,
-        "words": EVIL,
-        "entities": [{"start": 0, "end": 2, "type": EVIL[0]}],
-        "language": evil,
-    }
+    child |= {"id": evil, "words": EVIL, "entities": [{"start": 0, "end": 2, "type": EVIL[0]}], "language": evil}
     system = report["systems"][1]
     system |= {
         "name": evil,

@@ -71,8 +71,7 @@ def fits(page) -> bool:
 
 def brightness(page, element: str, property_: str) -> int:
     red, green, blue = page.locator(element).evaluate(
-        "(element, name) => getComputedStyle(element)[name].match(/[\\d.]+/g).slice(0, 3).map(Number)",
-        property_,
+        "(element, name) => getComputedStyle(element)[name].match(/[\\d.]+/g).slice(0, 3).map(Number)", property_
     )
     return red + green + blue
 
@@ -172,11 +171,7 @@ def test_long_names_and_words_stay_on_the_screen(visit):
     system["name"] = system["method"] = long
     system["per_type"][long] = system["per_type"]["PER"]
     system["generation"]["reasons"] = {long: 3}
-    system["examples"][0]["child"] = {
-        "id": long,
-        "words": [long],
-        "entities": [{"start": 0, "end": 1, "type": long}],
-    }
+    system["examples"][0]["child"] = {"id": long, "words": [long], "entities": [{"start": 0, "end": 1, "type": long}]}
     system["reject_examples"][0]["reason"] = long
     page = visit(report, 360)
     page.locator("details").evaluate_all("all => all.forEach(details => { details.open = true })")

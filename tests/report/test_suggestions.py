@@ -11,24 +11,12 @@ from nersery.augment.base import Suggester
 from nersery.core import registry
 from nersery.core.errors import DataError, NerseryError, SettingsError
 from nersery.core.training_context import Training
-from nersery.report.suggestions import (
-    Suggestion,
-    blanks_of,
-    choose,
-    compare,
-    suggester,
-    suggesters,
-    suggestions,
-)
+from nersery.report.suggestions import Suggestion, blanks_of, choose, compare, suggester, suggesters, suggestions
 from tests.evaluate.test_novelty import oracle_of, sentence
 from tests.standins import sentences
 
 CORPUS = Corpus(
-    [
-        sentence("nobody came"),
-        sentence("[Rock & Roll|CW] lives in [Oslo|LOC]"),
-        sentence("[!!!|GRP] met [Ada|PER]"),
-    ]
+    [sentence("nobody came"), sentence("[Rock & Roll|CW] lives in [Oslo|LOC]"), sentence("[!!!|GRP] met [Ada|PER]")]
 )
 ROCK, OSLO, SIGNS, ADA = blanks_of(CORPUS)
 

@@ -9,13 +9,7 @@ import pytest
 from nersery import Corpus, Entity, Sentence
 from nersery.core.errors import DataError, NerseryError, SettingsError
 from nersery.core.outcome import Reject
-from nersery.review.decisions import (
-    FILE,
-    REJECTED,
-    UNDECIDED,
-    Decision,
-    Decisions,
-)
+from nersery.review.decisions import FILE, REJECTED, UNDECIDED, Decision, Decisions
 
 ADA = Sentence(("Ada", "Lovelace", "lives"), (Entity(0, 1, "PER", score=0.7),), id="a", comments=("old",))
 OSLO = Sentence(("Oslo\u2028", "is", "cold"), (Entity(0, 1, "LOC"),), id="o")

@@ -14,12 +14,7 @@ import pytest
 
 from nersery import Corpus, Entity, Sentence
 from nersery.review.decisions import Decision, Decisions
-from nersery.review.server import (
-    HOST,
-    LONGEST_BODY,
-    Review,
-    ReviewServer,
-)
+from nersery.review.server import HOST, LONGEST_BODY, Review, ReviewServer
 
 ADA = Sentence(("Ada", "</script>", "lives"), (Entity(0, 1, "PER"),), id="a", scores={"sure": 0.5})
 OSLO = Sentence(("Oslo",), (Entity(0, 1, "LOC"),), id="o", language="no")

@@ -37,8 +37,7 @@ def small(model: str, **settings) -> TransformerTagger:
 
 
 @pytest.mark.parametrize(
-    ("kind", "head", "scheme"),
-    [("wordpiece", "crf", "BIOES"), ("bytes", "linear", "IOB2"), ("unigram", "crf", "IOB2")],
+    ("kind", "head", "scheme"), [("wordpiece", "crf", "BIOES"), ("bytes", "linear", "IOB2"), ("unigram", "crf", "IOB2")]
 )
 def test_it_learns_saves_and_loads(kind, head, scheme, tiny_models, tmp_path: Path, capsys) -> None:
     tagger = small(str(tiny_models[kind]), head=head, scheme=scheme)

@@ -11,21 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 from nersery import io
 from nersery.annotate.base import Annotator
 from nersery.core.alignments import Pair
-from nersery.core.errors import (
-    DataError,
-    Issue,
-    MissingResourceError,
-    NerseryError,
-    SettingsError,
-)
+from nersery.core.errors import DataError, Issue, MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Reject
-from nersery.core.registry import (
-    FileName,
-    ModelName,
-    create,
-    name_of,
-    validated,
-)
+from nersery.core.registry import FileName, ModelName, create, name_of, validated
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.projection import Projection, Translation

@@ -8,18 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from nersery.annotate.base import Annotator
-from nersery.core.definitions import (
-    check_texts,
-    check_types,
-    is_known,
-    question,
-)
-from nersery.core.errors import (
-    NerseryError,
-    SettingsError,
-    did_you_mean,
-    printable,
-)
+from nersery.core.definitions import check_texts, check_types, is_known, question
+from nersery.core.errors import NerseryError, SettingsError, did_you_mean, printable
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import is_replaceable

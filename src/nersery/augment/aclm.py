@@ -11,12 +11,7 @@ from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.augment.denoising.masked_backend import GapLengths, infill, partly_hidden
 from nersery.augment.denoising.mixner import Partners, is_mixed
 from nersery.augment.denoising.seq2seq_backend import denoise, length_issue, pair
-from nersery.augment.denoising.templates import (
-    NO_TEMPLATE,
-    Template,
-    attention_keywords,
-    random_keywords,
-)
+from nersery.augment.denoising.templates import NO_TEMPLATE, Template, attention_keywords, random_keywords
 from nersery.augment.linearized.linearization import token_descriptions
 from nersery.augment.linearized.parsing import check_new, check_similarity
 from nersery.augment.masked_lm.model_setup import (

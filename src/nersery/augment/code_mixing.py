@@ -11,12 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.augment.words.gazetteer import Gazetteer, Mention, known
 from nersery.augment.words.word_lists import check_file
-from nersery.core.errors import (
-    DataError,
-    Issue,
-    NerseryError,
-    SettingsError,
-)
+from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.registry import FileName, ModelName
 from nersery.core.sentence import Edit, Sentence

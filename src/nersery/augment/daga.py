@@ -94,12 +94,7 @@ class DAGA(Augmenter):
         Raises:
             DataError: When no sentence has an entity.
         """
-        from nersery.models.lstm import (
-            LSTMLanguageModel,
-            Shape,
-            frequent,
-            training_plan,
-        )
+        from nersery.models.lstm import LSTMLanguageModel, Shape, frequent, training_plan
         from nersery.taggers.base import training_record
 
         gold, dev = (sorted(part, key=lambda sentence: sentence.id) for part in (sentences, training.dev))

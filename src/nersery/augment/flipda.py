@@ -8,21 +8,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from nersery.augment.base import (
-    Augmenter,
-    check_positive,
-    check_rate,
-    unfitted,
-)
+from nersery.augment.base import Augmenter, check_positive, check_rate, unfitted
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.augment.masked_lm.mention_masking import fill
-from nersery.augment.masked_lm.model_setup import (
-    check_fine_tuning,
-    check_model,
-    fine_tune,
-    open_model,
-    warn_of_unused,
-)
+from nersery.augment.masked_lm.model_setup import check_fine_tuning, check_model, fine_tune, open_model, warn_of_unused
 from nersery.core.definitions import check_texts
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject

@@ -9,18 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.augment.linearized.linearization import apart, linearize, token_descriptions
-from nersery.augment.linearized.parsing import (
-    UNKNOWN_TYPE,
-    check_new,
-    check_similarity,
-    child_of,
-    parse,
-)
-from nersery.augment.masked_lm.model_setup import (
-    check_fine_tuning,
-    fine_tuning,
-    warn_of_unused,
-)
+from nersery.augment.linearized.parsing import UNKNOWN_TYPE, check_new, check_similarity, child_of, parse
+from nersery.augment.masked_lm.model_setup import check_fine_tuning, fine_tuning, warn_of_unused
 from nersery.core.definitions import check_texts
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject

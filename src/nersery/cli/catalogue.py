@@ -10,27 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from nersery.cli.app import app
-from nersery.cli.options import (
-    AsJson,
-    Force,
-    input_path,
-    print_json,
-    refuse_existing,
-    refuse_same_file,
-)
+from nersery.cli.options import AsJson, Force, input_path, print_json, refuse_existing, refuse_same_file
 from nersery.core import registry
-from nersery.core.errors import (
-    SettingsError,
-    did_you_mean,
-)
+from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.files import write_atomic
 from nersery.experiments.paths import EXAMPLE_PREFIX
 
 
-@app.command(
-    name="list",
-    epilog="Examples:\n\n  nersery list augment\n\n  nersery list mention_replacement",
-)
+@app.command(name="list", epilog="Examples:\n\n  nersery list augment\n\n  nersery list mention_replacement")
 def list_(
     what: Annotated[
         str | None,

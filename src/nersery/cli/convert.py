@@ -26,11 +26,7 @@ from nersery.cli.options import (
     report_repairs,
     shared_options,
 )
-from nersery.core.errors import (
-    SettingsError,
-    did_you_mean,
-    printable,
-)
+from nersery.core.errors import SettingsError, did_you_mean, printable
 from nersery.core.outcome import Step
 from nersery.core.sentence import Sentence
 from nersery.core.validation import is_type_name

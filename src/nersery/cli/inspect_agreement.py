@@ -10,14 +10,7 @@ import typer
 from nersery import io
 from nersery.cli import tables
 from nersery.cli.app import inspect_group
-from nersery.cli.options import (
-    AsJson,
-    ReadingCommand,
-    input_path,
-    print_json,
-    read_relabelled,
-    shared_options,
-)
+from nersery.cli.options import AsJson, ReadingCommand, input_path, print_json, read_relabelled, shared_options
 from nersery.core.errors import DataError, Issue
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Corpus

@@ -12,15 +12,7 @@ import typer
 from nersery import io
 from nersery.cli import tables
 from nersery.cli.app import inspect_group
-from nersery.cli.options import (
-    AsJson,
-    Quiet,
-    ReadingCommand,
-    open_corpus,
-    print_json,
-    report_repairs,
-    shared_options,
-)
+from nersery.cli.options import AsJson, Quiet, ReadingCommand, open_corpus, print_json, report_repairs, shared_options
 from nersery.core.errors import printable
 from nersery.core.sentence import Sentence
 

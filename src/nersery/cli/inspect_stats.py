@@ -9,18 +9,8 @@ import typer
 from nersery import io
 from nersery.cli import tables
 from nersery.cli.app import inspect_group
-from nersery.cli.options import (
-    AsJson,
-    ReadingCommand,
-    input_path,
-    print_json,
-    shared_options,
-)
-from nersery.core.errors import (
-    DataError,
-    Issue,
-    printable,
-)
+from nersery.cli.options import AsJson, ReadingCommand, input_path, print_json, shared_options
+from nersery.core.errors import DataError, Issue, printable
 
 
 @inspect_group.command(

@@ -100,13 +100,7 @@ def suggest(
     reading = shared_options(context, io.ReadOptions)
     from nersery.core.progress import Progress
     from nersery.core.training_context import Training
-    from nersery.report.suggestions import (
-        blanks_of,
-        choose,
-        compare,
-        suggester,
-        suggestions,
-    )
+    from nersery.report.suggestions import blanks_of, choose, compare, suggester, suggestions
 
     asked = _asked(methods or [], models or [])
     created = {one.label: suggester(one.method, one.settings) for one in asked}

@@ -37,12 +37,7 @@ from nersery.cli.options import (
 )
 from nersery.cli.sharding import ShardedCommand
 from nersery.core import registry
-from nersery.core.errors import (
-    DataError,
-    Issue,
-    SettingsError,
-    printable,
-)
+from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.files import content_hash
 from nersery.core.sentence import Corpus, Sentence
 from nersery.pipeline.job import BATCH_SIZE
@@ -64,8 +59,7 @@ SHOWN_MISTAKES = 3
 def train(
     context: typer.Context,
     files: Annotated[
-        list[str],
-        typer.Argument(help="Labelled corpora, then the folder to write.", metavar="INPUT... FOLDER"),
+        list[str], typer.Argument(help="Labelled corpora, then the folder to write.", metavar="INPUT... FOLDER")
     ],
     dev: Annotated[Optional[str], typer.Option(help="Labelled sentences to choose the best weights by.")] = None,  # noqa: UP045
     method: Annotated[

@@ -35,9 +35,7 @@ Source = Annotated[
 Settings = Annotated[
     list[str] | None,
     typer.Option(
-        "--set",
-        metavar="KEY=VALUE",
-        help="A setting of the method; may be repeated. `nersery list METHOD` shows them.",
+        "--set", metavar="KEY=VALUE", help="A setting of the method; may be repeated. `nersery list METHOD` shows them."
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="The same seed gives the same bytes.")]

@@ -31,27 +31,12 @@ from nersery.cli.options import (
 )
 from nersery.cli.sharding import ShardedCommand
 from nersery.core import registry
-from nersery.core.errors import (
-    DataError,
-    Issue,
-    SettingsError,
-    printable,
-)
+from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.files import check_replaceable, content_hash, write_atomic
 from nersery.core.outcome import Reject
 from nersery.crosslingual.aligner_checkpoint import keep_learned
-from nersery.crosslingual.bitext import (
-    Bitext,
-    PairedBy,
-    WholePairs,
-    open_side,
-)
-from nersery.crosslingual.projection import (
-    Projection,
-    Task,
-    Voting,
-    alignment_issue,
-)
+from nersery.crosslingual.bitext import Bitext, PairedBy, WholePairs, open_side
+from nersery.crosslingual.projection import Projection, Task, Voting, alignment_issue
 from nersery.crosslingual.projection_tasks import ProjectionNotes, ProjectionTasks
 from nersery.io.pharaoh import AlignmentFile
 from nersery.io.repairs import DROP_SENTENCE
@@ -154,8 +139,7 @@ def project(
     target: TargetText,
     output: Target,
     alignments: Annotated[
-        list[str],
-        typer.Option(help="Alignments in Pharaoh format; repeated for several sources, in their order."),
+        list[str], typer.Option(help="Alignments in Pharaoh format; repeated for several sources, in their order.")
     ],
     also: Annotated[
         Optional[list[str]],  # noqa: UP045

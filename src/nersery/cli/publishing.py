@@ -88,12 +88,7 @@ def publish(
     reading = shared_options(context, io.ReadOptions)
     from nersery.io.folder import RECORD
     from nersery.publish import dataset
-    from nersery.publish.about import (
-        About,
-        gather,
-        read_about,
-        read_evaluation,
-    )
+    from nersery.publish.about import About, gather, read_about, read_evaluation
     from nersery.publish.splits import Division, divide
 
     *inputs, folder = _inputs_and_folder(files)

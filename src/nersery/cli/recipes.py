@@ -9,12 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from nersery.cli.app import app
-from nersery.cli.options import (
-    AsJson,
-    Quiet,
-    print_json,
-    refuse_odd_bytes,
-)
+from nersery.cli.options import AsJson, Quiet, print_json, refuse_odd_bytes
 
 if TYPE_CHECKING:
     from nersery.report.model import Report

@@ -25,12 +25,7 @@ from nersery.cli.options import (
     report_repairs,
     shared_options,
 )
-from nersery.core.errors import (
-    DataError,
-    Issue,
-    SettingsError,
-    printable,
-)
+from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.files import write_atomic
 from nersery.core.outcome import Tally
 from nersery.core.sentence import Corpus
@@ -53,8 +48,7 @@ def sample(
     protocol: Annotated[str, typer.Option(help="How to draw; `nersery list protocols` names the ways.")] = "stratified",
     seed: Seed = 0,
     each_language: Annotated[
-        bool,
-        typer.Option("--each-language", help="Draw this many of each language, as multilingual runs do."),
+        bool, typer.Option("--each-language", help="Draw this many of each language, as multilingual runs do.")
     ] = False,
     ids: Annotated[Path | None, typer.Option(help="Write the ids of the sample here, one a line.")] = None,
     force: Force = False,

@@ -140,10 +140,7 @@ class Sentence:
         for start, end, _ in edits:
             if not position <= start <= end <= len(self.words):
                 raise DataError(
-                    Issue(
-                        f"cannot edit words [{start}, {end}): outside the sentence or overlapping",
-                        sentence=self.id,
-                    )
+                    Issue(f"cannot edit words [{start}, {end}): outside the sentence or overlapping", sentence=self.id)
                 )
             position = end
         unknown = [(start, end, [UNKNOWN_COLUMN] * len(new)) for start, end, new in edits] if self.columns else []

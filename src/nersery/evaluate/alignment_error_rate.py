@@ -61,10 +61,7 @@ class AlignmentScores:
     def __add__(self, other: AlignmentScores) -> AlignmentScores:
         """Both together."""
         return AlignmentScores(
-            self.links + other.links,
-            self.possible + other.possible,
-            self.sure + other.sure,
-            self.gold + other.gold,
+            self.links + other.links, self.possible + other.possible, self.sure + other.sure, self.gold + other.gold
         )
 
     def as_dict(self) -> dict[str, float]:

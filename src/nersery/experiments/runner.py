@@ -32,14 +32,7 @@ from nersery.annotate.base import AnnotateStage, Annotator
 from nersery.augment.base import Augmenter, AugmentStage
 from nersery.core import registry
 from nersery.core.errors import DataError
-from nersery.core.files import (
-    copy_atomic,
-    is_missing,
-    locked,
-    remove_folder,
-    unfinished_path,
-    write_json,
-)
+from nersery.core.files import copy_atomic, is_missing, locked, remove_folder, unfinished_path, write_json
 from nersery.core.outcome import Step
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence
@@ -53,13 +46,7 @@ from nersery.experiments.fingerprint import (
     remove_abandoned,
     versions,
 )
-from nersery.experiments.grid import (
-    Settings,
-    choose,
-    combinations,
-    described,
-    grid_record,
-)
+from nersery.experiments.grid import Settings, choose, combinations, described, grid_record
 from nersery.experiments.inputs import read_inputs
 from nersery.experiments.prerequisites import check_prerequisites
 from nersery.experiments.recipe import load
@@ -73,12 +60,7 @@ from nersery.pipeline.stage_job import RowsInMemory, StageJob, corpus_job
 from nersery.report.model import Report
 from nersery.report.rendering import write_report
 from nersery.select.base import SelectStage
-from nersery.taggers.base import (
-    LOADING,
-    Tagger,
-    load_tagger,
-    strict_f1,
-)
+from nersery.taggers.base import LOADING, Tagger, load_tagger, strict_f1
 from nersery.taggers.components.second_stage import changed, fit_second_stage, require_known_types
 
 

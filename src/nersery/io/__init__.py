@@ -19,28 +19,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from nersery.core.errors import (
-    DataError,
-    Issue,
-    SettingsError,
-    did_you_mean,
-)
+from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.files import LABELS, files_of, naming_the_full_disk
 from nersery.core.sentence import Corpus, Sentence
 from nersery.io.annotation_tools.json_spans import holds_spans
-from nersery.io.base import (
-    AUTO,
-    ReadOptions,
-    Source,
-    Writer,
-)
+from nersery.io.base import AUTO, ReadOptions, Source, Writer
 from nersery.io.columns import BLANKS, detect_layout
 from nersery.io.folder import FolderSource
 from nersery.io.formats import extensions, formats, readable, writable
-from nersery.io.jsonl import (
-    read_rejects,
-    reject_line,
-)
+from nersery.io.jsonl import read_rejects, reject_line
 from nersery.io.text_file import MOST_CHARACTERS, STANDARD_INPUT, TextFile
 
 __all__ = [
@@ -175,12 +162,7 @@ def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t", columns:
 
 
 def write(
-    sentences: Iterable[Sentence],
-    path: str | Path,
-    *,
-    format: str = AUTO,
-    scheme: str = "IOB2",
-    separator: str = "\t",
+    sentences: Iterable[Sentence], path: str | Path, *, format: str = AUTO, scheme: str = "IOB2", separator: str = "\t"
 ) -> int:
     """Write a corpus whole or not at all: a file that was there is replaced only when everything is written.
 

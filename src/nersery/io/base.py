@@ -10,12 +10,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from nersery.core import tags
-from nersery.core.errors import (
-    DataError,
-    Issue,
-    SettingsError,
-    did_you_mean,
-)
+from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.tags import TagIssue

@@ -29,14 +29,7 @@ from nersery.io.base import (
     storable,
     tag_issue,
 )
-from nersery.io.columns import (
-    DOCUMENT_MARK,
-    WORD_MARK,
-    Layout,
-    detect_layout,
-    paragraphs,
-    split_line,
-)
+from nersery.io.columns import DOCUMENT_MARK, WORD_MARK, Layout, detect_layout, paragraphs, split_line
 from nersery.io.formats import Format
 from nersery.io.repairs import OUTER_SPACE, RAGGED_LINES
 from nersery.io.text_file import TextFile

@@ -9,12 +9,7 @@ from pathlib import Path
 from nersery.core.errors import DataError, Issue
 from nersery.core.files import LABELS, files_of
 from nersery.core.sentence import Sentence
-from nersery.io.base import (
-    AUTO,
-    Pass,
-    ReadOptions,
-    Source,
-)
+from nersery.io.base import AUTO, Pass, ReadOptions, Source
 from nersery.io.text_file import TextFile
 
 MANIFEST = "manifest.jsonl"

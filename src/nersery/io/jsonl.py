@@ -17,30 +17,11 @@ from typing import Any
 from nersery.core import tags
 from nersery.core.errors import DataError, Issue, did_you_mean
 from nersery.core.outcome import Reject
-from nersery.core.sentence import (
-    UNKNOWN_COLUMN,
-    Entity,
-    Origin,
-    Sentence,
-)
-from nersery.io.base import (
-    MOST_PAIRS,
-    Pass,
-    ReadOptions,
-    Source,
-    Writer,
-    issues_in,
-    storable,
-    tag_issue,
-)
+from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Origin, Sentence
+from nersery.io.base import MOST_PAIRS, Pass, ReadOptions, Source, Writer, issues_in, storable, tag_issue
 from nersery.io.columns import BLANKS
 from nersery.io.formats import Format
-from nersery.io.objects import (
-    ENCODER,
-    BrokenError,
-    Object,
-    parsed,
-)
+from nersery.io.objects import ENCODER, BrokenError, Object, parsed
 from nersery.io.text_file import TextFile
 
 _ENTITY_KEYS = ({"start", "end", "type"}, {"start", "end", "type", "score"})
@@ -87,19 +68,13 @@ _SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "id": (_text, "a string"),
     "words": (_texts, "a list of strings"),
     "language": (_text, "a string"),
-    "entities": (
-        _entities,
-        'a list of {"start": number, "end": number, "type": string}, each perhaps with a "score"',
-    ),
+    "entities": (_entities, 'a list of {"start": number, "end": number, "type": string}, each perhaps with a "score"'),
     "origin": (_origin, '{"method": string, "parents": list of ids, "copy": number}'),
     "scores": (
         lambda value: isinstance(value, dict) and all(map(_number, value.values())),
         "an object of finite numbers",
     ),
-    "columns": (
-        lambda value: isinstance(value, list) and all(map(_texts, value)),
-        "a list of lists of strings",
-    ),
+    "columns": (lambda value: isinstance(value, list) and all(map(_texts, value)), "a list of lists of strings"),
     "comments": (_texts, "a list of strings"),
     "tokens": (_texts, "a list of strings"),
     "tags": (_texts, "a list of strings such as B-PER"),

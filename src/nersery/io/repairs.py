@@ -7,15 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from nersery.core.tags import (
-    NOTHING,
-    OUTSIDE,
-    SCHEMES,
-    Scheme,
-    decode,
-    is_bare,
-    parts_of,
-)
+from nersery.core.tags import NOTHING, OUTSIDE, SCHEMES, Scheme, decode, is_bare, parts_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,7 @@ from itertools import islice
 
 from nersery.core.errors import DataError, FormatError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
-from nersery.io.base import (
-    Pass,
-    ReadOptions,
-    Source,
-    Writer,
-    issues_in,
-    lone_return,
-    storable,
-)
+from nersery.io.base import Pass, ReadOptions, Source, Writer, issues_in, lone_return, storable
 from nersery.io.formats import Format
 from nersery.io.text_file import TextFile
 from nersery.io.tokenization import Splitter, runs_on, splitter

@@ -109,12 +109,7 @@ class LSTMLanguageModel:
         return float(torch.cat([self._losses(part) for part in parts]).mean())
 
     def sample(
-        self,
-        rngs: Sequence[random.Random],
-        *,
-        most_words: int,
-        temperature: float = 1.0,
-        starts: Sequence[Text] = (),
+        self, rngs: Sequence[random.Random], *, most_words: int, temperature: float = 1.0, starts: Sequence[Text] = ()
     ) -> list[tuple[str, ...] | None]:
         """A new text for each generator, sampled word by word from the whole distribution.
 

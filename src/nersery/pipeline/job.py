@@ -18,12 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
 
 from nersery.core.errors import NerseryError, SettingsError
-from nersery.core.files import (
-    differences,
-    locked,
-    naming_the_full_disk,
-    write_atomic,
-)
+from nersery.core.files import differences, locked, naming_the_full_disk, write_atomic
 from nersery.core.outcome import Outcome, Reject, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence

@@ -256,11 +256,7 @@ class StageJob:
             Pool(engine, task, self.sharding.workers, self._note) as pool,
         ):
             return job.run(
-                self.rows.outcomes(),
-                pool.answers,
-                batch_size=self.batch_size,
-                progress=progress,
-                overwrite=self.force,
+                self.rows.outcomes(), pool.answers, batch_size=self.batch_size, progress=progress, overwrite=self.force
             )
 
     def _note(self, text: str) -> None:

@@ -12,12 +12,7 @@ from typing import Any, ClassVar
 
 from nersery import io
 from nersery.core import registry
-from nersery.core.errors import (
-    DataError,
-    Issue,
-    MissingResourceError,
-    SettingsError,
-)
+from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError
 from nersery.core.files import content_hash
 from nersery.core.sentence import Corpus, Sentence
 from nersery.evaluate.error_analysis import CORRECT, KINDS

@@ -120,13 +120,7 @@ def _origin() -> Feature:
 
 def _tag_features(names: Sequence[str]) -> list[Feature]:
     classes = {"class_label": {"names": {str(number): name for number, name in enumerate(names)}}}
-    return [
-        _value("id"),
-        _value("language"),
-        _texts("tokens"),
-        {"name": "ner_tags", "list": classes},
-        _origin(),
-    ]
+    return [_value("id"), _value("language"), _texts("tokens"), {"name": "ner_tags", "list": classes}, _origin()]
 
 
 def _span_features(sentences: Iterable[Sentence]) -> list[Feature]:

@@ -7,12 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from nersery.core.errors import (
-    DataError,
-    Issue,
-    SettingsError,
-    did_you_mean,
-)
+from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.random import item_seed
 from nersery.core.sentence import Corpus, Sentence
 from nersery.publish.groups import groups

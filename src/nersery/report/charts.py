@@ -163,11 +163,7 @@ def difference_bar(comparison: AgainstGold, scale: Scale) -> Markup:
         '<line class="zero" x1="{}" x2="{}" y1="0" y2="18"/>'
         '<line class="range" x1="{}" x2="{}" y1="9" y2="9"/>'
         '<circle class="estimate" cx="{}" cy="9" r="4"/></svg>'
-    ).format(
-        side,
-        comparison.interval,
-        *(scale.at(value) for value in (0.0, 0.0, low, high, estimate)),
-    )
+    ).format(side, comparison.interval, *(scale.at(value) for value in (0.0, 0.0, low, high, estimate)))
 
 
 Point = tuple[float, float]

@@ -11,13 +11,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import Suggester
-from nersery.core.errors import (
-    DataError,
-    Issue,
-    MissingResourceError,
-    SettingsError,
-    did_you_mean,
-)
+from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError, did_you_mean
 from nersery.core.registry import create, get, names
 from nersery.core.sentence import Corpus, Entity, Sentence
 from nersery.models.masked.masked_inputs import is_replaceable

@@ -6,13 +6,7 @@ import random
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
-from nersery.augment.denoising.templates import (
-    NO_TEMPLATE,
-    Attention,
-    Template,
-    attention_keywords,
-    random_keywords,
-)
+from nersery.augment.denoising.templates import NO_TEMPLATE, Attention, Template, attention_keywords, random_keywords
 from nersery.augment.words.stop_words import stop_words
 from nersery.core.sentence import Corpus, Sentence
 

@@ -47,11 +47,7 @@ class Agreement(Selector):
         check_gold_tagger(self.tagger)
 
     def fit(
-        self,
-        gold: Sequence[Sentence],
-        *,
-        held_out: Iterable[Sentence] = (),
-        training: Training = NO_TRAINING,
+        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
     ) -> None:
         """Take the tagger that is there, or train one on gold."""
         self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)

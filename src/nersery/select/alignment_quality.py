@@ -10,12 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from nersery.augment.base import check_rate
-from nersery.core.errors import (
-    DataError,
-    Issue,
-    NerseryError,
-    SettingsError,
-)
+from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
 from nersery.core.random import item_chance
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
@@ -70,11 +65,7 @@ class AlignmentQuality(Selector):
         check_rate(self.empty_rate, "empty_rate")
 
     def fit(
-        self,
-        gold: Sequence[Sentence],
-        *,
-        held_out: Iterable[Sentence] = (),
-        training: Training = NO_TRAINING,
+        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
     ) -> None:
         """Take note of the seed; there is nothing to learn."""
         self._seed = training.seed

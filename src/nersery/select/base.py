@@ -57,11 +57,7 @@ class Selector(ABC):
         """
 
     def fit(  # noqa: B027 - most selectors need it, some do not
-        self,
-        gold: Sequence[Sentence],
-        *,
-        held_out: Iterable[Sentence] = (),
-        training: Training = NO_TRAINING,
+        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
     ) -> None:
         """Learn from the gold sentences; called once, before anything is scored.
 

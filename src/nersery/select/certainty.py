@@ -54,11 +54,7 @@ class Certainty(Selector):
         check_gold_tagger(self.tagger)
 
     def fit(
-        self,
-        gold: Sequence[Sentence],
-        *,
-        held_out: Iterable[Sentence] = (),
-        training: Training = NO_TRAINING,
+        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
     ) -> None:
         """Take the tagger that is there, or train one on gold."""
         self._tagger, self._seed = gold_tagger(name_of(self), self.tagger, gold, training), training.seed

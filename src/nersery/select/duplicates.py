@@ -8,22 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from nersery.core.errors import (
-    DataError,
-    Issue,
-    NerseryError,
-    SettingsError,
-)
+from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.select.base import Selector
-from nersery.select.similarity.near_duplicates import (
-    NOTHING,
-    Found,
-    NearDuplicates,
-    Text,
-    text_of,
-)
+from nersery.select.similarity.near_duplicates import NOTHING, Found, NearDuplicates, Text, text_of
 
 SOURCES = ("held-out data", "gold", "another generated sentence")
 """What a sentence may be a duplicate of; of several that are equally near, the first counts."""

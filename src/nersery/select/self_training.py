@@ -11,12 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from nersery.core.errors import (
-    DataError,
-    Issue,
-    NerseryError,
-    SettingsError,
-)
+from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng, item_seed
 from nersery.core.registry import create, name_of
@@ -33,15 +28,7 @@ from nersery.select.checkpoints.self_training_checkpoint import (
     tagger_folder,
     write_checkpoint,
 )
-from nersery.taggers.base import (
-    LOADING,
-    Tagger,
-    labels_hash,
-    load_tagger,
-    require_labels,
-    strict_f1,
-    training_record,
-)
+from nersery.taggers.base import LOADING, Tagger, labels_hash, load_tagger, require_labels, strict_f1, training_record
 from nersery.taggers.components.gold_tagger import gold_tagger, warn_of_unknown_labels
 from nersery.taggers.components.second_stage import fit_second_stage, foreign_settings, second_stage_issues
 
@@ -147,11 +134,7 @@ class SelfTraining(Selector):
             raise SettingsError("\n".join(f"second_stage: {problem}" for problem in problems))
 
     def fit(
-        self,
-        gold: Sequence[Sentence],
-        *,
-        held_out: Iterable[Sentence] = (),
-        training: Training = NO_TRAINING,
+        self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
     ) -> None:
         """Take gold, dev and the taggers that are there; what is learnt is learnt from the candidates."""
         if not self.tagger and training.new_tagger is None:

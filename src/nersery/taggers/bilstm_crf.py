@@ -27,13 +27,7 @@ from nersery.models.subwords.subwords import Window, collate
 from nersery.models.training.dropout import thinned
 from nersery.models.training.trainer import seeded
 from nersery.models.word_vectors import read_first, read_head
-from nersery.taggers.base import (
-    DESCRIPTION,
-    Tagger,
-    describe,
-    read_description,
-    require_labels,
-)
+from nersery.taggers.base import DESCRIPTION, Tagger, describe, read_description, require_labels
 from nersery.taggers.components.decoding import LENGTH_MULTIPLE, Example, emissions, examples, labelled, loss, shares
 from nersery.taggers.components.recurrent import RecurrentNetwork, Sizes
 from nersery.taggers.components.tag_set import TagSet

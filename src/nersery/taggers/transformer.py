@@ -27,13 +27,7 @@ from nersery.models.subwords.subwords import SubwordEncoder, Window, collate
 from nersery.models.training.dropout import thinned
 from nersery.models.training.trainer import TrainingPlan, seeded
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
-from nersery.taggers.base import (
-    DESCRIPTION,
-    Tagger,
-    describe,
-    read_description,
-    require_labels,
-)
+from nersery.taggers.base import DESCRIPTION, Tagger, describe, read_description, require_labels
 from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.decoding import LENGTH_MULTIPLE, Example, emissions, examples, labelled, loss, shares
 from nersery.taggers.components.tag_set import TagSet

@@ -7,12 +7,7 @@ from typing import Any, cast
 import pytest
 
 from nersery import Entity, Sentence
-from nersery.augment.denoising.masked_backend import (
-    EMPTY,
-    GapLengths,
-    infill,
-    partly_hidden,
-)
+from nersery.augment.denoising.masked_backend import EMPTY, GapLengths, infill, partly_hidden
 from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import tag_token
 from nersery.models.masked.masked_inputs import MaskedInput

@@ -7,20 +7,10 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 from nersery import Entity, Sentence
-from nersery.augment.denoising.seq2seq_backend import (
-    TOO_LONG,
-    UNFINISHED,
-    denoise,
-    pair,
-)
+from nersery.augment.denoising.seq2seq_backend import TOO_LONG, UNFINISHED, denoise, pair
 from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import tag_token, token_descriptions
-from nersery.augment.linearized.parsing import (
-    LEFT_OVER,
-    LOST,
-    UNBALANCED,
-    UNKNOWN_TYPE,
-)
+from nersery.augment.linearized.parsing import LEFT_OVER, LOST, UNBALANCED, UNKNOWN_TYPE
 from nersery.core.outcome import Reject
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import GAP

@@ -3,13 +3,7 @@ from pathlib import Path
 import pytest
 
 from nersery import Sentence
-from nersery.augment.words.thesaurus import (
-    PARTS_OF_SPEECH,
-    Thesaurus,
-    read_table,
-    read_wordnet,
-    warn_of_foreign,
-)
+from nersery.augment.words.thesaurus import PARTS_OF_SPEECH, Thesaurus, read_table, read_wordnet, warn_of_foreign
 from nersery.core import registry
 from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.warnings import warn

@@ -22,12 +22,7 @@ from nersery.crosslingual.aligners.embeddings import TOO_LONG, TOO_MUCH, Embeddi
 from nersery.crosslingual.embedding.extraction import Extraction, both_directions
 from nersery.models.loading import ModelSource
 from tests.conftest import TEXT, TINY
-from tests.crosslingual.models import (
-    build_bilingual,
-    f1,
-    places,
-    translations,
-)
+from tests.crosslingual.models import build_bilingual, f1, places, translations
 
 EXTRACTIONS: tuple[Extraction, ...] = ("softmax", "entmax", "argmax", "itermax", "match")
 SIDES = [*(tuple(text.split()) for text in TEXT), ("Oslo",), ("London", "and", "Oslo", "London", ".")]

@@ -2,20 +2,10 @@
 
 import pytest
 
-from nersery.core.errors import (
-    DataError,
-    MissingResourceError,
-    NerseryError,
-    SettingsError,
-)
+from nersery.core.errors import DataError, MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.crosslingual.aligners.base import Link, Pair
-from nersery.crosslingual.aligners.external import (
-    TOO_LONG,
-    TOO_UNEVEN,
-    UNSEEN,
-    External,
-)
+from nersery.crosslingual.aligners.external import TOO_LONG, TOO_UNEVEN, UNSEEN, External
 from tests.crosslingual.fakes import put_on_path
 
 NAMES = {

@@ -14,13 +14,7 @@ from nersery.core.training_context import Training
 from nersery.crosslingual.aligners.base import Pair
 from nersery.crosslingual.aligners.statistical import TOO_LONG, Statistical
 from nersery.crosslingual.hmm import expectation_maximization
-from tests.crosslingual.models import (
-    SOURCE,
-    TARGET,
-    f1,
-    places,
-    translations,
-)
+from tests.crosslingual.models import SOURCE, TARGET, f1, places, translations
 
 HEURISTICS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
 

@@ -10,13 +10,7 @@ import pytest
 
 from nersery.cli.options import content_of, refuse_same_file
 from nersery.core.errors import DataError, SettingsError
-from nersery.io import (
-    ReadOptions,
-    format_of,
-    open_corpus,
-    read,
-    writer,
-)
+from nersery.io import ReadOptions, format_of, open_corpus, read, writer
 
 TEXT = "Ada Lovelace lived in London.\r\n\r\nBabbage 😀 too\r\n"
 LABELS = (

@@ -13,12 +13,7 @@ from hypothesis import strategies as st
 from nersery import Entity, Sentence
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
-from nersery.io import (
-    ReadOptions,
-    open_corpus,
-    read,
-    write,
-)
+from nersery.io import ReadOptions, open_corpus, read, write
 
 PERSON = {"start": 0, "end": 12, "text": "Ada Lovelace"}
 DOCCANO = {"id": 5, "text": "Ada Lovelace lived in London.", "label": [[0, 12, "PER"], [22, 28, "LOC"]]}

@@ -77,10 +77,7 @@ def kill_at(kind: str, number: int, patch: pytest.MonkeyPatch) -> dict[str, Any]
     patch.setattr(checkpoint, "save_file", save_file)
     patch.setattr(os, "replace", replace)
     patch.setattr(Path, "unlink", unlink)
-    return {
-        "step": lambda: now("loss") and die(),
-        "score": lambda: (now("score") and die()) or float(torch.rand(())),
-    }
+    return {"step": lambda: now("loss") and die(), "score": lambda: (now("score") and die()) or float(torch.rand(()))}
 
 
 def serve(folder: Path) -> None:

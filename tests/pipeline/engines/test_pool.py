@@ -18,12 +18,7 @@ from nersery.pipeline.engines.worker import BatchRunner, WorkerTask
 from nersery.pipeline.error_policy import FAILED, LONGEST_REASON, JobFailedError, reason_of
 from nersery.pipeline.shards import batches
 from nersery.pipeline.stage import Answer, Stage
-from tests.pipeline.fakes import (
-    Capitals,
-    Inline,
-    expected,
-    rows,
-)
+from tests.pipeline.fakes import Capitals, Inline, expected, rows
 
 
 def run(

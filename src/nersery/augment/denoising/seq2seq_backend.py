@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING
 
 from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import apart, linearize
-from nersery.augment.linearized.parsing import (
-    UNKNOWN_TYPE,
-    check_kept,
-    child_of,
-    parse,
-)
+from nersery.augment.linearized.parsing import UNKNOWN_TYPE, check_kept, child_of, parse
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.models.masked.masked_inputs import GAP

@@ -168,11 +168,7 @@ def replace_words(
 
 
 def suggest_words(
-    model: MaskedLM,
-    sentences: Sequence[Sentence],
-    places: Sequence[Sequence[int]],
-    condition: Condition,
-    top_k: int,
+    model: MaskedLM, sentences: Sequence[Sentence], places: Sequence[Sequence[int]], condition: Condition, top_k: int
 ) -> list[list[list[Guess]]]:
     """The most probable words for each place, under what is shown of its type; see `Suggester.suggest`."""
     types = [[type_at(sentence, place) for place in at] for sentence, at in zip(sentences, places, strict=True)]

@@ -17,13 +17,7 @@ from nersery.core.outcome import Reject
 from nersery.core.registry import ModelName
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
-from nersery.crosslingual.aligners.base import (
-    Aligner,
-    Alignment,
-    Link,
-    Pair,
-    Pairs,
-)
+from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
 from nersery.crosslingual.embedding.extraction import (
     NORMALIZERS,
     Extraction,
@@ -37,10 +31,7 @@ from nersery.crosslingual.embedding.extraction import (
 from nersery.crosslingual.embedding.fine_tuning import FineTuning, fine_tune
 from nersery.models import bundled
 from nersery.models.hidden_states import HiddenStates, LayerEncoder
-from nersery.models.loading import (
-    pick_device,
-    refuse_nan,
-)
+from nersery.models.loading import pick_device, refuse_nan
 from nersery.models.model_settings import ModelSettings
 
 TOO_LONG = "a word is longer than the model can read"

@@ -18,13 +18,7 @@ from nersery.core.files import os_errors
 from nersery.core.outcome import Reject
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.aligner_checkpoint import place_for
-from nersery.crosslingual.aligners.base import (
-    Aligner,
-    Alignment,
-    Link,
-    Pair,
-    Pairs,
-)
+from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
 from nersery.crosslingual.external_programs import PROGRAMS, AnswerError
 from nersery.crosslingual.hmm.vocabulary import Vocabulary
 from nersery.crosslingual.symmetrization import Heuristic, Point, symmetrize

@@ -17,13 +17,7 @@ from nersery.core.progress import Progress
 from nersery.core.registry import FileName
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.aligner_checkpoint import place_for
-from nersery.crosslingual.aligners.base import (
-    Aligner,
-    Alignment,
-    Link,
-    Pair,
-    Pairs,
-)
+from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
 from nersery.crosslingual.hmm.expectation_maximization import (
     PADDING,
     Batch,
@@ -35,14 +29,7 @@ from nersery.crosslingual.hmm.expectation_maximization import (
     padded,
 )
 from nersery.crosslingual.hmm.hidden_markov import Array
-from nersery.crosslingual.hmm.lexicon import (
-    Lexicon,
-    check_folder,
-    empty_lexicon,
-    is_saved,
-    keys_of,
-    stems_of,
-)
+from nersery.crosslingual.hmm.lexicon import Lexicon, check_folder, empty_lexicon, is_saved, keys_of, stems_of
 from nersery.crosslingual.hmm.string_similarity import Looks
 from nersery.crosslingual.hmm.vocabulary import Numbers, Vocabulary
 from nersery.crosslingual.symmetrization import Heuristic, Point, symmetrize

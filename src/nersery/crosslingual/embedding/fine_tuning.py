@@ -27,13 +27,7 @@ from nersery.models.masked.masked_lm import masked_loss, tokenizer_with_mask
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow
 from nersery.models.subwords.subwords import Window
 from nersery.models.training.checkpoint import RECORD
-from nersery.models.training.trainer import (
-    History,
-    TrainingPlan,
-    fine_tuning_plan,
-    seeded,
-    train,
-)
+from nersery.models.training.trainer import History, TrainingPlan, fine_tuning_plan, seeded, train
 
 BETWEEN = OWN + "between"
 """Stands for the separator between a sentence and its translation."""

@@ -14,11 +14,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.core.files import (
-    differences,
-    os_errors,
-    write_atomic,
-)
+from nersery.core.files import differences, os_errors, write_atomic
 from nersery.crosslingual.hmm import hidden_markov
 from nersery.crosslingual.hmm.vocabulary import Numbers
 

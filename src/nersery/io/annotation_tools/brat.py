@@ -10,11 +10,7 @@ from nersery.core.errors import Issue, SettingsError
 from nersery.core.files import LABELS, TEXT
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.io.annotation_tools.standoff import Document, Span, StandoffSource
-from nersery.io.base import (
-    Pass,
-    ReadOptions,
-    storable,
-)
+from nersery.io.base import Pass, ReadOptions, storable
 from nersery.io.formats import Format
 from nersery.io.text_file import TextFile
 

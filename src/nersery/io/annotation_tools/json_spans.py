@@ -18,26 +18,11 @@ from typing import Any
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.core.validation import without_control
-from nersery.io.annotation_tools.standoff import (
-    Document,
-    Place,
-    Span,
-    StandoffSource,
-)
-from nersery.io.base import (
-    Pass,
-    Writer,
-    storable,
-)
+from nersery.io.annotation_tools.standoff import Document, Place, Span, StandoffSource
+from nersery.io.base import Pass, Writer, storable
 from nersery.io.columns import BLANKS
 from nersery.io.formats import Format
-from nersery.io.objects import (
-    DECODER,
-    ENCODER,
-    BrokenError,
-    Object,
-    parsed,
-)
+from nersery.io.objects import DECODER, ENCODER, BrokenError, Object, parsed
 from nersery.io.text_file import MOST_CHARACTERS
 from nersery.io.tokenization import splitter
 

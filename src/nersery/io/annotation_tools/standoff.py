@@ -15,14 +15,7 @@ from itertools import pairwise
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence
-from nersery.io.base import (
-    Pass,
-    Source,
-    issues_in,
-    lone_return,
-    repair_hint,
-    storable,
-)
+from nersery.io.base import Pass, Source, issues_in, lone_return, repair_hint, storable
 from nersery.io.repairs import CUT_WORDS, UTF16_OFFSETS
 from nersery.io.text import LONGEST, SPLIT_HINT
 from nersery.io.tokenization import Splitter, runs_on, splitter

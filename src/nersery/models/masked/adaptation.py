@@ -74,11 +74,7 @@ def adapt(
         seed=seed,
         progress=progress,
         folder=folder,
-        fingerprint={
-            "model": asdict(model.source),
-            "files": model.source.files,
-            "text": content_hash(path),
-        },
+        fingerprint={"model": asdict(model.source), "files": model.source.files, "text": content_hash(path)},
     )
 
 

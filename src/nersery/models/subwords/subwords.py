@@ -168,11 +168,7 @@ class SubwordEncoder:
         return list(itertools.pairwise((*window.firsts, len(window.subwords) - len(self.suffix))))
 
     def _window(
-        self,
-        prefix: Sequence[int],
-        subwords: Sequence[tuple[int, ...]],
-        span: tuple[int, int],
-        core: tuple[int, int],
+        self, prefix: Sequence[int], subwords: Sequence[tuple[int, ...]], span: tuple[int, int], core: tuple[int, int]
     ) -> Window:
         ids = list(prefix)
         firsts = []
@@ -242,10 +238,7 @@ class WindowBatch:
     def to(self, device: torch.device) -> WindowBatch:
         """The same on a device."""
         return WindowBatch(
-            self.input_ids.to(device),
-            self.attention_mask.to(device),
-            self.firsts.to(device),
-            self.word_mask.to(device),
+            self.input_ids.to(device), self.attention_mask.to(device), self.firsts.to(device), self.word_mask.to(device)
         )
 
 

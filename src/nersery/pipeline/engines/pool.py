@@ -18,16 +18,7 @@ from nersery.core.errors import printable
 from nersery.core.outcome import Reject, Tally
 from nersery.pipeline.engines.worker import WorkerTask
 from nersery.pipeline.error_policy import FAILED, MOST_FAILED, JobFailedError
-from nersery.pipeline.stage import (
-    Answer,
-    AnyWorker,
-    Engine,
-    Failure,
-    Item,
-    Ready,
-    Row,
-    WorkerDiedError,
-)
+from nersery.pipeline.stage import Answer, AnyWorker, Engine, Failure, Item, Ready, Row, WorkerDiedError
 
 TRIES = 2
 """Deaths of workers after which a batch is halved, or a single row rejected."""

@@ -14,23 +14,13 @@ from pathlib import Path
 from typing import Any, Generic
 
 from nersery import io
-from nersery.core.errors import (
-    NerseryError,
-)
+from nersery.core.errors import NerseryError
 from nersery.core.outcome import Reject, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.warnings import NO_NOTES
 from nersery.pipeline.error_policy import ErrorPolicy
 from nersery.pipeline.job import BATCH_SIZE, outcomes_of
-from nersery.pipeline.stage import (
-    Answer,
-    Failure,
-    Item,
-    Message,
-    Ready,
-    Row,
-    Stage,
-)
+from nersery.pipeline.stage import Answer, Failure, Item, Message, Ready, Row, Stage
 
 
 @dataclass(frozen=True)

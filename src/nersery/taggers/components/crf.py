@@ -92,11 +92,7 @@ class ConditionalRandomField(nn.Module):
         self.register_buffer("forbidden_end", (~allowed_end) * FORBIDDEN, persistent=False)
 
     def _scores(self) -> tuple[Tensor, Tensor, Tensor]:
-        return (
-            self.transitions + self.forbidden,
-            self.start + self.forbidden_start,
-            self.end + self.forbidden_end,
-        )
+        return (self.transitions + self.forbidden, self.start + self.forbidden_start, self.end + self.forbidden_end)
 
     def loss(self, emissions: Tensor, tags: Tensor, mask: Tensor, begins: Tensor, ends: Tensor) -> Tensor:
         """Negative log-likelihood of the tags, the mean over the words of the batch.
