@@ -13,7 +13,7 @@ from nersery import Corpus, Entity, Sentence
 from nersery.augment import aclm
 from nersery.augment.aclm import ACLM, NO_GAP
 from nersery.augment.base import augment
-from nersery.augment.denoising import mixner
+from nersery.augment.denoising import masked_backend, mixner
 from nersery.augment.denoising.templates import NO_TEMPLATE, Template
 from nersery.augment.linearized.parsing import NEAR_COPY
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
@@ -44,13 +44,13 @@ GOLD = Corpus(
 def written(monkeypatch: pytest.MonkeyPatch) -> list[Template]:
     """The templates that the language model is given."""
     seen: list[Template] = []
-    infill = aclm.infill
+    infill = masked_backend.infill
 
     def watched(model: Any, templates: Sequence[Template], *others: Any, **settings: Any) -> Any:
         seen.extend(templates)
         return infill(model, templates, *others, **settings)
 
-    monkeypatch.setattr(aclm, "infill", watched)
+    monkeypatch.setattr(masked_backend, "infill", watched)
     return seen
 
 
@@ -133,7 +133,7 @@ def test_what_copies_both_of_two_joined_sentences_is_a_near_copy(
     tiny_masked_lm: str, tiny_model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(aclm, "is_mixed", lambda rng: True)
-    monkeypatch.setattr(aclm, "infill", lambda model, templates, *_, **__: [t.sentence for t in templates])
+    monkeypatch.setattr(masked_backend, "infill", lambda model, templates, *_, **__: [t.sentence for t in templates])
     method = fitted(tiny_masked_lm, keywords="none", mixner=True, sentence_encoder=tiny_model)
     outcomes = [method.generate(sentence, random.Random(0)) for sentence in GOLD[:3]]
     assert [outcome.reason for outcome in outcomes if isinstance(outcome, Reject)] == [NEAR_COPY] * 3
@@ -309,7 +309,7 @@ def test_sentences_are_as_long_as_gold_on_average(tiny_masked_lm: str) -> None:
     method.fit(gold)
     rngs = [random.Random(n) for n in range(40)]
     whole = method._templates(list(gold), rngs)
-    drafts = method._write([template.thinned(rng) for template, rng in zip(whole, rngs, strict=True)], rngs)
+    drafts = method._back_end.write([template.thinned(rng) for template, rng in zip(whole, rngs, strict=True)], rngs)
     lengths = [len(draft) for draft in drafts if isinstance(draft, Sentence)]
     assert len(lengths) == 40
     assert sum(lengths) / 40 == pytest.approx(16, abs=1.5)

@@ -8,19 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import Augmenter, check_rate, unfitted
-from nersery.augment.denoising.masked_backend import GapLengths, infill, partly_hidden
+from nersery.augment.denoising.back_end import BackEnd, Lesson
+from nersery.augment.denoising.masked_backend import MaskedBackEnd
 from nersery.augment.denoising.mixner import Partners, is_mixed
-from nersery.augment.denoising.seq2seq_backend import denoise, length_issue, pair
+from nersery.augment.denoising.seq2seq_backend import Seq2SeqBackEnd
 from nersery.augment.denoising.templates import NO_TEMPLATE, Template, attention_keywords, random_keywords
 from nersery.augment.linearized.linearization import token_descriptions
 from nersery.augment.linearized.parsing import check_new, check_similarity
-from nersery.augment.masked_lm.model_setup import (
-    check_fine_tuning,
-    check_model,
-    fine_tuning,
-    open_model,
-    warn_of_unused,
-)
+from nersery.augment.masked_lm.model_setup import check_fine_tuning, warn_of_unused
 from nersery.augment.words.stop_words import stop_words
 from nersery.core.definitions import check_texts
 from nersery.core.errors import DataError, SettingsError
@@ -117,11 +112,9 @@ class ACLM(Augmenter, ModelSettings):
     language: str = ""
     adapt: FileName = ""
     adapt_epochs: int = 3
-    _lm: Any = field(default=None, init=False, repr=False, compare=False)
+    _back_end: BackEnd | None = field(default=None, init=False, repr=False, compare=False)
     _tagger: Any = field(default=None, init=False, repr=False, compare=False)
     _partners: Any = field(default=None, init=False, repr=False, compare=False)
-    _lengths: Any = field(default=None, init=False, repr=False, compare=False)
-    _types: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
     _stop_words: Mapping[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _attended: dict[Sentence, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -144,16 +137,7 @@ class ACLM(Augmenter, ModelSettings):
             with_attention(load_tagger(self.tagger))
         if self.mixner:
             self._encoder_source().config()
-        if not self._denoises():
-            check_model(self)
-            return
-        from nersery.models.loading import pick_device
-        from nersery.models.seq2seq.encoder_decoder import check
-
-        if self.adapt:
-            raise SettingsError(f'adapt is for masked language models, and "{self.model}" is an encoder-decoder')
-        check(self.source, [self.language] if self.language else [])
-        pick_device(self.device)
+        self._new_back_end().check()
 
     def check_tagger(self, tagger: Tagger) -> None:
         """Refuse one without attention, where keywords are chosen by it; see `Augmenter.check_tagger`."""
@@ -185,22 +169,23 @@ class ACLM(Augmenter, ModelSettings):
         self._attended = {}
         templates = dict(zip((*gold, *dev), self._templates([*gold, *dev], rngs), strict=True))
         self._attended = {sentence: templates[sentence].keywords for sentence in gold}
-        self._lengths = GapLengths(  # of gaps such as will be filled, which keywords that are lost have joined
-            templates[sentence].thinned(item_rng(training.seed, "aclm gaps", sentence.id)) for sentence in gold
-        )
-        self._lm = self._learned(gold, replace(training, dev=dev), templates)
+        types = frozenset(entity.type for sentence in templates for entity in sentence.entities)
+        tokens = token_descriptions(types, (), self.descriptions)
+        back_end = self._new_back_end()
+        back_end.learn(Lesson(gold, replace(training, dev=dev), templates, types, tokens))
+        self._back_end = back_end
         if self.mixner:
             self._partners = Partners(self._sentence_encoder(), gold, self.neighbours)
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The sentences with rewritten contexts."""
-        if self._lm is None:
+        if self._back_end is None:
             raise unfitted(self)
         made: list[Sentence | Reject] = [Reject(NO_TEMPLATE if not s.entities else NO_GAP) for s in sentences]
         mixed = self._mixed(sentences, rngs)
         templates = [template.thinned(rng) for (template, _), rng in zip(mixed, rngs, strict=True)]
         due = [n for n, template in enumerate(templates) if template.sentence.entities and template.gaps()]
-        drafts = self._write([templates[n] for n in due], [rngs[n] for n in due])
+        drafts = self._back_end.write([templates[n] for n in due], [rngs[n] for n in due])
         for number, draft in zip(due, drafts, strict=True):
             made[number] = self._checked(draft, *mixed[number])
         return made
@@ -258,50 +243,10 @@ class ACLM(Augmenter, ModelSettings):
 
     # --- the language model -------------------------------------------------------------------------------------------
 
-    def _denoises(self) -> bool:
-        """Whether the model is an encoder-decoder."""
-        return self.model != "bundled" and bool(self.source.config().is_encoder_decoder)
-
-    def _learned(self, gold: Sequence[Sentence], training: Training, templates: Mapping[Sentence, Template]) -> Any:
-        """The model, fine-tuned on templates that lose other keywords in every epoch."""
-        keywords = {sentence.id: template.keywords for sentence, template in templates.items()}
-        examples, plan, keeping = fine_tuning(self, gold, training, keywords=keywords)
-        self._types = frozenset(entity.type for sentence in templates for entity in sentence.entities)
-        tokens = token_descriptions(self._types, (), self.descriptions)
-        if self._denoises():
-            from nersery.models.seq2seq.encoder_decoder import Seq2Seq, fitting_sentences, warn_of_words_apart
-
-            denoiser = Seq2Seq(self.source, self.device, self.precision, self.language)
-            denoiser.add_tokens(tokens)
-            warn_of_words_apart(denoiser, gold)
-            keeping["dev"], fit = (
-                fitting_sentences(denoiser, those, lambda s: length_issue(denoiser, templates[s]))
-                for those in (keeping["dev"], examples)
-            )
-            denoiser.fine_tune(fit, lambda s, rng: pair(denoiser, templates[s].thinned(rng)), plan, **keeping)
-            return denoiser
-        model = open_model(self, gold, training)
-        model.add_tokens(tokens)
-        model.fine_tune(
-            examples, lambda s, rng: partly_hidden(templates[s].thinned(rng), rng), plan, rate=1.0, **keeping
-        )
-        return model
-
-    def _write(self, templates: Sequence[Template], rngs: Sequence[random.Random]) -> Sequence[Sentence | Reject]:
-        """A sentence for each template."""
-        if self._denoises():
-            sampling = Sampling(self.top_k, self.candidates, self.max_subwords)
-            return denoise(self._lm, templates, rngs, sampling, self._types)
-        self._add_types(templates)
-        drawing = {"top_k": self.top_k, "candidates": self.candidates, "passes": self.passes}
-        return infill(self._lm, templates, rngs, self._lengths, **drawing)
-
-    def _add_types(self, templates: Sequence[Template]) -> None:
-        """Types that gold does not have are still told by their descriptions."""
-        types = {entity.type for template in templates for entity in template.sentence.entities}
-        if new := types - self._types:
-            self._lm.add_tokens(token_descriptions(new, (), self.descriptions))
-            self._types |= new
+    def _new_back_end(self) -> BackEnd:
+        """The back end that suits the model."""
+        is_seq2seq = self.model != "bundled" and bool(self.source.config().is_encoder_decoder)
+        return Seq2SeqBackEnd(self) if is_seq2seq else MaskedBackEnd(self)
 
     def _checked(
         self, draft: Sentence | Reject, template: Template, sources: tuple[Sentence, ...]

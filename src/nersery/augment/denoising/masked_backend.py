@@ -6,10 +6,14 @@ import random
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from nersery.augment.denoising.back_end import Lesson
 from nersery.augment.denoising.templates import Span, Template
-from nersery.augment.linearized.linearization import linearized_input
+from nersery.augment.linearized.linearization import linearized_input, token_descriptions
+from nersery.augment.masked_lm.model_setup import check_model, fine_tuning, open_model
+from nersery.core.outcome import Reject
+from nersery.core.random import item_rng
 from nersery.core.sentence import Sentence
 from nersery.models.masked.masked_inputs import MaskedInput
 
@@ -18,6 +22,50 @@ if TYPE_CHECKING:
 
 EMPTY = "x"
 """Stands in a gap until it is filled; the model never sees it."""
+
+
+class MaskedBackEnd:
+    """Fills the gaps of templates with a masked language model.
+
+    Args:
+        settings: An `nersery.augment.aclm.ACLM`.
+    """
+
+    def __init__(self, settings: Any) -> None:
+        self._settings = settings
+        self._model: Any = None
+        self._types: frozenset[str] = frozenset()
+        self._lengths = GapLengths(())
+
+    def check(self) -> None:
+        """See `BackEnd`."""
+        check_model(self._settings)
+
+    def learn(self, lesson: Lesson) -> None:
+        """See `BackEnd`."""
+        templates, seed = lesson.templates, lesson.training.seed
+        # Gaps are as long as those to be filled, which the keywords that a template loses have joined.
+        self._lengths = GapLengths(
+            templates[sentence].thinned(item_rng(seed, "aclm gaps", sentence.id)) for sentence in lesson.gold
+        )
+        keywords = {sentence.id: template.keywords for sentence, template in templates.items()}
+        examples, plan, keeping = fine_tuning(self._settings, lesson.gold, lesson.training, keywords=keywords)
+        model = open_model(self._settings, lesson.gold, lesson.training)
+        model.add_tokens(lesson.tokens)
+        model.fine_tune(
+            examples, lambda s, rng: partly_hidden(templates[s].thinned(rng), rng), plan, rate=1.0, **keeping
+        )
+        self._model, self._types = model, lesson.types
+
+    def write(self, templates: Sequence[Template], rngs: Sequence[random.Random]) -> Sequence[Sentence | Reject]:
+        """See `BackEnd`. Types that gold lacks get tag tokens from their descriptions."""
+        own = self._settings
+        types = {entity.type for template in templates for entity in template.sentence.entities}
+        if new := types - self._types:
+            self._model.add_tokens(token_descriptions(new, (), own.descriptions))
+            self._types |= new
+        drawing = {"top_k": own.top_k, "candidates": own.candidates, "passes": own.passes}
+        return infill(self._model, templates, rngs, self._lengths, **drawing)
 
 
 class GapLengths:

@@ -6,11 +6,14 @@ import random
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from nersery.augment.denoising.back_end import Lesson
 from nersery.augment.denoising.templates import Template
 from nersery.augment.linearized.linearization import apart, linearize
 from nersery.augment.linearized.parsing import UNKNOWN_TYPE, check_kept, child_of, parse
+from nersery.augment.masked_lm.model_setup import fine_tuning
+from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.models.masked.masked_inputs import GAP
@@ -21,6 +24,52 @@ if TYPE_CHECKING:
 
 TOO_LONG = "template longer than the model"
 UNFINISHED = "longer than max_subwords"
+
+
+class Seq2SeqBackEnd:
+    """Writes whole sentences with an encoder-decoder.
+
+    Args:
+        settings: An `nersery.augment.aclm.ACLM`.
+    """
+
+    def __init__(self, settings: Any) -> None:
+        self._settings = settings
+        self._model: Any = None
+        self._types: frozenset[str] = frozenset()
+
+    def check(self) -> None:
+        """See `BackEnd`."""
+        from nersery.models.loading import pick_device
+        from nersery.models.seq2seq.encoder_decoder import check
+
+        own = self._settings
+        if own.adapt:
+            raise SettingsError(f'adapt is for masked language models, and "{own.model}" is an encoder-decoder')
+        check(own.source, [own.language] if own.language else [])
+        pick_device(own.device)
+
+    def learn(self, lesson: Lesson) -> None:
+        """See `BackEnd`."""
+        from nersery.models.seq2seq.encoder_decoder import Seq2Seq, fitting_sentences, warn_of_words_apart
+
+        own, templates = self._settings, lesson.templates
+        keywords = {sentence.id: template.keywords for sentence, template in templates.items()}
+        examples, plan, keeping = fine_tuning(own, lesson.gold, lesson.training, keywords=keywords)
+        model = Seq2Seq(own.source, own.device, own.precision, own.language)
+        model.add_tokens(lesson.tokens)
+        warn_of_words_apart(model, lesson.gold)
+        keeping["dev"], fit = (
+            fitting_sentences(model, those, lambda s: length_issue(model, templates[s]))
+            for those in (keeping["dev"], examples)
+        )
+        model.fine_tune(fit, lambda s, rng: pair(model, templates[s].thinned(rng)), plan, **keeping)
+        self._model, self._types = model, lesson.types
+
+    def write(self, templates: Sequence[Template], rngs: Sequence[random.Random]) -> Sequence[Sentence | Reject]:
+        """See `BackEnd`."""
+        own = self._settings
+        return denoise(self._model, templates, rngs, Sampling(own.top_k, own.candidates, own.max_subwords), self._types)
 
 
 def source_of_pair(template: Template) -> tuple[str, ...]:
