@@ -101,3 +101,36 @@ def test_select_train_predict_evaluate(tmp_path: Path) -> None:
 def test_run_returns_the_report(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no recipe"):
         nersery.run("nothing", output=tmp_path)
+
+
+GERMAN = nersery.Corpus(
+    nersery.Sentence(tuple(word.upper() for word in sentence.words), id=sentence.id) for sentence in GOLD
+)
+
+
+def test_align_and_project_do_the_same_in_memory_and_in_files(tmp_path: Path) -> None:
+    alignments = nersery.align(GOLD, GERMAN, seed=1)
+    made = nersery.project(GOLD, GERMAN, alignments, quiet=True)
+    assert made.tally.read == len(GOLD) == made.tally.written + made.tally.rejected
+    assert made.corpus
+    assert all(sentence.labels == GOLD.by_id[sentence.id].labels for sentence in made.corpus)
+    source, target, links, output = (tmp_path / name for name in ("en.jsonl", "de.jsonl", "en-de.align", "p.jsonl"))
+    nersery.write(GOLD, source)
+    nersery.write(GERMAN, target)
+    assert nersery.align(source, target, seed=1, output=links, quiet=True).written == len(GOLD)
+    assert nersery.project(source, target, links, output=output, quiet=True) == made.tally
+    assert [s.labels for s in nersery.read(output)] == [s.labels for s in made.corpus]
+
+
+def test_projection_takes_its_settings_and_further_sources_and_refuses_other_text() -> None:
+    alignments = nersery.align(GOLD, GERMAN)
+    none = nersery.project(GOLD, GERMAN, alignments, keep=(), quiet=True)
+    assert not any(sentence.entities for sentence in none.corpus)
+    both = nersery.project(GOLD, GERMAN, alignments, also=[(GOLD, alignments)], quiet=True)
+    assert [s.labels for s in both.corpus] == [GOLD.by_id[s.id].labels for s in both.corpus]
+    with pytest.raises(nersery.core.errors.DataError, match="23 lines of alignments, expected 24"):
+        nersery.project(GOLD, GERMAN, alignments[:-1])
+    with pytest.raises(SettingsError, match='no setting "treshold"'):
+        nersery.project(GOLD, GERMAN, alignments, treshold=0.5)
+    with pytest.raises(SettingsError, match="name the folder to write"):
+        nersery.align(GOLD, GERMAN, shards=3)

@@ -11,6 +11,8 @@ from nersery.core.version import __version__
 if TYPE_CHECKING:
     from nersery.annotate.base import annotate
     from nersery.augment.base import augment
+    from nersery.crosslingual.aligners.base import align
+    from nersery.crosslingual.projection_tasks import project
     from nersery.evaluate.scores import evaluate
     from nersery.experiments.runner import run
     from nersery.io import read, write
@@ -18,11 +20,13 @@ if TYPE_CHECKING:
     from nersery.taggers.base import predict, train
 
 __all__ = [
-    "Corpus", "Entity", "Origin", "Sentence", "__version__", "annotate", "augment", "evaluate", "predict", "read",
-    "run", "select", "train", "write",
+    "Corpus", "Entity", "Origin", "Sentence", "__version__", "align", "annotate", "augment", "evaluate", "predict",
+    "project", "read", "run", "select", "train", "write",
 ]  # fmt: skip
 _FUNCTIONS = {
+    "align": "nersery.crosslingual.aligners.base",
     "predict": "nersery.taggers.base",
+    "project": "nersery.crosslingual.projection_tasks",
     "read": "nersery.io",
     "run": "nersery.experiments.runner",
     "train": "nersery.taggers.base",

@@ -162,11 +162,11 @@ def test_a_pair_of_three_thousand_words():
 
 def test_text_is_split_as_asked():
     write("t.en", "Ada, l'amie.")
-    side = open_side("t.en", ReadOptions(language="fr"), "punctuation")
+    side = open_side("t.en", ReadOptions(language="fr", split="punctuation"))
     assert [sentence.words for sentence in side] == [("Ada", ",", "l'", "amie", ".")]
     io.write([Sentence(("a",))], "s.jsonl")
     with pytest.raises(SettingsError, match=r"s\.jsonl is jsonl and has words already"):
-        open_side("s.jsonl", ReadOptions(), "punctuation")
+        open_side("s.jsonl", ReadOptions(split="punctuation"))
 
 
 def test_rows_are_a_stream(monkeypatch: pytest.MonkeyPatch):
@@ -286,7 +286,7 @@ def test_where_nothing_can_be_seen():
 def test_whole_pairs_are_read_anew_each_time():
     write("en.txt", "a b", "", "c", "d")
     write("de.txt", "A B", "X", "C", "")
-    pairs = WholePairs(bitext("de.txt", "en.txt"), "digest")
+    pairs = WholePairs(bitext("de.txt", "en.txt"))
     assert len(pairs) == 2
     assert pairs.count() == 4
     for _ in range(2):
@@ -303,7 +303,7 @@ def test_they_travel_to_workers_however_they_are_split(splitting: str):
     write("en.txt", "Ada, here.")
     Path("folder").mkdir()
     write("folder/de.txt", "Ada, hier.")
-    sides = (open_side(name, ReadOptions(), splitting) for name in ("folder", "en.txt"))
+    sides = (open_side(name, ReadOptions(split=splitting)) for name in ("folder", "en.txt"))
     target, source = sides
-    pairs = WholePairs(Bitext(target, (source,)), "digest")
+    pairs = WholePairs(Bitext(target, (source,)))
     assert list(pickle.loads(pickle.dumps(pairs))) == list(pairs)

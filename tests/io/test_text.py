@@ -89,7 +89,10 @@ def test_phrases_of_a_script_without_spaces_are_told_of(tmp_path: Path, text: st
     path = tmp_path / "raw.txt"
     path.write_text(text, "utf-8")
     said = "" if is_cut else '; its script has no spaces, so whole phrases are taken for words (the split "characters"'
-    opened = open_corpus(path, ReadOptions(split=split)).description, open_side(path, ReadOptions(), split).description
+    opened = (
+        open_corpus(path, ReadOptions(split=split)).description,
+        open_side(path, ReadOptions(split=split)).description,
+    )
     assert [description.partition(" cuts")[0] for description in opened] == [f"text{said}", f"text, line by line{said}"]
 
 

@@ -12,16 +12,17 @@ from nersery import io
 from nersery.augment.base import AugmentStage, augment
 from nersery.core.errors import SettingsError
 from nersery.core.sentence import Corpus
-from nersery.pipeline.stage_job import RowsInMemory, Sharding, StageJob
+from nersery.io.base import InMemory
+from nersery.pipeline.stage_job import JobOptions, StageJob
 from tests.standins import sentences
 
 GOLD = Corpus(sentences(24))
 STAGE = AugmentStage("mention_replacement", {"rate": 0.8}, GOLD, copies=2, seed=3)
 
 
-@pytest.mark.parametrize("sharding", [Sharding(), Sharding(shards=10)])
-def test_three_lines_write_what_is_made_in_memory(tmp_path: Path, sharding: Sharding) -> None:
-    job = StageJob(STAGE, RowsInMemory(GOLD), tmp_path / "more.jsonl", sharding=sharding, quiet=True)
+@pytest.mark.parametrize("shards", [None, 10])
+def test_three_lines_write_what_is_made_in_memory(tmp_path: Path, shards: int | None) -> None:
+    job = StageJob(STAGE, InMemory(GOLD), tmp_path / "more.jsonl", JobOptions(shards, quiet=True))
     tally = job.run()
     made = augment(GOLD, STAGE.load(), copies=2, seed=3)
     assert [*io.read(tmp_path / "more.jsonl")] == [*made.corpus]
@@ -29,7 +30,7 @@ def test_three_lines_write_what_is_made_in_memory(tmp_path: Path, sharding: Shar
 
 
 def test_an_unfinished_job_with_other_settings_is_refused(tmp_path: Path) -> None:
-    job = StageJob(STAGE, RowsInMemory(GOLD), tmp_path / "more.jsonl", quiet=True)
+    job = StageJob(STAGE, InMemory(GOLD), tmp_path / "more.jsonl", JobOptions(quiet=True))
     part = tmp_path / "more.jsonl.part"
     part.mkdir()
     state = {"fingerprint": json.loads(json.dumps({"nersery": "0.1.0", **job.fingerprint()}))}
@@ -38,7 +39,7 @@ def test_an_unfinished_job_with_other_settings_is_refused(tmp_path: Path) -> Non
     other = replace(job, stage=replace(STAGE, seed=4))
     with pytest.raises(SettingsError, match="seed: there 3, asked for 4"):
         other.run()
-    rows = replace(job, rows=RowsInMemory(Corpus([*GOLD][1:])))
+    rows = replace(job, rows=InMemory(Corpus([*GOLD][1:])))
     with pytest.raises(SettingsError, match="rows: there"):
         rows.run()
     assert job.run().read == 48

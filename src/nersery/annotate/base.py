@@ -6,16 +6,16 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 from nersery.core.errors import ContractError, NerseryError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import check_choices, files_in, instance, name_of, settings_of
+from nersery.core.registry import check_choices, name_of
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import Sharding, opened, run_stage
+from nersery.pipeline.stage_job import Sentences, opened, run_stage, split_options
 
 BATCH_SIZE = 256
 """Smaller than elsewhere, for each sentence is asked several questions, and a kill costs a batch."""
@@ -97,18 +97,14 @@ class AnnotateStage(Stage[Sentence, Sentence]):
         raw: All sentences to be labelled, for methods that read them first.
     """
 
+    kind: ClassVar[str] = "annotate"
+    batch_size: ClassVar[int] = BATCH_SIZE
+
     method: str | Annotator
     settings: Mapping[str, Any] = field(default_factory=dict)
     gold: Iterable[Sentence] = ()
     training: Training = NO_TRAINING
     raw: Iterable[Sentence] = ()
-
-    def load(self) -> Annotator:
-        """See `Stage`."""
-        method: Annotator = instance("annotate", self.method, self.settings)
-        if isinstance(self.method, str):  # a method that is given is the caller's, who may have checked it
-            method.check()
-        return method
 
     def fit(self, method: Annotator, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
         """See `Stage`."""
@@ -119,41 +115,24 @@ class AnnotateStage(Stage[Sentence, Sentence]):
 
 @overload
 def annotate(
-    corpus: Iterable[Sentence] | str | Path,
-    annotator: str | Annotator,
-    gold: Iterable[Sentence] | str | Path = (),
-    *,
-    output: None = None,
-    **options: Any,
+    corpus: Sentences, annotator: str | Annotator, gold: Sentences = (), *, output: None = None, **options: Any
 ) -> Result: ...
 
 
 @overload
 def annotate(
-    corpus: Iterable[Sentence] | str | Path,
-    annotator: str | Annotator,
-    gold: Iterable[Sentence] | str | Path = (),
-    *,
-    output: str | Path,
-    **options: Any,
+    corpus: Sentences, annotator: str | Annotator, gold: Sentences = (), *, output: str | Path, **options: Any
 ) -> Tally: ...
 
 
 def annotate(
-    corpus: Iterable[Sentence] | str | Path,
+    corpus: Sentences,
     annotator: str | Annotator,
-    gold: Iterable[Sentence] | str | Path = (),
+    gold: Sentences = (),
     *,
     output: str | Path | None = None,
     training: Training = NO_TRAINING,
-    batch_size: int = BATCH_SIZE,
-    shards: int | None = None,
-    workers: int = 1,
-    engine: str = "local",
-    gpus: float = 0.0,
-    force: bool = False,
-    quiet: bool = False,
-    **settings: Any,
+    **options: Any,
 ) -> Result | Tally:
     """Fit an annotator and label sentences.
 
@@ -161,24 +140,15 @@ def annotate(
         corpus: The sentences to label, or a file of them; read twice, so not a one-way iterator.
         annotator: A name of `nersery list annotate`, or an annotator object.
         gold: What the annotator learns from; some need none.
-        training: For annotators that train a model.
-        batch_size: Sentences handed to the annotator at once; it changes speed, never results.
         output: A file to write, or with ``shards`` a folder; the same call resumes after a kill. None returns the
             result in memory.
-        shards: Rows per shard; None writes one file.
-        workers: Processes that share the shards.
-        engine: ``local`` or ``ray``.
-        gpus: GPUs per worker, for Ray.
-        force: Overwrite the output.
-        quiet: Show no progress.
-        settings: Of the method, if it is named. Give a method object for settings that share a name with an
-            argument here, such as ``batch_size``.
+        training: For annotators that train a model.
+        options: Fields of `nersery.pipeline.stage_job.JobOptions`, such as ``shards``, ``workers`` and ``force``;
+            all others are settings of a named method. Give a method object for settings of such a name.
 
     Returns:
         The corpus, the rejects and their counts; with ``output`` the counts alone.
     """
-    rows = opened(corpus)
-    made = instance("annotate", annotator, settings)
-    stage = AnnotateStage(annotator, settings, opened(gold), training, rows if made.reads_first else ())
-    sharding, hashes = Sharding(shards, workers, engine, gpus), lambda: files_in(type(made), settings_of(made))
-    return run_stage(stage, rows, output, sharding, files=hashes, batch_size=batch_size, force=force, quiet=quiet)
+    rows, (job, settings) = opened(corpus), split_options(options)
+    stage = AnnotateStage(annotator, settings, opened(gold), training)
+    return run_stage(replace(stage, raw=rows) if stage.made().reads_first else stage, rows, output, job)

@@ -8,19 +8,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, overload, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, overload, runtime_checkable
 
 from nersery.core.errors import ContractError, DataError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng
-from nersery.core.registry import check_choices, files_in, instance, name_of, settings_of
+from nersery.core.registry import check_choices, name_of
 from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.pipeline.error_policy import failure
-from nersery.pipeline.job import BATCH_SIZE
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import Sharding, opened, run_stage
+from nersery.pipeline.stage_job import Sentences, opened, run_stage, split_options
 
 if TYPE_CHECKING:
     from nersery.models.masked.masked_lm import Guess
@@ -246,6 +245,8 @@ class AugmentStage(Stage[Sentence, Task]):
         taggers: ``tagger`` and ``new_tagger`` of `Training`, for a run.
     """
 
+    kind: ClassVar[str] = "augment"
+
     method: str | Augmenter
     settings: Mapping[str, Any]
     examples: Iterable[Sentence]
@@ -253,13 +254,6 @@ class AugmentStage(Stage[Sentence, Task]):
     copies: int = 1
     seed: int = 0
     taggers: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
-
-    def load(self) -> Augmenter:
-        """See `Stage`."""
-        method: Augmenter = instance("augment", self.method, self.settings)
-        if isinstance(self.method, str):  # a method that is given is the caller's, who may have checked it
-            method.check()
-        return method
 
     def fit(self, method: Augmenter, folder: Path | None, progress: Progress | None) -> Step[Task]:
         """See `Stage`."""
@@ -276,52 +270,36 @@ class AugmentStage(Stage[Sentence, Task]):
 
 
 @overload
-def augment(
-    corpus: Iterable[Sentence] | str | Path, method: str | Augmenter, *, output: None = None, **options: Any
-) -> Result: ...
+def augment(corpus: Sentences, method: str | Augmenter, *, output: None = None, **options: Any) -> Result: ...
 
 
 @overload
-def augment(
-    corpus: Iterable[Sentence] | str | Path, method: str | Augmenter, *, output: str | Path, **options: Any
-) -> Tally: ...
+def augment(corpus: Sentences, method: str | Augmenter, *, output: str | Path, **options: Any) -> Tally: ...
 
 
 def augment(
-    corpus: Iterable[Sentence] | str | Path,
+    corpus: Sentences,
     method: str | Augmenter,
     *,
     output: str | Path | None = None,
     copies: int = 1,
     seed: int = 0,
-    batch_size: int = BATCH_SIZE,
-    dev: Iterable[Sentence] | str | Path = (),
-    shards: int | None = None,
-    workers: int = 1,
-    engine: str = "local",
-    gpus: float = 0.0,
-    force: bool = False,
-    quiet: bool = False,
-    **settings: Any,
+    learn_from: Sentences | None = None,
+    dev: Sentences = (),
+    **options: Any,
 ) -> Result | Tally:
-    """Fit a method on a corpus and make new sentences out of it.
+    """Fit a method and make new sentences out of a corpus.
 
     Args:
         corpus: Labelled sentences, or a file of them; read twice, so not a one-way iterator.
         method: A name of `nersery list augment`, or a method object.
-        copies: How many new sentences to try for each sentence.
-        batch_size: Sentences handed to the method at once; it changes speed, never results.
-        dev: For methods that train a model: sentences to choose the best weights by.
         output: A file to write, or with ``shards`` a folder; the same call resumes after a kill. None returns the
             result in memory.
-        shards: Rows per shard; None writes one file.
-        workers: Processes that share the shards.
-        engine: ``local`` or ``ray``.
-        gpus: GPUs per worker, for Ray.
-        force: Overwrite the output.
-        quiet: Show no progress.
-        settings: Of the method, if it is named. Give a method object for settings that share a name with an
-            argument here, such as ``batch_size``.
+        copies: How many new sentences to try for each sentence.
+        learn_from: Labelled sentences that the method is fitted on; None takes the corpus.
+        dev: For methods that train a model: sentences to choose the best weights by.
+        options: Fields of `nersery.pipeline.stage_job.JobOptions`, such as ``shards``, ``workers`` and ``force``;
+            all others are settings of a named method. Give a method object for settings of such a name.
 
     Returns:
         The corpus, the rejects and their counts; with ``output`` the counts alone.
@@ -339,8 +317,6 @@ def augment(
     >>> [sentence.text for sentence in result.corpus]
     ['Grace Hopper wrote', 'Ada spoke']
     """
-    rows = opened(corpus)
-    stage = AugmentStage(method, settings, rows, opened(dev), copies, seed)
-    made = instance("augment", method, settings)
-    sharding, hashes = Sharding(shards, workers, engine, gpus), lambda: files_in(type(made), settings_of(made))
-    return run_stage(stage, rows, output, sharding, files=hashes, batch_size=batch_size, force=force, quiet=quiet)
+    rows, (job, settings) = opened(corpus), split_options(options)
+    examples = rows if learn_from is None else opened(learn_from)
+    return run_stage(AugmentStage(method, settings, examples, opened(dev), copies, seed), rows, output, job)

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from nersery.cli import options
 from nersery.cli.app import app
-from nersery.cli.options import AsJson, Force, input_path, print_json, refuse_existing, refuse_same_file
 from nersery.core import registry
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.files import write_atomic
@@ -26,18 +26,18 @@ def list_(
             "a method's name."
         ),
     ] = None,
-    json: AsJson = False,
+    json: options.AsJson = False,
 ) -> None:
     """Show what there is. Methods with their settings, recipes, presets, protocols, repairs, types, examples."""
     listings = _listings()
     if what is None or what in listings:
         chosen = {what: listings[what]()} if what else {key: make() for key, make in listings.items()}
-        print_json(chosen) if json else _print_listings(chosen)
+        options.print_json(chosen) if json else _print_listings(chosen)
         return
     for kind in registry.KINDS:
         if what in registry.names(kind):
             description = registry.describe(kind, what)
-            print_json(description) if json else _print_method(description)
+            options.print_json(description) if json else _print_method(description)
             return
     methods = [name for kind in registry.KINDS for name in registry.names(kind)]
     raise SettingsError(f'there is nothing called "{what}"; {did_you_mean(what, [*listings, *methods])}')
@@ -92,16 +92,16 @@ def _print_method(description: dict[str, Any]) -> None:
 def copy(
     name: Annotated[str, typer.Argument(help="A shipped recipe, or an example file.")],
     target: Annotated[Path, typer.Argument(help="Where to write it.", metavar="OUTPUT")],
-    force: Force = False,
+    force: options.Force = False,
 ) -> None:
     """Copy a shipped recipe or example file, to change it."""
     from nersery.experiments import recipe
 
-    path = Path(input_path(name)) if name.startswith(EXAMPLE_PREFIX) else recipe.find(name)
+    path = Path(options.input_path(name)) if name.startswith(EXAMPLE_PREFIX) else recipe.find(name)
     if target.is_dir():
         target = target / path.name
-    refuse_same_file(target, str(path))
-    refuse_existing(target, force=force)
+    options.refuse_same_file(target, str(path))
+    options.refuse_existing(target, force=force)
     target.parent.mkdir(parents=True, exist_ok=True)
     write_atomic(target, path.read_text("utf-8"))
     print(target)

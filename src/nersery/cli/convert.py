@@ -4,28 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import asdict
 from functools import partial
 from typing import Annotated
 
 import typer
 
 from nersery import io
+from nersery.cli import options
 from nersery.cli.app import app
-from nersery.cli.options import (
-    AsJson,
-    Force,
-    Quiet,
-    ReadingCommand,
-    Source,
-    Target,
-    content_of,
-    open_corpus,
-    print_tally,
-    refuse_same_file,
-    report_repairs,
-    shared_options,
-)
 from nersery.core.errors import SettingsError, did_you_mean, printable
 from nersery.core.outcome import Step
 from nersery.core.sentence import Sentence
@@ -34,15 +20,15 @@ from nersery.pipeline.stage_job import corpus_job, output_format
 
 
 @app.command(
-    cls=ReadingCommand,
+    cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery convert train.iob1 train.conll --scheme BIOES\n\n"
     "  nersery convert broken.conll clean.jsonl --repair lost-prefix --repair bare-dash\n\n"
     "  nersery convert test.conll people.jsonl --type PER=PERSON --type MISC=",
 )
 def convert(
     context: typer.Context,
-    source: Source,
-    target: Target,
+    source: options.Source,
+    target: options.Target,
     to: Annotated[
         str | None,
         typer.Option("--to", help=f"Output format: {', '.join(io.writable())}; by default from its extension."),
@@ -53,34 +39,33 @@ def convert(
         list[str] | None,
         typer.Option("--type", metavar="OLD=NEW", help="Rename a type; OLD= drops its entities. May be repeated."),
     ] = None,
-    force: Force = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
+    force: options.Force = False,
+    json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Read one format and write another. Sentences, labels and code points stay as they are."""
-    reading = shared_options(context, io.ReadOptions)
+    reading = options.shared_options(context, io.ReadOptions)
     from nersery.core.progress import Progress
 
     separators = {"tab": "\t", "space": " "}
     if separator not in separators:
         raise SettingsError(f'--separator is "{separator}"; {did_you_mean(separator, separators)}')
-    refuse_same_file(target, source)
+    options.refuse_same_file(target, source)
     format = output_format(target, to)
     write = partial(io.writer, format, scheme=scheme, separator=separators[separator])
     write()  # says what is wrong with the options before anything is read
     names = _new_names(types or [])
-    corpus = open_corpus(source, reading, quiet=quiet)
+    corpus = options.open_corpus(source, reading, quiet=quiet)
     writer = write(columns=corpus.extra_columns)
-    made_by = {"convert": format, "types": names, "scheme": scheme, "separator": separator, "reading": asdict(reading)}
-    job = corpus_job(target, {**made_by, "input": content_of(corpus)}, writer)
+    made_by = {"convert": format, "types": names, "scheme": scheme, "separator": separator}
+    job = corpus_job(target, {**made_by, "input": corpus.fingerprint()}, writer)
     job.check_target(overwrite=force)
     met = {entity.type for sentence in corpus for entity in sentence.entities}  # which also shows every fault first
     with Progress("convert", quiet=quiet) as progress:
         tally = job.run(corpus.outcomes(), _renamed(names), progress=progress, overwrite=force)
-    report_repairs(corpus, quiet=quiet)
     if unmet := () if quiet else [name for name in names if name not in met]:
         print(f"note: no entity has the type {printable(', '.join(unmet))} that --type names", file=sys.stderr)
-    print_tally(target, tally, as_json=json)
+    options.print_tally(target, tally, corpus, as_json=json, quiet=quiet)
 
 
 def _renamed(names: Mapping[str, str]) -> Step[Sentence]:

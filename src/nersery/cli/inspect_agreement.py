@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, Optional
 import typer
 
 from nersery import io
-from nersery.cli import tables
+from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
-from nersery.cli.options import AsJson, ReadingCommand, input_path, print_json, read_relabelled, shared_options
 from nersery.core.errors import DataError, Issue
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Corpus
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 @inspect_group.command(
     "agreement",
-    cls=ReadingCommand,
+    cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery inspect agreement anna.conll bela.conll\n\n"
     "  nersery inspect agreement anna.conll bela.conll --json | jq .all_words.kappa",
 )
@@ -36,22 +35,22 @@ def agree(
             help="What to do with sentences that only one file has: refuse; or leave them out, and say how many."
         ),
     ] = "refuse",
-    json: AsJson = False,
+    json: options.AsJson = False,
 ) -> None:
     """Cohen's kappa over words, and F1 over whole entities, of two labellings of the same sentences."""
-    reading = shared_options(context, io.ReadOptions)
+    reading = options.shared_options(context, io.ReadOptions)
     from nersery.evaluate.annotator_agreement import agreement
     from nersery.evaluate.missing_sentences import shared_sentences
 
-    one = Corpus(io.open_corpus(input_path(first), reading))
-    other = read_relabelled(one, second, reading)
+    one = Corpus(io.open_corpus(options.input_path(first), reading))
+    other = options.read_relabelled(one, second, reading)
     if missing == "leave-out":
         one, other, left_out = shared_sentences(one, other, second)
         print(
             f"note: left out {left_out[0]} sentences of the first file and {left_out[1]} of the second", file=sys.stderr
         )
     found = agreement(one, other)
-    print_json(found.as_dict()) if json else _print(found)
+    options.print_json(found.as_dict()) if json else _print(found)
 
 
 def _print(found: AnnotatorAgreement) -> None:
@@ -88,7 +87,7 @@ def evaluate_links(
         Optional[int],  # noqa: UP045
         typer.Option(min=0, max=1, help="The number that GOLD gives the first word, where it differs."),
     ] = None,
-    json: AsJson = False,
+    json: options.AsJson = False,
 ) -> None:
     """Precision, recall and alignment error rate (AER) of word alignments against alignments made by hand."""
     from nersery.evaluate.alignment_error_rate import AlignmentScores, count_alignment, read_gold
@@ -107,7 +106,7 @@ def evaluate_links(
     pairs = (count_alignment(own, *gold_alignment) for own, gold_alignment in zip(alignments, right, strict=True))
     scores = sum(pairs, AlignmentScores())
     if json:
-        print_json(scores.as_dict() | {"pairs": len(right)})
+        options.print_json(scores.as_dict() | {"pairs": len(right)})
     else:
         _print_alignment_scores(scores)
 

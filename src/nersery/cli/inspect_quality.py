@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nersery import io
-from nersery.cli import tables
+from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
-from nersery.cli.options import AsJson, Quiet, ReadingCommand, open_corpus, print_json, report_repairs, shared_options
 from nersery.core.errors import printable
 from nersery.core.sentence import Sentence
 
@@ -26,7 +25,7 @@ Row = dict[str, Any]
 
 @inspect_group.command(
     "quality",
-    cls=ReadingCommand,
+    cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery inspect quality more.jsonl kept.jsonl --gold train.conll --model gpt2\n\n"
     "  nersery inspect quality more.jsonl --gold train.conll --no-perplexity --json",
 )
@@ -43,15 +42,15 @@ def quality(
     perplexity: Annotated[
         bool, typer.Option("--perplexity/--no-perplexity", help="Measure perplexity, which takes a model and time.")
     ] = True,
-    json: AsJson = False,
-    quiet: Quiet = False,
+    json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Measure generated sentences: how far they go from their parents, which entities are new, how fluent they are."""
-    reading = shared_options(context, io.ReadOptions)
-    source, *sources = (open_corpus(name, reading, quiet=quiet) for name in (gold, *files))
+    reading = options.shared_options(context, io.ReadOptions)
+    source, *sources = (options.open_corpus(name, reading, quiet=quiet) for name in (gold, *files))
     known = list(source)
     rows = [_row(name, generated, known) for name, generated in zip(files, sources, strict=True)]
-    report_repairs(source, *sources, quiet=quiet)
+    options.report_repairs(source, *sources, quiet=quiet)
     for row in () if quiet else rows:
         _tell_of_orphans(row, gold)
     kind = None
@@ -62,7 +61,7 @@ def quality(
             row |= {"perplexity": _finite(found[row["file"]].perplexity), "subwords": found[row["file"]].subwords}
     if json:
         measured = {"model": model if perplexity else None, "kind": kind}
-        print_json({"gold": gold, **measured, "files": rows})
+        options.print_json({"gold": gold, **measured, "files": rows})
     else:
         _print(rows, kind, model, quiet=quiet)
 

@@ -7,25 +7,24 @@ from typing import Annotated, Any
 import typer
 
 from nersery import io
-from nersery.cli import tables
+from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
-from nersery.cli.options import AsJson, ReadingCommand, input_path, print_json, shared_options
 from nersery.core.errors import DataError, Issue, printable
 
 
 @inspect_group.command(
     "stats",
-    cls=ReadingCommand,
+    cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery inspect stats train.conll dev.conll test.conll\n\n"
     "  nersery inspect stats train.conll --repair lost-prefix --json | jq '.[0].types'",
 )
 def stats(
     context: typer.Context,
     files: Annotated[list[str], typer.Argument(help="Corpora, or - for standard input.", metavar="INPUT...")],
-    json: AsJson = False,
+    json: options.AsJson = False,
 ) -> None:
     """Count sentences, words, entities by type, and dropped sentences by reason. Names every error of a file."""
-    reading = shared_options(context, io.ReadOptions)
+    reading = options.shared_options(context, io.ReadOptions)
     from nersery.evaluate.corpus_statistics import corpus_statistics
 
     rows = []
@@ -33,14 +32,14 @@ def stats(
     fixes: list[str] = []
     for name in files:
         try:
-            rows.append(corpus_statistics(io.open_corpus(input_path(name), reading), name))
+            rows.append(corpus_statistics(io.open_corpus(options.input_path(name), reading), name))
         except DataError as error:
             problems += error.issues
             fixes.append(error.fix)
     if problems:
         raise DataError(problems, fix=" ".join(dict.fromkeys(fixes)))
     if json:
-        print_json(rows)
+        options.print_json(rows)
     else:
         _print_stats(rows)
 

@@ -11,19 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from nersery import io
-from nersery.cli import tables
+from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
-from nersery.cli.options import (
-    AsJson,
-    Quiet,
-    ReadingCommand,
-    Seed,
-    Source,
-    open_corpus,
-    print_json,
-    report_repairs,
-    shared_options,
-)
 from nersery.core.errors import SettingsError, printable
 from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.overrides import settings_of
@@ -59,7 +48,7 @@ class Asked:
 
 @inspect_group.command(
     "suggestions",
-    cls=ReadingCommand,
+    cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery inspect suggestions test.conll --method masked_entity --method melm "
     "--method 'melm linearize=false' --learn-from train.conll --oracle my-tagger\n\n"
     "  nersery inspect suggestions test.conll --model bundled --id test:3 --top-k 10 --json",
@@ -67,7 +56,7 @@ class Asked:
 def suggest(
     context: typer.Context,
     *,
-    source: Source,
+    source: options.Source,
     methods: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
@@ -92,12 +81,12 @@ def suggest(
     ] = None,
     count: Annotated[int, typer.Option("--sentences", min=1, help="How many to show when no id is given.")] = 5,
     top_k: Annotated[int, typer.Option(min=1, help="Guesses for each mention.")] = 5,
-    seed: Seed = 0,
-    json: AsJson = False,
-    quiet: Quiet = False,
+    seed: options.Seed = 0,
+    json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Compare what methods or models suggest instead of mentions, and whether it fits the type."""
-    reading = shared_options(context, io.ReadOptions)
+    reading = options.shared_options(context, io.ReadOptions)
     from nersery.core.progress import Progress
     from nersery.core.training_context import Training
     from nersery.report.suggestions import blanks_of, choose, compare, suggester, suggestions
@@ -116,7 +105,7 @@ def suggest(
         columns[label] = suggestions(method, blanks, top_k)
     comparison = compare(blanks, columns, judge)
     if json:
-        print_json(_comparison_json(source, oracle, asked, comparison))
+        options.print_json(_comparison_json(source, oracle, asked, comparison))
     else:
         _print_comparison(comparison, quiet=quiet)
 
@@ -145,9 +134,9 @@ def _read(
 ) -> tuple[Corpus, Corpus, Corpus]:
     """The sentences to show, those to learn from, and those to choose the best weights by."""
     names = list(dict.fromkeys(filter(None, (source, learn_from, dev))))
-    sources = [open_corpus(name, reading, quiet=quiet) for name in names]
+    sources = [options.open_corpus(name, reading, quiet=quiet) for name in names]
     corpora = dict(zip(names, map(Corpus, sources), strict=True))
-    report_repairs(*sources, quiet=quiet)
+    options.report_repairs(*sources, quiet=quiet)
     if learn_from is None and not quiet:
         print(f"note: a method that learns does so from {printable(source)} itself; see --learn-from", file=sys.stderr)
     return corpora[source], corpora[learn_from or source], corpora[dev] if dev else Corpus()
@@ -241,32 +230,32 @@ def _verdict(comparison: SuggestionTable, blank: Blank, mention: Sequence[str]) 
 
 @inspect_group.command(
     "novelty",
-    cls=ReadingCommand,
+    cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery inspect novelty more.jsonl --gold train.conll --oracle my-tagger\n\n"
     "  nersery inspect novelty more.jsonl --gold train.conll --json",
 )
 def novelty(
     context: typer.Context,
-    source: Source,
+    source: options.Source,
     gold: Annotated[str, typer.Option(help="The labelled sentences that the new ones were made from.")],
     oracle: Oracle = None,
-    json: AsJson = False,
-    quiet: Quiet = False,
+    json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Count the entities that generated sentences bring and gold does not have, and those of them that are valid."""
-    reading = shared_options(context, io.ReadOptions)
+    reading = options.shared_options(context, io.ReadOptions)
     from nersery.core.progress import Progress
     from nersery.evaluate.novelty import novelty as count
 
-    generated, known = (open_corpus(name, reading, quiet=quiet) for name in (source, gold))
+    generated, known = (options.open_corpus(name, reading, quiet=quiet) for name in (source, gold))
     found = count(generated, known)
-    report_repairs(generated, known, quiet=quiet)
+    options.report_repairs(generated, known, quiet=quiet)
     judge = _judge(oracle, found.per_type, quiet=quiet)
     if judge is not None:
         with Progress("novelty", quiet=quiet) as progress:
             found = count(generated, known, judge, progress)
     if json:
-        print_json({"file": source, "gold": gold, "oracle": oracle, **found.as_dict()})
+        options.print_json({"file": source, "gold": gold, "oracle": oracle, **found.as_dict()})
     else:
         _print_novelty(found, quiet=quiet)
 

@@ -10,22 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 import typer
 
 from nersery import io
-from nersery.cli import tables
+from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
-from nersery.cli.options import (
-    AsJson,
-    Force,
-    Quiet,
-    ReadingCommand,
-    Seed,
-    Source,
-    check_picture,
-    open_corpus,
-    print_json,
-    refuse_same_file,
-    report_repairs,
-    shared_options,
-)
 from nersery.core.errors import DataError, SettingsError, printable
 from nersery.core.files import write_atomic
 from nersery.core.sentence import Corpus, Entity, Sentence
@@ -42,14 +28,14 @@ MASK = "___"
 
 @inspect_group.command(
     "templates",
-    cls=ReadingCommand,
+    cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery inspect templates train.conll --tagger my-tagger --language en\n\n"
     "  nersery inspect templates train.conll --tagger my-tagger --sentence train:7 --picture attention.svg",
 )
 def templates(
     context: typer.Context,
     *,
-    source: Source,
+    source: options.Source,
     tagger: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(help="Whose attention to look at: a trained folder; else one is trained on the input."),
@@ -62,19 +48,19 @@ def templates(
     stop_words: Annotated[
         str, typer.Option(metavar="FILE", help="Words that are no keywords, one a line; else the language's list.")
     ] = "",
-    seed: Seed = 0,
+    seed: options.Seed = 0,
     limit: Annotated[Optional[int], typer.Option(min=1, help="Show only the first sentences, this many.")] = None,  # noqa: UP045
     sentence: Annotated[Optional[str], typer.Option(metavar="ID", help="Show this sentence alone.")] = None,  # noqa: UP045
     picture: Annotated[
         Optional[Path],  # noqa: UP045
         typer.Option(metavar="FILE.svg", help="Draw the attention between the words of a sentence."),
     ] = None,
-    force: Force = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
+    force: options.Force = False,
+    json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Show what ACLM keeps of each sentence: its entities and keywords."""
-    reading = shared_options(context, io.ReadOptions)
+    reading = options.shared_options(context, io.ReadOptions)
     from nersery.report.template_listing import (
         attentions_between_words,
         keyword_stop_words,
@@ -83,11 +69,10 @@ def templates(
     )
 
     if picture is not None:
-        refuse_same_file(picture, source)
-        check_picture(picture, force=force)
-    opened = open_corpus(source, reading, quiet=quiet)
+        options.check_picture(picture, source, force=force)
+    opened = options.open_corpus(source, reading, quiet=quiet)
     corpus = Corpus(opened)
-    report_repairs(opened, quiet=quiet)
+    options.report_repairs(opened, quiet=quiet)
     shown = _chosen(corpus, sentence, limit, source)
     drawn = _drawn(shown) if picture is not None else []
     looked_at = shown if keywords == "attention" else drawn
@@ -102,7 +87,9 @@ def templates(
         image = attention_map(one, attentions[one.id], made[one.id].keywords)
         write_atomic(picture, image)
     if json:
-        print_json({"file": source, "keywords": keywords, "rate": rate, "sentences": templates_as_json(shown, made)})
+        options.print_json(
+            {"file": source, "keywords": keywords, "rate": rate, "sentences": templates_as_json(shown, made)}
+        )
     else:
         _print(shown, made, quiet=quiet)
     if picture is not None and not quiet:

@@ -1,43 +1,28 @@
-"""Commands that make and choose sentences: augment, select."""
+"""Commands that make, label and choose sentences: augment, annotate, select."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import replace
+from typing import Annotated
 
 import typer
 
 from nersery import io
+from nersery.cli import options
 from nersery.cli.app import app
-from nersery.cli.options import (
-    AsJson,
-    BatchSize,
-    Force,
-    Quiet,
-    ReadingCommand,
-    Seed,
-    Settings,
-    Source,
-    Target,
-    content_of,
-    open_corpus,
-    print_tally,
-    refuse_same_file,
-    report_repairs,
-    shared_options,
-)
-from nersery.cli.sharding import ShardedCommand
-from nersery.core import registry
+from nersery.cli.job_options import StageCommand, run_job
 from nersery.core.errors import SettingsError
-from nersery.pipeline.job import BATCH_SIZE
-from nersery.pipeline.stage_job import Sharding, StageJob
+from nersery.core.training_context import Training
+from nersery.experiments.overrides import settings_of
+from nersery.pipeline.stage_job import JobOptions
 
-if TYPE_CHECKING:
-    pass
+Dev = Annotated[
+    str | None, typer.Option(help="Labelled sentences to choose the best weights by, for methods that train.")
+]
 
 
 @app.command(
-    cls=ShardedCommand,
+    cls=StageCommand,
     epilog="Examples:\n\n  nersery augment train.conll more.jsonl --method mention_replacement --copies 3\n\n"
     "  nersery augment train.conll more.jsonl --method synonym_replacement --set rate=0.2 --set table=words.tsv\n\n"
     "  nersery augment train.conll more --method mention_replacement --copies 100 --shards 10000 --workers 4",
@@ -45,49 +30,78 @@ if TYPE_CHECKING:
 def augment(
     context: typer.Context,
     *,
-    source: Source,
-    target: Target,
+    source: options.Source,
+    target: options.Target,
     method: Annotated[str, typer.Option(help="A method of `nersery list augment`.")],
     copies: Annotated[int, typer.Option(min=1, help="New sentences to try for each sentence.")] = 1,
-    seed: Seed = 0,
-    settings: Settings = None,
+    seed: options.Seed = 0,
+    settings: options.Settings = None,
     learn_from: Annotated[
         str | None, typer.Option(help="Labelled sentences to learn from; else the input itself.")
     ] = None,
-    dev: Annotated[
-        str | None, typer.Option(help="Labelled sentences to choose the best weights by, for methods that train.")
-    ] = None,
-    batch_size: BatchSize = BATCH_SIZE,
-    force: Force = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
+    dev: Dev = None,
+    json: options.AsJson = False,
 ) -> None:
     """Make new labelled sentences. The output holds only these; OUTPUT.rejects.jsonl says why others failed."""
-    reading = shared_options(context, io.ReadOptions)
-    sharding = shared_options(context, Sharding)
+    reading = options.shared_options(context, io.ReadOptions)
+    job = options.shared_options(context, JobOptions)
     from nersery.augment.base import AugmentStage
-    from nersery.experiments.overrides import settings_of
 
-    others = [name for name in (learn_from, dev) if name]
-    refuse_same_file(target, source, *others)
-    chosen = settings_of(settings or [])
-    augmenter = registry.create("augment", method, chosen)  # wrong settings show before any file is read
-    corpus = open_corpus(source, reading, quiet=quiet)
-    examples = open_corpus(learn_from, reading, quiet=quiet) if learn_from else corpus
-    held_out = [open_corpus(dev, reading, quiet=quiet)] if dev else []
-    made_by = {
-        "augment": method, "settings": chosen, "files": registry.files_in(type(augmenter), chosen), "copies": copies,
-        "seed": seed, "inputs": content_of(corpus, examples, *held_out), "reading": asdict(reading),
-    }  # fmt: skip
-    stage = AugmentStage(method, chosen, examples, held_out[0] if held_out else (), copies, seed)
-    job = StageJob(stage, corpus, target, method, made_by, sharding, batch_size, force, quiet)
-    tally = job.run()
-    report_repairs(corpus, quiet=quiet)
-    print_tally(target, tally, as_json=json)
+    options.refuse_same_file(target, source, *filter(None, (learn_from, dev)))
+    stage = AugmentStage(method, settings_of(settings or []), (), (), copies, seed)
+    stage.made()  # wrong settings show before any file is read
+    corpus = options.open_corpus(source, reading, quiet=job.quiet)
+    examples = options.open_corpus(learn_from, reading, quiet=job.quiet) if learn_from else corpus
+    held_out = options.open_corpus(dev, reading, quiet=job.quiet) if dev else ()
+    run_job(replace(stage, examples=examples, dev=held_out), corpus, target, job, corpus, as_json=json)
 
 
 @app.command(
-    cls=ReadingCommand,
+    cls=StageCommand,
+    epilog="Examples:\n\n"
+    '  nersery annotate raw.txt labelled.jsonl --method qa_prompting --set \'types=["PER", "LOC"]\'\n\n'
+    "  nersery annotate raw.txt labelled.jsonl --method tagger_labels --set tagger=my-tagger",
+)
+def annotate(
+    context: typer.Context,
+    *,
+    source: options.Source,
+    target: options.Target,
+    method: Annotated[str, typer.Option(help="A method of `nersery list annotate`.")],
+    settings: options.Settings = None,
+    gold: Annotated[
+        str | None, typer.Option(help="Labelled sentences, for methods that learn from them or need their types.")
+    ] = None,
+    dev: Dev = None,
+    seed: options.Seed = 0,
+    json: options.AsJson = False,
+) -> None:
+    """Label raw sentences. Labels that the input has are replaced. The same command resumes."""
+    reading = options.shared_options(context, io.ReadOptions)
+    job = options.shared_options(context, JobOptions)
+    from nersery.annotate.base import AnnotateStage
+
+    options.refuse_same_file(target, source, *filter(None, (gold, dev)))
+    stage = AnnotateStage(method, settings_of(settings or []))
+    reads_first = stage.made().reads_first  # wrong settings show before any file is read
+    if reads_first and job.shards is not None:
+        raise SettingsError(
+            f"{method} reads all sentences before it labels the first, so it goes without --shards; for many sentences "
+            "with translations there are `nersery crosslingual align` and `nersery crosslingual project`"
+        )
+    corpus = options.open_corpus(source, reading, quiet=job.quiet)
+    labelled = replace(reading, format=io.AUTO)  # whatever the raw text is
+    examples, held_out = (
+        [options.open_corpus(name, labelled, quiet=job.quiet)] if name else [] for name in (gold, dev)
+    )
+    training = Training([sentence for split in held_out for sentence in split], seed)
+    known = [sentence for split in examples for sentence in split]
+    stage = replace(stage, gold=known, training=training, raw=corpus if reads_first else ())
+    run_job(stage, corpus, target, job, corpus, *examples, *held_out, as_json=json)
+
+
+@app.command(
+    cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery select more.jsonl kept.jsonl --method agreement --gold train.conll "
     "--set tagger=my-tagger\n\n"
     "  nersery select more.jsonl kept.jsonl --method duplicates --gold train.conll --held-out test.conll",
@@ -95,8 +109,8 @@ def augment(
 def select(
     context: typer.Context,
     *,
-    source: Source,
-    target: Target,
+    source: options.Source,
+    target: options.Target,
     method: Annotated[str, typer.Option(help="A selector of `nersery list select`.")],
     gold: Annotated[
         str | None, typer.Option(help="The labelled sentences that the new ones were made from, or stand beside.")
@@ -106,37 +120,30 @@ def select(
         typer.Option(help="A dev or test file whose sentences must not be generated; may be repeated."),
     ] = None,
     dev: Annotated[str | None, typer.Option(help="Labelled sentences to stop self_training by.")] = None,
-    seed: Seed = 0,
+    seed: options.Seed = 0,
     threshold: Annotated[float | None, typer.Option(help="The lowest score to keep.")] = None,
-    settings: Settings = None,
-    force: Force = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
+    settings: options.Settings = None,
+    force: options.Force = False,
+    json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Score sentences and keep the good ones. The output holds the scores; OUTPUT.rejects.jsonl has the others."""
-    reading = shared_options(context, io.ReadOptions)
-    from nersery.core.training_context import Training
-    from nersery.experiments.overrides import settings_of
+    reading = options.shared_options(context, io.ReadOptions)
     from nersery.select.base import SelectStage
 
     parents, others = ([gold] if gold else []), [*(held_out or []), *([dev] if dev else [])]
-    refuse_same_file(target, source, *parents, *others)
+    options.refuse_same_file(target, source, *parents, *others)
     chosen = settings_of(settings or [])
     if threshold is not None:
         if "threshold" in chosen:
             raise SettingsError("--threshold and --set threshold= say the same setting. Name one of them")
         chosen["threshold"] = threshold
-    selector = registry.create("select", method, chosen)
-    candidates = open_corpus(source, reading, quiet=quiet)
-    known, away = ([open_corpus(name, reading, quiet=quiet) for name in names] for names in (parents, others))
-    made_by = {
-        "select": method, "settings": chosen, "files": registry.files_in(type(selector), chosen), "seed": seed,
-        "gold": bool(gold), "dev": bool(dev), "reading": asdict(reading),
-        "inputs": content_of(candidates, *known, *away),
-    }  # fmt: skip
-    learnt, avoided = ([sentence for corpus in part for sentence in corpus] for part in (known, away))
+    stage = SelectStage(method, chosen)
+    stage.made()
+    corpus = options.open_corpus(source, reading, quiet=quiet)
+    known, away = ([options.open_corpus(name, reading, quiet=quiet) for name in names] for names in (parents, others))
+    learnt, avoided = ([sentence for split in part for sentence in split] for part in (known, away))
     training = Training(list(away[-1]) if dev else (), seed)
-    stage = SelectStage(method, chosen, learnt, avoided, candidates, training)
-    tally = StageJob(stage, candidates, target, method, made_by, force=force, quiet=quiet).run()
-    report_repairs(candidates, *known, *away, quiet=quiet)
-    print_tally(target, tally, as_json=json)
+    stage = replace(stage, gold=learnt, held_out=avoided, candidates=corpus, training=training)
+    job = JobOptions(force=force, quiet=quiet)
+    run_job(stage, corpus, target, job, corpus, *known, *away, as_json=json)

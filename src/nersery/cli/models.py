@@ -4,44 +4,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
 from nersery import io
-from nersery.cli import tables
+from nersery.cli import options, tables
 from nersery.cli.app import app
-from nersery.cli.options import (
-    AsJson,
-    BatchSize,
-    Force,
-    Quiet,
-    ReadingCommand,
-    Samples,
-    Seed,
-    Settings,
-    Source,
-    Target,
-    content_of,
-    input_path,
-    open_corpus,
-    print_json,
-    print_tally,
-    read_relabelled,
-    refuse_odd_bytes,
-    refuse_same_file,
-    report_repairs,
-    shared_options,
-)
-from nersery.cli.sharding import ShardedCommand
+from nersery.cli.job_options import StageCommand, run_job
 from nersery.core import registry
 from nersery.core.errors import DataError, Issue, SettingsError, printable
-from nersery.core.files import content_hash
 from nersery.core.sentence import Corpus, Sentence
-from nersery.pipeline.job import BATCH_SIZE
-from nersery.pipeline.stage_job import Sharding, StageJob
+from nersery.pipeline.stage_job import JobOptions
 from nersery.taggers.base import Tagger, check_tagger_folder, train_into
 
 if TYPE_CHECKING:
@@ -52,7 +27,7 @@ SHOWN_MISTAKES = 3
 
 
 @app.command(
-    cls=ReadingCommand,
+    cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery train train.conll my-tagger --dev dev.conll\n\n"
     "  nersery train train.conll my-tagger --dev dev.conll --set model=xlm-roberta-base --set epochs=20 --set head=crf",
 )
@@ -67,28 +42,28 @@ def train(
         typer.Option(help="A tagger of `nersery list tagger`; else the preset's, or transformer."),
     ] = None,
     preset: Annotated[Optional[str], typer.Option(help="A paper's settings; `nersery list presets`.")] = None,  # noqa: UP045
-    settings: Settings = None,
-    seed: Seed = 0,
-    force: Force = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
+    settings: options.Settings = None,
+    seed: options.Seed = 0,
+    force: options.Force = False,
+    json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Train a tagger. It reads one or more files, such as gold and generated sentences. The same command resumes."""
-    reading = shared_options(context, io.ReadOptions)
+    reading = options.shared_options(context, io.ReadOptions)
     if len(files) < 2:
         raise SettingsError(
             "name at least one corpus and, last, the folder to write: nersery train train.conll my-tagger"
         )
     *names, folder_name = files
     folder = Path(folder_name)
-    refuse_odd_bytes(folder)
+    options.refuse_odd_bytes(folder)
     check_tagger_folder(folder, force=force)
     tagger = _untrained(method, preset, settings or [])
-    sources = [open_corpus(name, reading, quiet=quiet) for name in names]
+    sources = [options.open_corpus(name, reading, quiet=quiet) for name in names]
     gold = [sentence for source in sources for sentence in source]
-    dev_source = [open_corpus(dev, reading, quiet=quiet)] if dev else []
+    dev_source = [options.open_corpus(dev, reading, quiet=quiet)] if dev else []
     dev_sentences = [sentence for source in dev_source for sentence in source]
-    report_repairs(*sources, *dev_source, quiet=quiet)
+    options.report_repairs(*sources, *dev_source, quiet=quiet)
     if dev and not any(sentence.entities for sentence in dev_sentences):
         raise DataError(
             Issue("no sentence of the dev file has an entity, so it cannot choose weights", dev),
@@ -101,7 +76,7 @@ def train(
     if json:
         best_step = None if best is None else history["best_step"]
         figures = {"steps": history["steps"], "best_step": best_step, "dev_f1": best}
-        print_json({"folder": str(folder), "sentences": len(gold), **figures})
+        options.print_json({"folder": str(folder), "sentences": len(gold), **figures})
         return
     outcome = f", best dev F1 {100 * best:.1f} at step {history['best_step']}" if best is not None else ""
     print(f"{folder}: {len(gold)} sentences, {history['steps']} steps{outcome}")
@@ -139,52 +114,31 @@ def _note_oddities(gold: Sequence[Sentence], dev: Sequence[Sentence]) -> None:
 
 
 @app.command(
-    cls=ShardedCommand,
+    cls=StageCommand,
     epilog="Examples:\n\n  nersery predict my-tagger raw.txt labelled.jsonl\n\n"
     "  nersery predict my-tagger test.conll predicted.conll",
 )
 def predict(
     context: typer.Context,
     tagger: Annotated[str, typer.Argument(help="A trained folder, or a Hugging Face token-classification model.")],
-    source: Source,
-    target: Target,
-    batch_size: BatchSize = BATCH_SIZE,
-    force: Force = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
+    source: options.Source,
+    target: options.Target,
+    json: options.AsJson = False,
 ) -> None:
     """Label sentences with a trained tagger. Labels that the input has are replaced."""
-    reading = shared_options(context, io.ReadOptions)
-    sharding = shared_options(context, Sharding)
+    job = options.shared_options(context, JobOptions)
     from nersery.taggers.base import PredictStage
 
-    refuse_same_file(target, source)
-    corpus = open_corpus(source, reading, quiet=quiet)
-    made_by = {
-        "predict": content_hash(tagger) if Path(tagger).is_dir() else tagger, "input": content_of(corpus),
-        "reading": asdict(reading),
-    }  # fmt: skip
-    job = StageJob(
-        PredictStage(tagger),
-        corpus,
-        target,
-        "predict",
-        made_by,
-        sharding,
-        batch_size=batch_size,
-        force=force,
-        quiet=quiet,
-    )
-    tally = job.run()
-    report_repairs(corpus, quiet=quiet)
-    print_tally(target, tally, as_json=json)
+    options.refuse_same_file(target, source)
+    corpus = options.open_corpus(source, options.shared_options(context, io.ReadOptions), quiet=job.quiet)
+    run_job(PredictStage(tagger), corpus, target, job, corpus, as_json=json)
 
 
 Missing = Literal["refuse", "leave-out", "missed"]
 
 
 @app.command(
-    cls=ReadingCommand,
+    cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery evaluate test.conll predicted.jsonl\n\n"
     "  nersery evaluate test.conll better.jsonl --against baseline.jsonl --json\n\n"
     "  nersery evaluate test.conll predicted.jsonl --errors",
@@ -202,23 +156,23 @@ def evaluate(
         ),
     ] = "refuse",
     errors: Annotated[bool, typer.Option("--errors", help="Show what is wrong by kind, with examples.")] = False,
-    samples: Samples = 10_000,
-    seed: Seed = 0,
-    json: AsJson = False,
+    samples: options.Samples = 10_000,
+    seed: options.Seed = 0,
+    json: options.AsJson = False,
 ) -> None:
     """Score predicted entities: strict precision, recall and F1. Also shows them by type."""
-    reading = shared_options(context, io.ReadOptions)
+    reading = options.shared_options(context, io.ReadOptions)
     from nersery.evaluate.error_analysis import find_errors
     from nersery.evaluate.missing_sentences import absence, check_pairs, with_some_missing
     from nersery.evaluate.scores import score, sentence_counts
     from nersery.evaluate.significance import paired_bootstrap
 
-    truth = Corpus(io.open_corpus(input_path(gold), reading))
+    truth = Corpus(io.open_corpus(options.input_path(gold), reading))
     names = [predicted, *([against] if against is not None else [])]
     if missing == "refuse":
-        labelled = [read_relabelled(truth, name, reading) for name in names]
+        labelled = [options.read_relabelled(truth, name, reading) for name in names]
     else:
-        labelled = [Corpus(io.open_corpus(input_path(name), reading)) for name in names]
+        labelled = [Corpus(io.open_corpus(options.input_path(name), reading)) for name in names]
         for name, other in zip(names, labelled, strict=True):
             print(f"note: {absence(truth, other, printable(name))}", file=sys.stderr)
         truth, labelled = with_some_missing(truth, [*zip(names, labelled, strict=True)], missing)
@@ -236,7 +190,7 @@ def evaluate(
     if mistakes is not None:
         result["errors"] = mistakes.as_dict(SHOWN_MISTAKES)
     if json:
-        print_json(result)
+        options.print_json(result)
         return
     _print_scores(result)
     if mistakes is not None:

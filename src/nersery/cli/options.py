@@ -14,7 +14,7 @@ from typer.core import TyperCommand
 
 from nersery import io
 from nersery.core.errors import SettingsError, did_you_mean
-from nersery.core.files import content_hash, files_of
+from nersery.core.files import files_of
 from nersery.core.outcome import Tally
 from nersery.core.random import LARGEST_SEED
 from nersery.core.sentence import Corpus
@@ -174,14 +174,6 @@ def report_repairs(*sources: io.Source, quiet: bool = False) -> None:
             print(f"{source.file.name}: repaired {counts}", file=sys.stderr)
 
 
-def content_of(*sources: io.Source) -> list[str]:
-    """The content of inputs, standard input too, so that a job never resumes with changed ones.
-
-    With the name that a format without ids makes them of.
-    """
-    return [f"{source.file.stem} {content_hash(source.file.path)}" for source in sources]
-
-
 def refuse_same_file(target: Path, *sources: str) -> None:
     """Reading and writing one file would destroy it, and so would a file that takes the place of a device.
 
@@ -223,12 +215,15 @@ def refuse_existing(target: Path, *, force: bool) -> None:
         raise SettingsError(f"{target} exists already. Choose another name, or allow to overwrite it (--force)")
 
 
-def check_picture(picture: Path, *, force: bool) -> None:
-    """Refuse a picture that would not be what its name says, and make the folder that it goes to.
+def check_picture(picture: Path, *sources: str, force: bool, output: Path | None = None) -> None:
+    """Refuse a picture that would replace another file or is no SVG, and make its folder.
 
     Raises:
-        SettingsError: Naming it; see also `refuse_existing`.
+        SettingsError: Naming it.
     """
+    refuse_same_file(picture, *sources)
+    if output is not None and picture.resolve() in (output.resolve(), rejects_of(output).resolve()):
+        raise SettingsError(f"--picture {picture}: the results go there. Choose another name for the picture")
     if picture.suffix.lower() != ".svg":
         raise SettingsError(
             f"--picture {picture}: pictures are drawn as SVG. Expected a name that ends so, e.g. {picture.stem}.svg"
@@ -237,8 +232,9 @@ def check_picture(picture: Path, *, force: bool) -> None:
     picture.parent.mkdir(parents=True, exist_ok=True)
 
 
-def print_tally(target: Path, tally: Tally, *, as_json: bool) -> None:
-    """What became of the items of a job."""
+def print_tally(target: Path, tally: Tally, *sources: io.Source, as_json: bool, quiet: bool) -> None:
+    """Print what became of the items of a job, and what was repaired in its sources."""
+    report_repairs(*sources, quiet=quiet)
     print_json({"output": str(target), **tally.as_dict()}) if as_json else print(f"{target}: {tally}")
 
 

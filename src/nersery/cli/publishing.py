@@ -11,19 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional, cast
 import typer
 
 from nersery import io
+from nersery.cli import options
 from nersery.cli.app import dataset_group
-from nersery.cli.options import (
-    AsJson,
-    Force,
-    Quiet,
-    ReadingCommand,
-    Seed,
-    open_corpus,
-    print_json,
-    refuse_odd_bytes,
-    report_repairs,
-    shared_options,
-)
 from nersery.core.errors import SettingsError
 from nersery.core.files import check_replaceable
 
@@ -44,7 +33,7 @@ Leaks = Annotated[
 
 @dataset_group.command(
     "publish",
-    cls=ReadingCommand,
+    cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery dataset publish train.conll my-dataset --no-parquet\n\n"
     "  nersery dataset publish train=train.conll test=test.conll my-dataset --about about.toml --leaks drop",
 )
@@ -79,13 +68,13 @@ def publish(
     parquet: Annotated[
         bool, typer.Option("--parquet/--no-parquet", help="Write Parquet beside JSONL; needs pyarrow.")
     ] = True,
-    seed: Seed = 0,
-    force: Force = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
+    seed: options.Seed = 0,
+    force: options.Force = False,
+    json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Make a dataset for others: splits without leakage, Parquet and JSONL, and a card that says how it was made."""
-    reading = shared_options(context, io.ReadOptions)
+    reading = options.shared_options(context, io.ReadOptions)
     from nersery.io.folder import RECORD
     from nersery.publish import dataset
     from nersery.publish.about import About, gather, read_about, read_evaluation
@@ -98,16 +87,16 @@ def publish(
         dataset.check_parquet()
     described = read_about(about) if about else About()
     evaluation = read_evaluation(errors) if errors else None
-    sources = [(open_corpus(name, reading, quiet=quiet), split) for split, name in inputs]
+    sources = [(options.open_corpus(name, reading, quiet=quiet), split) for split, name in inputs]
     sentences, given, records = gather(sources)
-    report_repairs(*(source for source, _ in sources), quiet=quiet)
+    options.report_repairs(*(source for source, _ in sources), quiet=quiet)
     divided = divide(sentences, given, division)
     record = {"inputs": records, "division": asdict(division), "evaluation": evaluation}
     full = dataset.publish(divided, folder, described, record, parquet=parquet)
     for note in () if quiet else _notes(divided, given, division):
         print(f"note: {note}", file=sys.stderr)
     if json:
-        print_json({"folder": str(folder), "splits": full["splits"], "dropped": len(divided.dropped)})
+        options.print_json({"folder": str(folder), "splits": full["splits"], "dropped": len(divided.dropped)})
     else:
         print(f"{folder}: {', '.join(f'{split} {count:,}' for split, count in full['splits'].items())} sentences")
 
@@ -140,7 +129,7 @@ def _inputs_and_folder(files: Sequence[str]) -> list[Any]:
         (GIVEN[split], path) if split in GIVEN and path else ("", name)
         for name, (split, path) in zip(names, parts, strict=True)
     ]
-    refuse_odd_bytes(Path(folder))
+    options.refuse_odd_bytes(Path(folder))
     for _, path in inputs:
         if Path(folder).resolve() in Path(path).resolve().parents:
             raise SettingsError(f"{path} is an input and lies in {folder}, the folder to write. Choose another folder")

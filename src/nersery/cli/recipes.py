@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
+from nersery.cli import options
 from nersery.cli.app import app
-from nersery.cli.options import AsJson, Quiet, print_json, refuse_odd_bytes
 
 if TYPE_CHECKING:
     from nersery.report.model import Report
@@ -34,8 +34,8 @@ def run(
         ),
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Check recipe and files, run nothing.")] = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
+    json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Run an experiment: sample, augment, train, evaluate, report. The same command resumes."""
     from nersery.experiments.recipe import load, shipped_recipes
@@ -44,7 +44,7 @@ def run(
     from nersery.experiments.runner import Run  # here, because it takes seconds that a wrong recipe need not wait for
 
     job = Run(loaded, out or Path("runs") / loaded.name, quiet)
-    refuse_odd_bytes(job.folder)
+    options.refuse_odd_bytes(job.folder)
     if check:
         job.check()
         plan = {
@@ -53,10 +53,10 @@ def run(
             "seeds": loaded.seeds,
             "notes": job.notes,
         }
-        print_json(plan) if json else _print_plan(plan)
+        options.print_json(plan) if json else _print_plan(plan)
         return
     report = job.execute()
-    print_json(report.as_dict()) if json else _print_summary(report, job.folder)
+    options.print_json(report.as_dict()) if json else _print_summary(report, job.folder)
     if not quiet and recipe in shipped_recipes():
         print(f"Next: nersery copy {recipe} my-recipe.toml, put your own files into its [data]", file=sys.stderr)
 

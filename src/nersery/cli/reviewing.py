@@ -17,23 +17,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from nersery import io
+from nersery.cli import options
 from nersery.cli.app import app
-from nersery.cli.options import (
-    AsJson,
-    Force,
-    Quiet,
-    ReadingCommand,
-    Source,
-    Target,
-    content_of,
-    input_path,
-    open_corpus,
-    print_json,
-    refuse_existing,
-    refuse_same_file,
-    report_repairs,
-    shared_options,
-)
 from nersery.core.definitions import check_types
 from nersery.core.errors import DataError, SettingsError, did_you_mean
 from nersery.core.files import content_hash
@@ -49,15 +34,15 @@ LARGEST_PORT = 65535
 
 
 @app.command(
-    cls=ReadingCommand,
+    cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery review predicted.jsonl checked.jsonl\n\n"
     "  nersery review more.jsonl checked.conll --beside train.conll --types 'PER,LOC' --open",
 )
 def review(
     context: typer.Context,
     *,
-    source: Source,
-    target: Target,
+    source: options.Source,
+    target: options.Target,
     beside: Annotated[
         str | None,
         typer.Option(help="Sentences to show beside: those of the same id, and those that a sentence was made from."),
@@ -69,20 +54,20 @@ def review(
     page: Annotated[
         bool, typer.Option("--page/--no-page", help="Show the page, or only write what has been decided so far.")
     ] = True,
-    force: Force = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
+    force: options.Force = False,
+    json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Correct, accept or reject sentences on a web page. The same command resumes.
 
     Each decision is saved in OUTPUT.review at once. When you end the review, on the page or by Ctrl-C, the accepted
     sentences are written. OUTPUT.rejects.jsonl has the others: rejected, or not reviewed yet.
     """
-    reading = shared_options(context, io.ReadOptions)
+    reading = options.shared_options(context, io.ReadOptions)
     from nersery.review.decisions import FILE, Decisions
     from nersery.review.server import Review
 
-    refuse_same_file(target, source, *filter(None, (beside,)))
+    options.refuse_same_file(target, source, *filter(None, (beside,)))
     names = [name.strip() for name in types.split(",") if name.strip()]
     check_types(names, "--types")
     folder = target.with_name(f"{target.name}.review")
@@ -90,26 +75,26 @@ def review(
         _put_aside(folder / FILE, quiet=quiet)
     if not (folder / FILE).exists():
         for file in (target, rejects_of(target)):
-            refuse_existing(file, force=force)
-    opened = open_corpus(source, reading, quiet=quiet)
+            options.refuse_existing(file, force=force)
+    opened = options.open_corpus(source, reading, quiet=quiet)
     corpus = Corpus(opened)
-    report_repairs(opened, quiet=quiet)
+    options.report_repairs(opened, quiet=quiet)
     if not corpus:
         raise DataError(
             f"{source} has no sentence", fix="name a corpus that has; nersery inspect stats shows what is read"
         )
     order = [sentence.id for sentence in _ordered(corpus, by)]
     labelled = replace(reading, format=io.AUTO)
-    others = _beside(corpus, io.open_corpus(input_path(beside), labelled), beside) if beside else {}
+    others = _beside(corpus, io.open_corpus(options.input_path(beside), labelled), beside) if beside else {}
     writer = io.writer(output_format(target))
     with Decisions.opened(corpus, folder, writer.encode) as decisions:
         if page:
             _serve(Review(decisions, order, others, names, source), port, folder / "open.html" if browser else None)
-        job = corpus_job(target, {"review": content_of(opened), "decisions": content_hash(decisions.file)}, writer)
+        job = corpus_job(target, {"review": opened.fingerprint(), "decisions": content_hash(decisions.file)}, writer)
         tally = job.run(corpus, lambda batch: [decisions.outcome(sentence) for sentence in batch], overwrite=True)
     counts = {key: decisions.counts[key] for key in ("accept", "corrected", "reject")}
     if json:
-        print_json({"output": str(target), **tally.as_dict(), "decisions": counts})
+        options.print_json({"output": str(target), **tally.as_dict(), "decisions": counts})
     else:
         print(f"{target}: {tally}")
         _tell(decisions, len(corpus), quiet=quiet)

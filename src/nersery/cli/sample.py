@@ -9,22 +9,8 @@ from typing import Annotated
 import typer
 
 from nersery import io
+from nersery.cli import options
 from nersery.cli.app import dataset_group
-from nersery.cli.options import (
-    AsJson,
-    Force,
-    Quiet,
-    ReadingCommand,
-    Seed,
-    Source,
-    Target,
-    open_corpus,
-    print_json,
-    refuse_existing,
-    refuse_same_file,
-    report_repairs,
-    shared_options,
-)
 from nersery.core.errors import DataError, Issue, SettingsError, printable
 from nersery.core.files import write_atomic
 from nersery.core.outcome import Tally
@@ -35,39 +21,39 @@ from nersery.pipeline.stage_job import output_format
 
 @dataset_group.command(
     "sample",
-    cls=ReadingCommand,
+    cls=options.ReadingCommand,
     epilog="Examples:\n\n  nersery dataset sample train.conll small.jsonl --size 100 --protocol stratified --seed 1\n\n"
     "  nersery dataset sample train.conll s.conll --size 50 --protocol every_type --ids s.ids.txt",
 )
 def sample(
     context: typer.Context,
     *,
-    source: Source,
-    target: Target,
+    source: options.Source,
+    target: options.Target,
     size: Annotated[int, typer.Option(min=1, help="Sentences to draw.")],
     protocol: Annotated[str, typer.Option(help="How to draw; `nersery list protocols` names the ways.")] = "stratified",
-    seed: Seed = 0,
+    seed: options.Seed = 0,
     each_language: Annotated[
         bool, typer.Option("--each-language", help="Draw this many of each language, as multilingual runs do.")
     ] = False,
     ids: Annotated[Path | None, typer.Option(help="Write the ids of the sample here, one a line.")] = None,
-    force: Force = False,
-    json: AsJson = False,
-    quiet: Quiet = False,
+    force: options.Force = False,
+    json: options.AsJson = False,
+    quiet: options.Quiet = False,
 ) -> None:
     """Draw a small training set, as the papers do."""
-    reading = shared_options(context, io.ReadOptions)
+    reading = options.shared_options(context, io.ReadOptions)
     from nersery.experiments import sampling
 
     output_format(target)
     if str(ids) == io.STANDARD_INPUT:
         raise SettingsError("--ids -: ids are not written to standard output, name a file")
     for path in filter(None, (target, rejects_of(target), ids)):
-        refuse_same_file(path, source)
-        refuse_existing(path, force=force)
+        options.refuse_same_file(path, source)
+        options.refuse_existing(path, force=force)
     if ids is not None and ids.resolve() in (target.resolve(), rejects_of(target).resolve()):
         raise SettingsError(f"--ids names an output, {ids}, itself. Choose another file")
-    everything = open_corpus(source, reading, quiet=quiet)
+    everything = options.open_corpus(source, reading, quiet=quiet)
     whole = Corpus(everything)
     if not whole:
         raise DataError(Issue("there is no sentence to draw", everything.file.name), fix="give sentences")
@@ -75,7 +61,7 @@ def sample(
     corpus = draw(whole, size, protocol, seed)
     reasons = Counter(reject.reason for reject in everything.rejects)
     tally = Tally(len(whole) + len(everything.rejects), len(corpus), reasons)
-    report_repairs(everything, quiet=quiet)
+    options.report_repairs(everything, quiet=quiet)
     io.write(corpus, target)
     if everything.rejects:
         write_atomic(rejects_of(target), "".join(map(io.reject_line, everything.rejects)))
@@ -90,7 +76,7 @@ def sample(
 def _print_sample(target: Path, corpus: Corpus, tally: Tally, *, as_json: bool) -> None:
     if as_json:
         left = tally.read - tally.written - tally.rejected
-        print_json({"output": str(target), **tally.as_dict(), "not_drawn": left})
+        options.print_json({"output": str(target), **tally.as_dict(), "not_drawn": left})
         return
     types = Counter(entity.type for sentence in corpus for entity in sentence.entities)
     counts = ", ".join(f"{printable(type_)} {count}" for type_, count in sorted(types.items()))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import shutil
 from pathlib import Path
 from typing import Any
 
-from nersery.core.errors import DiskError
-from nersery.core.files import replaced_folder, write_atomic
+from nersery import io
+from nersery.core.errors import DiskError, SettingsError
+from nersery.core.files import check_replaceable, replaced_folder, write_atomic
 from nersery.core.outcome import Tally
-from nersery.core.registry import files_in, settings_of
+from nersery.core.registry import files_in, name_of, settings_of
 from nersery.crosslingual.aligners.base import Aligner, Pairs
 from nersery.crosslingual.bitext import WholePairs
+from nersery.pipeline.job import rejects_of
 from nersery.pipeline.stage_job import StageJob
 
 RECORD = "state.json"
@@ -59,10 +60,29 @@ def digest_of(pairs: Pairs) -> str:
     """Tells pairs from others; of those in files it is known without reading them."""
     if isinstance(pairs, WholePairs):
         return pairs.digest
-    digest = hashlib.sha256()
-    for pair in pairs:
-        digest.update(repr((pair.source, pair.target)).encode("utf-8", "backslashreplace"))
-    return digest.hexdigest()
+    return io.digest_of((pair.source, pair.target) for pair in pairs)
+
+
+def check_keep(folder: Path, aligner: Aligner, output: Path, *, force: bool) -> None:
+    """Refuse a folder for what is learnt where that cannot be used again, or that has other files.
+
+    Raises:
+        SettingsError: Saying which.
+    """
+    from nersery.crosslingual.hmm.lexicon import RECORD, TENSORS
+
+    if not hasattr(aligner, "priors"):
+        raise SettingsError(
+            f"--keep {folder}: {name_of(aligner)} has no setting priors, to which it could be given again"
+        )
+    if getattr(aligner, "learn", None) is False:
+        raise SettingsError(f"--keep {folder}: with learn = false nothing is learnt; leave it out")
+    taken = (output, rejects_of(output), output.with_name(f"{output.name}.training"))
+    if folder.resolve() in [path.resolve() for path in taken]:
+        raise SettingsError(
+            f"--keep {folder}: the alignments, or files that belong to them, are written there. Choose another folder"
+        )
+    check_replaceable(folder, RECORD, "priors", (RECORD, TENSORS), force=force)
 
 
 def keep_learned(job: StageJob, keep: Path) -> Tally:

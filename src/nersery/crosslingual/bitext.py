@@ -5,11 +5,12 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from hashlib import blake2b
+from functools import cached_property
+from hashlib import blake2b, sha256
 from itertools import islice, zip_longest
+from json import dumps
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from nersery import io
 from nersery.core.alignments import Pair
@@ -17,6 +18,7 @@ from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.crosslingual.divergence import where_apart
+from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.base import Pass, ReadOptions, Source
 from nersery.io.columns import BLANKS
 from nersery.io.folder import FolderSource
@@ -24,7 +26,7 @@ from nersery.io.ids import Ids, naming_the_temporary_folder, temporary_table
 from nersery.io.jsonl import JsonlSource
 from nersery.io.text import TextSource
 from nersery.io.text_file import TextFile
-from nersery.io.tokenization import Splitter, splitter
+from nersery.pipeline.stage_job import Sentences, opened
 
 EMPTY_LINE = "empty line"
 EMPTY_SOURCE = "empty line in the source"
@@ -62,24 +64,27 @@ class Lines(TextSource):
         found.rejects.append(Reject(EMPTY_LINE))
 
 
-def open_side(path: str | Path, options: ReadOptions, splitting: str = "spaces") -> Source:
+def open_side(path: str | Path, options: ReadOptions) -> Source:
     """One side of parallel text: a corpus in any format, or text line by line.
 
     Args:
         path: A file, ``-`` for standard input, or a folder of files that are one corpus.
-        splitting: How lines of text are cut into words; corpora have words already.
 
     Raises:
         DataError: When it cannot be read.
-        SettingsError: When there is no such splitting, or the file has words already.
+        SettingsError: When it is to be split into words, and has words already.
     """
-    opened = partial(_opened, split=splitter(splitting, options.language), cuts=splitting != "spaces")
     if Path(path).is_dir():
-        return FolderSource(TextFile(path, options.encoding), options, opened)
-    return opened(path, options)
+        return FolderSource(TextFile(path, options.encoding), options, _opened)
+    return _opened(path, options)
 
 
-def _opened(path: str | Path, options: ReadOptions, *, split: Splitter, cuts: bool) -> Source:
+def opened_side(corpus: Sentences) -> Source:
+    """One side as users of the library give it: a path, a source, or sentences in memory."""
+    return open_side(corpus, ReadOptions()) if isinstance(corpus, str | Path) else opened(corpus)
+
+
+def _opened(path: str | Path, options: ReadOptions) -> Source:
     """A file of one side."""
     try:
         source = io.open_corpus(path, options)
@@ -89,8 +94,8 @@ def _opened(path: str | Path, options: ReadOptions, *, split: Splitter, cuts: bo
             raise
         source = io.open_corpus(path, replace(options, format="text"))  # as in text.en, text.de
     if isinstance(source, TextSource):
-        return Lines(source.file, options, split)
-    if cuts:
+        return Lines(source.file, options)
+    if options.split != "spaces" and not isinstance(source, StandoffSource):
         raise SettingsError(f"{path} is {source.description} and has words already: they are not split again")
     return source
 
@@ -135,6 +140,10 @@ class Bitext:
     def sides(self) -> tuple[Source, ...]:
         """The target and the sources."""
         return (self.target, *self.sources)
+
+    def fingerprint(self) -> Any:
+        """What tells the text, and how it is read, from any other."""
+        return {"sides": [side.fingerprint() for side in self.sides], "paired_by": self.paired_by}
 
     @cached_property
     def paired_by(self) -> Literal["order", "id"]:
@@ -239,13 +248,19 @@ class WholePairs:
 
     Each iteration reads the text again, as a bitext does, so that no more of it need be kept than somebody learns from.
 
-    Args:
-        digest: Tells this text, and how it is read, from any other.
     """
 
     bitext: Bitext
-    digest: str
     _whole: int | None = field(default=None, init=False, repr=False)
+
+    @cached_property
+    def digest(self) -> str:
+        """Tells this text, and how it is read, from any other."""
+        return sha256(dumps(self.fingerprint(), sort_keys=True).encode()).hexdigest()
+
+    def fingerprint(self) -> Any:
+        """See `nersery.pipeline.stage_job.Rows`."""
+        return self.bitext.fingerprint()
 
     def count(self) -> int:
         """The number of rows, whole or not; all of them are looked at."""

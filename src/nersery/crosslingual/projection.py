@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, repeat
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 from unicodedata import category
 
 from nersery.core.alignments import Alignment
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Outcome, Reject, Step
 from nersery.core.progress import Progress
+from nersery.core.registry import validated
 from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.pipeline.stage import Stage
 
 METHOD = "project"
+ROWS_AT_ONCE = 64
+"""More do not help; this number fits into the processor's cache."""
 QUALITY = "alignment_quality"
 """The score that says how well the words of the two sentences are linked."""
 ENTITY_QUALITY = "entity_quality"
@@ -372,6 +375,18 @@ def _named(words: Sequence[str], start: int, end: int) -> str:
     return f"{' '.join(words)} [{start}, {end})"
 
 
+def projection_of(settings: Mapping[str, Any]) -> Projection:
+    """The projection of some settings.
+
+    Raises:
+        SettingsError: With all that is wrong with them.
+    """
+    values, issues = validated(Projection, "project", settings)
+    if issues:
+        raise SettingsError("\n".join(issues))
+    return Projection(**values)
+
+
 @dataclass(frozen=True)
 class ProjectStage(Stage[Task, Task]):
     """Labels of sentences on their translations.
@@ -379,6 +394,8 @@ class ProjectStage(Stage[Task, Task]):
     Args:
         voting: How several sources vote.
     """
+
+    batch_size: ClassVar[int] = ROWS_AT_ONCE
 
     projection: Projection
     voting: Voting = "majority"
@@ -390,6 +407,10 @@ class ProjectStage(Stage[Task, Task]):
     def fit(self, method: Projection, folder: Path | None, progress: Progress | None) -> Step[Task]:
         """There is nothing to learn; see `Stage`."""
         return project_step(method, self.voting)
+
+    def files(self) -> dict[str, str]:
+        """It reads none; see `Stage`."""
+        return {}
 
     def sentence_of(self, row: Task) -> Sentence:
         """The sentence to be labelled."""

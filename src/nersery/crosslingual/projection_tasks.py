@@ -5,81 +5,81 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, overload
 
+from nersery import io
 from nersery.core.alignments import Alignment
-from nersery.core.errors import DataError, Issue, did_you_mean
-from nersery.core.outcome import Reject, Tally
+from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
+from nersery.core.outcome import Reject, Result, Tally
 from nersery.core.sentence import Sentence
-from nersery.crosslingual.bitext import Bitext, fault_of
-from nersery.crosslingual.projection import OUT_OF_RANGE, Projection, Task, Translation
+from nersery.core.warnings import warn
+from nersery.crosslingual.bitext import Bitext, PairedBy, fault_of, opened_side
+from nersery.crosslingual.projection import (
+    OUT_OF_RANGE,
+    Projection,
+    ProjectStage,
+    Task,
+    Translation,
+    Voting,
+    projection_of,
+)
 from nersery.io.pharaoh import AlignmentFile
+from nersery.pipeline.stage_job import Sentences, run_stage, split_options
 
-
-def _check_lengths(files: Sequence[AlignmentFile], rows: Sequence[int]) -> None:
-    """Refuse alignments of other text.
-
-    Raises:
-        DataError: When a file does not have one line for each row of its source.
-    """
-    counts = [sum(1 for _ in file.file.lines()) for file in files]
-    problems = [
-        Issue(f"{count:,} lines of alignments, expected {expected:,}: one for each pair of sentences", file.file.name)
-        for file, count, expected in zip(files, counts, rows, strict=True)
-        if count != expected
-    ]
-    if problems:
-        raise DataError(
-            problems, fix="align the same files again; the aligner must write an empty line for an empty pair"
-        )
+Alignments = AlignmentFile | Sequence[Alignment | Reject]
+"""Those of the pairs of a text, in order: a file, or in memory."""
 
 
 @dataclass
-class ProjectionNotes:
-    """Collect signs of likely mistakes while rows are read."""
-
-    types: set[str] = field(default_factory=set)
-    has_first_word: bool = False
-
-    def note(self, translation: Translation) -> None:
-        """Note the labels and the alignment of a pair."""
-        self.types.update([entity.type for entity in translation.source.entities])
-        self.has_first_word = self.has_first_word or any(link[0] == 0 for link in translation.alignment[:1])
-
-    def notes(self, tally: Tally, projection: Projection, first: int) -> Iterator[str]:
-        """What is odd about all that was read."""
-        if tally.written and not self.types:
-            yield "no source sentence has an entity, so there was nothing to project; is the source the labelled file?"
-        named = {*(projection.keep or ()), *projection.drop, *projection.rename}
-        if self.types and (unknown := sorted(named - self.types)):
-            hint = did_you_mean(unknown[0], sorted(self.types))
-            yield f'no source entity has the type "{unknown[0]}", which keep, drop or rename names; {hint}'
-        outside = tally.reasons[OUT_OF_RANGE]
-        if outside and first == 0 and not self.has_first_word:
-            yield "links point outside their sentences, none to word 0: do the files count from 1 (--first 1)?"
-        elif 2 * outside > tally.read:
-            yield (
-                "the alignments of most pairs point outside their sentences: do they belong to this text, in this "
-                "direction (source-target), and was it split into words the same way?"
-            )
-
-
-@dataclass(frozen=True)
 class ProjectionTasks:
-    """What is projected: each row with its alignments."""
+    """What is projected: each row with its alignments; notes signs of likely mistakes while they are read.
+
+    Args:
+        files: One for each source, in order.
+
+    Raises:
+        SettingsError: When there is another number of them.
+    """
 
     bitext: Bitext
-    files: Sequence[AlignmentFile]
-    seen: ProjectionNotes
+    files: Sequence[Alignments]
+    _types: set[str] = field(default_factory=set, init=False)
+    _has_first_word: bool = field(default=False, init=False)
+
+    def __post_init__(self) -> None:
+        if len(self.files) != len(self.bitext.sources):
+            counts = f"{len(self.bitext.sources)} sources and {len(self.files)} alignment files"
+            raise SettingsError(f"{counts}: give one per source, in order")
+
+    def fingerprint(self) -> Any:
+        """See `nersery.pipeline.stage_job.Rows`."""
+        files = [file.fingerprint() if isinstance(file, AlignmentFile) else io.digest_of(file) for file in self.files]
+        return {**self.bitext.fingerprint(), "alignments": files}
 
     def count(self) -> int:
         """The number of rows; alignments of other text are refused."""
         if self.bitext.paired_by == "order":
             rows = self.bitext.count()
-            _check_lengths(self.files, [rows] * len(self.files))
+            self._check_lengths([rows] * len(self.files))
             return rows
         found = Counter(row.of for row in self.bitext)
-        _check_lengths(self.files, [found[None] + found[number] for number in range(len(self.files))])
+        self._check_lengths([found[None] + found[number] for number in range(len(self.files))])
         return found.total()
+
+    def _check_lengths(self, rows: Sequence[int]) -> None:
+        """Refuse alignments of other text: each file has a line for each row of its source."""
+        problems = [
+            Issue(
+                f"{count:,} lines of alignments, expected {expected:,}: one for each pair of sentences",
+                file.file.name if isinstance(file, AlignmentFile) else "alignments",
+            )
+            for file, expected in zip(self.files, rows, strict=True)
+            if (count := len(file)) != expected
+        ]
+        if problems:
+            fix = "align the same files again; the aligner must write an empty line for an empty pair"
+            raise DataError(problems, fix=fix)
 
     def outcomes(self) -> Iterator[Task | Reject]:
         """The tasks, read again with each call."""
@@ -95,10 +95,29 @@ class ProjectionTasks:
                 translations = [_translation(*pair, target) for pair in zip(sources, aligned, strict=True)]
                 for translation in translations:
                     if not isinstance(translation, Reject):
-                        self.seen.note(translation)
+                        self._types.update([entity.type for entity in translation.source.entities])
+                        self._has_first_word |= any(link[0] == 0 for link in translation.alignment[:1])
                 yield Task(target, translations)
         for file in files:  # reading to the end reports its errors
             deque(file, maxlen=0)
+
+    def notes(self, tally: Tally, projection: Projection) -> Iterator[str]:
+        """What is odd about all that was read."""
+        if tally.written and not self._types:
+            yield "no source sentence has an entity, so there was nothing to project; is the source the labelled file?"
+        named = {*(projection.keep or ()), *projection.drop, *projection.rename}
+        if self._types and (unknown := sorted(named - self._types)):
+            hint = did_you_mean(unknown[0], sorted(self._types))
+            yield f'no source entity has the type "{unknown[0]}", which keep, drop or rename names; {hint}'
+        outside = tally.reasons[OUT_OF_RANGE]
+        from_zero = any(isinstance(file, AlignmentFile) and not file.first for file in self.files)
+        if outside and from_zero and not self._has_first_word:
+            yield "links point outside their sentences, none to word 0: do the files count from 1 (--first 1)?"
+        elif 2 * outside > tally.read:
+            yield (
+                "the alignments of most pairs point outside their sentences: do they belong to this text, in this "
+                "direction (source-target), and was it split into words the same way?"
+            )
 
 
 def _translation(source: Sentence | Reject, alignment: Alignment | Reject, target: Sentence) -> Translation | Reject:
@@ -108,3 +127,53 @@ def _translation(source: Sentence | Reject, alignment: Alignment | Reject, targe
         comments = alignment.sentence.comments if alignment.sentence is not None else ()
         return Reject(alignment.reason, replace(target, comments=(*target.comments, *comments)))
     return Translation(source, alignment)
+
+
+@overload
+def project(
+    source: Sentences, target: Sentences, alignments: Any, *, output: None = None, **options: Any
+) -> Result: ...
+
+
+@overload
+def project(source: Sentences, target: Sentences, alignments: Any, *, output: str | Path, **options: Any) -> Tally: ...
+
+
+def project(
+    source: Sentences,
+    target: Sentences,
+    alignments: Alignments | str | Path,
+    *,
+    output: str | Path | None = None,
+    also: Sequence[tuple[Sentences, Alignments | str | Path]] = (),
+    voting: Voting = "majority",
+    pair_by: PairedBy = "auto",
+    **options: Any,
+) -> Result | Tally:
+    """Put the labels of sentences on their translations.
+
+    Args:
+        source: Labelled sentences, or a file of them.
+        target: Their translations: sentences, or a file of them.
+        alignments: What `nersery.align` made of the two: in memory or in a file.
+        output: A file to write, or with ``shards`` a folder; the same call resumes after a kill. None returns the
+            result in memory.
+        also: Further labelled sources, each with its alignments to the target.
+        voting: How several sources vote.
+        pair_by: See `nersery.crosslingual.bitext.Bitext`.
+        options: Fields of `nersery.pipeline.stage_job.JobOptions`; all others are settings of
+            `nersery.crosslingual.projection.Projection`.
+
+    Returns:
+        The corpus, the rejects and their counts; with ``output`` the counts alone.
+    """
+    job, settings = split_options(options)
+    projection = projection_of(settings)
+    sources, found = zip((source, alignments), *also, strict=True)
+    files = [AlignmentFile(file) if isinstance(file, str | Path) else file for file in found]
+    rows = ProjectionTasks(Bitext(opened_side(target), tuple(map(opened_side, sources)), pair_by), files)
+    rows.count()
+    result = run_stage(ProjectStage(projection, voting), rows, output, job)
+    for note in () if job.quiet else rows.notes(result.tally if isinstance(result, Result) else result, projection):
+        warn(note)
+    return result

@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Any
 
 from nersery import io
-from nersery.annotate.base import BATCH_SIZE as ANNOTATED_AT_ONCE
 from nersery.annotate.base import AnnotateStage, Annotator
 from nersery.augment.base import Augmenter, AugmentStage
 from nersery.core import registry
@@ -54,9 +53,9 @@ from nersery.experiments.results import NOTHING_LEARNT, build_report
 from nersery.experiments.run_folder import RunFolder
 from nersery.experiments.systems import GOLD, MethodSettings, System
 from nersery.experiments.voting import voted
-from nersery.pipeline.job import BATCH_SIZE, rejects_of
+from nersery.pipeline.job import rejects_of
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import RowsInMemory, StageJob, corpus_job
+from nersery.pipeline.stage_job import JobOptions, StageJob, corpus_job
 from nersery.report.model import Report
 from nersery.report.rendering import write_report
 from nersery.select.base import SelectStage
@@ -210,13 +209,12 @@ class Run(RunFolder):
     ) -> None:
         StageJob(
             stage,
-            RowsInMemory(rows),
+            io.InMemory(rows),
             path,
+            JobOptions(quiet=self.quiet),
             self._label(seed, system, label),
             self._made_by(seed, system),
-            batch_size=ANNOTATED_AT_ONCE if isinstance(stage, AnnotateStage) else BATCH_SIZE,
-            quiet=self.quiet,
-            learn_label=self._label(seed, system, learn),
+            self._label(seed, system, learn),
         ).run()
 
     def _is_taken_over(self, path: Path, seed: int, system: System) -> bool:

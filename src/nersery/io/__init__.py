@@ -23,7 +23,7 @@ from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.files import LABELS, files_of, naming_the_full_disk
 from nersery.core.sentence import Corpus, Sentence
 from nersery.io.annotation_tools.json_spans import holds_spans
-from nersery.io.base import AUTO, ReadOptions, Source, Writer
+from nersery.io.base import AUTO, InMemory, ReadOptions, Source, Writer, digest_of
 from nersery.io.columns import BLANKS, detect_layout
 from nersery.io.folder import FolderSource
 from nersery.io.formats import extensions, formats, readable, writable
@@ -33,9 +33,11 @@ from nersery.io.text_file import MOST_CHARACTERS, STANDARD_INPUT, TextFile
 __all__ = [
     "AUTO",
     "STANDARD_INPUT",
+    "InMemory",
     "ReadOptions",
     "Source",
     "Writer",
+    "digest_of",
     "extensions",
     "format_of",
     "formats",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from nersery.core import tags
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
+from nersery.core.files import content_hash
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.tags import TagIssue
@@ -281,6 +283,13 @@ class Source(ABC):
         yield from self
         yield from self.rejects
 
+    def fingerprint(self) -> Any:
+        """What tells this text, and how it is read, from any other, so that no job resumes with changed input.
+
+        It has the name that a format without ids makes them of.
+        """
+        return {"content": f"{self.file.stem} {content_hash(self.file.path)}", "reading": asdict(self.options)}
+
     def check(self) -> None:
         """Read everything once and keep nothing, so that work that cannot end well need not begin.
 
@@ -288,6 +297,32 @@ class Source(ABC):
             DataError: With all issues of the file.
         """
         deque(self, maxlen=0)
+
+
+class InMemory(Source):
+    """Sentences in memory, where others are read from a file."""
+
+    description = "in memory"
+
+    def __init__(self, rows: Iterable[Sentence]) -> None:
+        super().__init__(TextFile("memory"), ReadOptions())
+        self._rows = rows
+
+    def sentences(self, found: Pass) -> Iterator[Sentence]:
+        """The sentences as they are."""
+        return iter(self._rows)
+
+    def fingerprint(self) -> str:
+        """A digest of the sentences."""
+        return digest_of(self._rows)
+
+
+def digest_of(values: Iterable[Any]) -> str:
+    """A digest of values by what they show of themselves."""
+    digest = hashlib.sha256()
+    for value in values:
+        digest.update(repr(value).encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()
 
 
 class Writer(ABC):

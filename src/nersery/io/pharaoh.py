@@ -7,9 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
+from typing import Any
 
 from nersery.core.alignments import Alignment, Link
 from nersery.core.errors import DataError, Issue, SettingsError
+from nersery.core.files import content_hash
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.io.text_file import TextFile
@@ -119,6 +121,15 @@ class AlignmentFile:
             raise SettingsError(f"the first word is {first}, expected 0 or 1")
         self.file, self.first, self.reject = TextFile(path), first, reject
         self.beside = None if probabilities is None else TextFile(probabilities)
+
+    def __len__(self) -> int:
+        """The number of lines."""
+        return sum(1 for _ in self.file.lines())
+
+    def fingerprint(self) -> Any:
+        """What tells these alignments, and how they are read, from others."""
+        paths = (self.file.path, *([self.beside.path] if self.beside else []))
+        return [*map(content_hash, paths), self.first, self.reject]
 
     def __iter__(self) -> Iterator[Alignment | Reject]:
         """The links of each line, in order.

@@ -7,7 +7,7 @@ return results as bytes. A worker writes no output and keeps no state, so it may
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
@@ -15,7 +15,9 @@ from typing import Any, ClassVar, Generic, Protocol, TypeVar
 from nersery import io
 from nersery.core.outcome import Reject, Step, Tally
 from nersery.core.progress import Progress
+from nersery.core.registry import files_in, instance, settings_of
 from nersery.core.sentence import Sentence
+from nersery.pipeline.job import BATCH_SIZE
 
 Row = TypeVar("Row")
 Item = TypeVar("Item")
@@ -27,21 +29,43 @@ _JSONL = io.writer("jsonl")
 class Stage(ABC, Generic[Row, Item]):
     """Turns rows into sentences or other output, in one process or several.
 
-    A subclass is a dataclass in a module that a worker can import; its fields can be pickled.
+    A subclass is a dataclass in a module that a worker can import; its fields can be pickled. The stage of a plug-in
+    has the fields ``method``, a name or the method itself, and ``settings`` of a named one.
     """
 
+    kind: ClassVar[str] = ""
+    """Kind of its plug-in."""
+    batch_size: ClassVar[int] = BATCH_SIZE
+    """Items per call of the step where the user names no other number."""
     extension: ClassVar[str] = "jsonl"
     """Extension of the files it writes."""
     blank: ClassVar[str] = ""
     """Text written in place of a reject, for output whose lines match those of other files."""
+    method: Any
+    settings: Mapping[str, Any]
 
-    @abstractmethod
+    def made(self) -> Any:
+        """The plug-in.
+
+        Raises:
+            SettingsError: With all its wrong settings.
+        """
+        return instance(self.kind, self.method, self.settings)
+
     def load(self) -> Any:
-        """Build the method, and check that its models and files exist.
+        """The plug-in, after a check that its models and files exist.
 
         Raises:
             MissingResourceError: If one is missing.
         """
+        method = self.made()
+        method.check()
+        return method
+
+    def files(self) -> Mapping[str, str]:
+        """Hashes of the files that the plug-in reads."""
+        made = self.made()
+        return files_in(type(made), settings_of(made))
 
     @abstractmethod
     def fit(self, method: Any, folder: Path | None, progress: Progress | None) -> Step[Item]:

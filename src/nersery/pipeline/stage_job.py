@@ -5,7 +5,6 @@ The library, the commands and experiments run every stage through here.
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -19,9 +18,10 @@ from nersery import io
 from nersery.core.errors import NerseryError, SettingsError, did_you_mean
 from nersery.core.outcome import Result, Tally, collect
 from nersery.core.progress import Progress
+from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
-from nersery.pipeline.job import BATCH_SIZE, FileJob, refuse_one_way, run
+from nersery.pipeline.job import FileJob, refuse_one_way, run
 from nersery.pipeline.stage import Stage
 
 if TYPE_CHECKING:
@@ -30,24 +30,32 @@ if TYPE_CHECKING:
     from nersery.pipeline.stage import Engine
 
 T = TypeVar("T")
+Sentences = Iterable[Sentence] | str | Path
+"""A corpus as users give it: sentences that can be read twice, or the name of a file or folder."""
 ENGINES = ("local", "ray")
 
 
 @dataclass(frozen=True)
-class Sharding:
-    """Whether and how a stage runs over shards.
+class JobOptions:
+    """How a stage runs: options of `nersery.augment` and the other functions, and of their commands.
 
     Args:
-        shards: Rows per shard; None writes one file, in this process.
-        workers: Number of processes.
-        engine: One of `ENGINES`.
+        shards: Rows per shard; the output is then a folder. None writes one file, in this process.
+        workers: Processes that share the shards.
+        engine: ``local`` or ``ray``.
         gpus: GPUs per worker, for Ray.
+        batch_size: Items handed to the method at once; changes speed, never results. None takes the stage's own number.
+        force: Overwrite the output, or an unfinished job with other settings.
+        quiet: Show no progress.
     """
 
     shards: int | None = None
     workers: int = 1
     engine: str = "local"
     gpus: float = 0.0
+    batch_size: int | None = None
+    force: bool = False
+    quiet: bool = False
 
     def __post_init__(self) -> None:
         if self.engine not in ENGINES:
@@ -57,14 +65,19 @@ class Sharding:
         if self.gpus and self.engine != "ray":
             raise SettingsError("--gpus is for --engine ray; local workers share the GPU that is there")
 
-    def start(self, *, quiet: bool) -> Engine[Any]:
+    def start(self) -> Engine[Any]:
         """The engine."""
         from nersery.pipeline.engines.local import LocalEngine
         from nersery.pipeline.engines.ray import RayEngine
 
-        if self.engine == "ray":
-            return RayEngine(self.workers, self.gpus, quiet=quiet)
-        return LocalEngine()
+        return RayEngine(self.workers, self.gpus, quiet=self.quiet) if self.engine == "ray" else LocalEngine()
+
+
+def split_options(options: Mapping[str, Any]) -> tuple[JobOptions, dict[str, Any]]:
+    """The options of a job, and the settings of a method that are given with them."""
+    names = {field.name for field in fields(JobOptions)}
+    job = JobOptions(**{name: value for name, value in options.items() if name in names})
+    return job, {name: value for name, value in options.items() if name not in names}
 
 
 class Rows(Protocol):
@@ -73,20 +86,12 @@ class Rows(Protocol):
     def outcomes(self) -> Iterable[Any]:
         """The rows, read again with each call, and the rejects of reading them."""
 
-
-@dataclass(frozen=True)
-class RowsInMemory:
-    """Rows of a stage that are in memory."""
-
-    rows: Iterable[Any]
-
-    def outcomes(self) -> Iterator[Any]:
-        """The rows."""
-        return iter(self.rows)
+    def fingerprint(self) -> Any:
+        """What tells these rows from others, as JSON values."""
 
 
-def opened(corpus: Iterable[Sentence] | str | Path) -> io.Source | Iterable[Sentence]:
-    """The sentences of a file or folder, read as often as needed, or those that are given.
+def opened(corpus: Sentences) -> io.Source:
+    """The sentences of a file or folder, or those that are given, read as often as needed.
 
     Raises:
         SettingsError: If it is an iterator, which can be read only once.
@@ -94,39 +99,38 @@ def opened(corpus: Iterable[Sentence] | str | Path) -> io.Source | Iterable[Sent
     if isinstance(corpus, str | Path):
         return io.open_corpus(corpus)
     refuse_one_way(corpus)
-    return corpus
+    return corpus if isinstance(corpus, io.Source) else io.InMemory(corpus)
 
 
-def run_stage(
-    stage: Stage[Any, Any],
-    corpus: io.Source | Iterable[Sentence],
-    output: str | Path | None,
-    sharding: Sharding,
-    *,
-    files: Callable[[], Mapping[str, Any]],
-    batch_size: int = BATCH_SIZE,
-    force: bool = False,
-    quiet: bool = False,
-) -> Result | Tally:
-    """Run a stage in memory, or into a file or a folder of shards; then the same call resumes after a kill.
-
-    Args:
-        corpus: From `opened`.
-        output: The file, or the folder of shards; None returns the result in memory.
-        files: Returns hashes of the files that the method reads, a part of the job's fingerprint.
+def run_stage(stage: Stage[Any, Any], rows: Rows, output: str | Path | None, options: JobOptions) -> Result | Tally:
+    """Run a stage into a file or a folder of shards, or in memory, where ``output`` is None.
 
     Raises:
         Exception: The first one, if every row fails.
     """
-    rows = corpus if isinstance(corpus, io.Source) else RowsInMemory(corpus)
     if output is not None:
-        job = StageJob(stage, rows, Path(output), sharding=sharding, batch_size=batch_size, force=force, quiet=quiet)
-        return replace(job, made_by={**job.fingerprint(), "files": files()}).run()
-    if sharding != Sharding():
+        return stage_job(stage, rows, Path(output), options).run()
+    return collect(in_memory(stage, rows, options))
+
+
+def stage_job(stage: Stage[Any, Any], rows: Rows, output: Path, options: JobOptions) -> StageJob:
+    """The job that `run_stage` runs: it resumes after a kill only with the same stage, rows and files."""
+    label = name_of(stage.made()) if stage.kind else stage.__class__.__name__.removesuffix("Stage").lower()
+    job = StageJob(stage, rows, output, options, label)
+    return replace(job, made_by={**job.fingerprint(), "files": stage.files()})
+
+
+def in_memory(stage: Stage[Any, Any], rows: Rows, options: JobOptions) -> Iterator[Any]:
+    """The outcomes of a stage.
+
+    Raises:
+        SettingsError: For options of shards.
+    """
+    if replace(options, batch_size=None, force=False, quiet=False) != JobOptions():
         raise SettingsError("shards and workers need an output: name the folder to write, output=...")
     step = stage.fit(stage.load(), None, None)
-    items = stage.items(rows.outcomes())
-    return collect(run(items, step, batch_size=batch_size, sentence_of=stage.sentence_of))
+    size = stage.batch_size if options.batch_size is None else options.batch_size
+    return run(stage.items(rows.outcomes()), step, batch_size=size, sentence_of=stage.sentence_of)
 
 
 def corpus_job(target: Path, made_by: Mapping[str, Any], writer: io.Writer | None = None) -> FileJob:
@@ -158,20 +162,15 @@ class StageJob:
     Args:
         label: Label of the progress.
         made_by: Everything the result depends on, as JSON values; None takes the stage's fields and the rows' content.
-        batch_size: Items per call of the step.
-        force: Overwrite the target, or an unfinished job with other settings.
         learn_label: Label of the progress of fitting; None derives it from the label.
     """
 
     stage: Stage[Any, Any]
     rows: Rows
     target: Path
+    options: JobOptions = JobOptions()
     label: str = "run"
     made_by: Mapping[str, Any] | None = None
-    sharding: Sharding = Sharding()
-    batch_size: int = BATCH_SIZE
-    force: bool = False
-    quiet: bool = False
     learn_label: str | None = None
 
     @property
@@ -191,27 +190,21 @@ class StageJob:
 
     def execute(self) -> Tally:
         """As `run`, but the state of the training stays, for callers that keep what was learned."""
-        return self._into_file() if self.sharding.shards is None else self._into_shards(self.sharding.shards)
+        return self._into_file() if self.options.shards is None else self._into_shards(self.options.shards)
 
     def _into_file(self) -> Tally:
         job = self._file_job()
-        job.check_target(overwrite=self.force)
+        job.check_target(overwrite=self.options.force)
         check_training(self.training)
         method = self.stage.load()
         total = _count(self.rows, self.stage) if self.stage.counts_rows(method) else None
         learn = self.learn_label or f"{self.label}: learn"
-        with Progress(learn, quiet=self.quiet) as progress:
-            step = resume_training(
-                partial(self.stage.fit, method, self.training, progress), self.training, force=self.force
-            )
-        with Progress(self.label, total, quiet=self.quiet) as progress:
-            return job.run(
-                self.stage.items(self.rows.outcomes()),
-                step,
-                batch_size=self.batch_size,
-                progress=progress,
-                overwrite=self.force,
-            )
+        with Progress(learn, quiet=self.options.quiet) as progress:
+            fit = partial(self.stage.fit, method, self.training, progress)
+            step = resume_training(fit, self.training, force=self.options.force)
+        with Progress(self.label, total, quiet=self.options.quiet) as progress:
+            items, force = self.stage.items(self.rows.outcomes()), self.options.force
+            return job.run(items, step, batch_size=self._batch_size, progress=progress, overwrite=force)
 
     def _file_job(self) -> FileJob:
         if self.stage.extension == "jsonl":
@@ -226,19 +219,23 @@ class StageJob:
         if self.made_by is not None:
             return self.made_by
         stage = {field.name: plain(getattr(self.stage, field.name)) for field in fields(self.stage)}  # type: ignore[arg-type]
-        return {"stage": type(self.stage).__name__, **stage, "rows": plain(self.rows.outcomes())}
+        return {"stage": type(self.stage).__name__, **stage, "rows": plain(self.rows)}
+
+    @property
+    def _batch_size(self) -> int:
+        return self.stage.batch_size if self.options.batch_size is None else self.options.batch_size
 
     def _into_shards(self, rows: int) -> Tally:
         from nersery.pipeline.engines.worker import WorkerTask
         from nersery.pipeline.shards import ShardJob
 
         job = ShardJob(self.target, rows, {"nersery": __version__, **self.fingerprint()}, self._shard_format())
-        job.check_target(overwrite=self.force)
+        job.check_target(overwrite=self.options.force)
         check_training(self.training)
         total = _count(self.rows)
         learn = self.learn_label or f"{self.label}: learn"
-        task = WorkerTask(self.stage, self.batch_size, self.training, label=learn, quiet=self.quiet)
-        return resume_training(partial(self._run_shards, job, task, total), self.training, force=self.force)
+        task = WorkerTask(self.stage, self._batch_size, self.training, label=learn, quiet=self.options.quiet)
+        return resume_training(partial(self._run_shards, job, task, total), self.training, force=self.options.force)
 
     def _shard_format(self) -> str:
         own, format = self.stage.extension, io.extensions().get(self.target.suffix.lower())
@@ -250,22 +247,23 @@ class StageJob:
     def _run_shards(self, job: ShardJob, task: WorkerTask[Any, Any], total: int) -> Tally:
         from nersery.pipeline.engines.pool import Pool
 
-        engine = self.sharding.start(quiet=self.quiet)
+        engine = self.options.start()
         with (
-            Progress(self.label, total, quiet=self.quiet) as progress,
-            Pool(engine, task, self.sharding.workers, self._note) as pool,
+            Progress(self.label, total, quiet=self.options.quiet) as progress,
+            Pool(engine, task, self.options.workers, self._note) as pool,
         ):
-            return job.run(
-                self.rows.outcomes(), pool.answers, batch_size=self.batch_size, progress=progress, overwrite=self.force
-            )
+            rows, size = self.rows.outcomes(), self._batch_size
+            return job.run(rows, pool.answers, batch_size=size, progress=progress, overwrite=self.options.force)
 
     def _note(self, text: str) -> None:
-        if not self.quiet:
+        if not self.options.quiet:
             print(f"note: {text}", file=sys.stderr, flush=True)
 
 
 def plain(value: Any) -> Any:
     """A field of a stage as a JSON value; sentences as a digest of their content."""
+    if hasattr(value, "fingerprint"):
+        return value.fingerprint()
     if isinstance(value, str | int | float | NoneType):
         return value
     if isinstance(value, Mapping):
@@ -273,17 +271,14 @@ def plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, Iterable):
         own = {field.name: getattr(value, field.name) for field in fields(value) if field.init}
         return {"class": type(value).__name__, **plain({name: one for name, one in own.items() if not callable(one)})}
-    digest = hashlib.sha256()
-    for one in value:
-        digest.update(repr(one).encode("utf-8", "backslashreplace"))
-    return digest.hexdigest()
+    return io.digest_of(value)
 
 
 def _count(rows: Rows, stage: Stage[Any, Any] | None = None) -> int:
     """The number of rows, or of items of a stage. Reading all of them reports their problems before any work."""
-    count: Callable[[], int] | None = getattr(rows, "count", None)
-    if count is not None and not isinstance(rows, RowsInMemory):
-        return count()
+    if hasattr(rows, "count"):
+        count: int = rows.count()
+        return count
     return sum(1 for _ in (stage.items(rows.outcomes()) if stage else rows.outcomes()))
 
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from markupsafe import Markup
 
 from nersery.core.alignments import Alignment
-from nersery.core.errors import printable
+from nersery.core.errors import DataError, Issue, SettingsError, printable
+from nersery.core.files import write_atomic
+from nersery.core.outcome import Reject
 from nersery.core.sentence import Entity, Sentence
+from nersery.crosslingual.projection import Projection, Task, alignment_issue
 from nersery.report.charts import shortened, width_of
 
 CELL = 20
@@ -75,6 +79,29 @@ def alignment_map(source: Sentence, target: Sentence, alignment: Alignment) -> M
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img"'
         ' aria-labelledby="title"><title id="title">Links: {2} → {3}</title><style>{4}</style>{5}</svg>\n'
     ).format(*page, printable(source.text), printable(target.text), Markup(STYLE), Markup("").join(parts))
+
+
+def draw_pair(path: Path, id: str, tasks: Iterable[Task | Reject], projection: Projection) -> None:
+    """Draw one pair, projected from its first source.
+
+    Args:
+        id: Of the target; empty takes the first pair with an entity.
+
+    Raises:
+        SettingsError: When there is no such pair.
+    """
+    whole = ((task.target, task.translations[0]) for task in tasks if not isinstance(task, Reject))
+    for target, translation in whole:
+        if not isinstance(translation, Reject) and (target.id == id if id else translation.source.entities):
+            source, alignment = translation
+            if fault := alignment_issue(alignment, len(source), len(target)):
+                raise DataError(Issue(fault, sentence=target.id), fix="choose another pair by --picture-of")
+            outcome = projection.project(source, target, alignment)
+            shown = outcome.sentence if isinstance(outcome, Reject) else outcome
+            write_atomic(path, str(alignment_map(source, shown or target, alignment)))
+            return
+    reason = "no pair has an entity to draw" if not id else f"--picture-of {id}: no pair has a target of that id"
+    raise SettingsError(reason)
 
 
 def _projected(source: Sentence, target: Sentence, alignment: Alignment) -> dict[Entity, Entity]:

@@ -13,12 +13,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 from nersery.core.errors import ContractError, NerseryError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import check_choices, files_in, instance, name_of, settings_of
+from nersery.core.registry import check_choices, name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job
-from nersery.pipeline.job import BATCH_SIZE
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import Sharding, opened, run_stage
+from nersery.pipeline.stage_job import Sentences, opened, run_stage, split_options
 
 if TYPE_CHECKING:
     from nersery.taggers.base import Tagger
@@ -130,6 +129,8 @@ class SelectStage(Stage[Sentence, Sentence]):
         report_history: Receives the selector's history after `fit`, if it has one.
     """
 
+    kind: ClassVar[str] = "select"
+
     method: str | Selector
     settings: Mapping[str, Any]
     gold: Iterable[Sentence] = ()
@@ -137,13 +138,6 @@ class SelectStage(Stage[Sentence, Sentence]):
     candidates: Iterable[Sentence] = ()
     training: Training = NO_TRAINING
     report_history: Callable[[Mapping[str, Any]], None] | None = None
-
-    def load(self) -> Selector:
-        """See `Stage`."""
-        selector: Selector = instance("select", self.method, self.settings)
-        if isinstance(self.method, str):  # a method that is given is the caller's, who may have checked it
-            selector.check()
-        return selector
 
     def counts_rows(self, method: Selector) -> bool:
         """Not for selectors that read all candidates before the first score anyway."""
@@ -160,53 +154,36 @@ class SelectStage(Stage[Sentence, Sentence]):
 
 @overload
 def select(
-    corpus: Iterable[Sentence] | str | Path,
-    selector: str | Selector,
-    gold: Iterable[Sentence] | str | Path,
-    *,
-    output: None = None,
-    **options: Any,
+    corpus: Sentences, selector: str | Selector, gold: Sentences, *, output: None = None, **options: Any
 ) -> Result: ...
 
 
 @overload
 def select(
-    corpus: Iterable[Sentence] | str | Path,
-    selector: str | Selector,
-    gold: Iterable[Sentence] | str | Path,
-    *,
-    output: str | Path,
-    **options: Any,
+    corpus: Sentences, selector: str | Selector, gold: Sentences, *, output: str | Path, **options: Any
 ) -> Tally: ...
 
 
 def select(
-    corpus: Iterable[Sentence] | str | Path,
+    corpus: Sentences,
     selector: str | Selector,
-    gold: Iterable[Sentence] | str | Path,
+    gold: Sentences,
     *,
     output: str | Path | None = None,
-    held_out: Iterable[Sentence] | str | Path = (),
+    held_out: Sentences = (),
     training: Training = NO_TRAINING,
-    batch_size: int = BATCH_SIZE,
-    force: bool = False,
-    quiet: bool = False,
-    **settings: Any,
+    **options: Any,
 ) -> Result | Tally:
     """Fit a selector on gold sentences and choose among others.
 
     Args:
         corpus: The sentences to choose from, or a file of them; read twice, so not a one-way iterator.
         selector: A name of `nersery list select`, or a selector object.
+        output: A file to write; the same call resumes after a kill. None returns the result in memory.
         held_out: The sentences of dev and test.
         training: For selectors that need a tagger, or train one.
-        batch_size: Sentences handed to the selector at once; it changes speed, never results.
-        output: A file to write; the same call resumes after a kill. None returns the
-            result in memory.
-        force: Overwrite the output.
-        quiet: Show no progress.
-        settings: Of the method, if it is named. Give a method object for settings that share a name with an
-            argument here, such as ``batch_size``.
+        options: Fields of `nersery.pipeline.stage_job.JobOptions`, such as ``shards``, ``workers`` and ``force``;
+            all others are settings of a named method. Give a method object for settings of such a name.
 
     Returns:
         The corpus, the rejects and their counts; with ``output`` the counts alone.
@@ -224,8 +201,6 @@ def select(
     >>> result.corpus[0].scores
     {'duplicates': 1.0}
     """
-    rows = opened(corpus)
+    rows, (job, settings) = opened(corpus), split_options(options)
     stage = SelectStage(selector, settings, opened(gold), opened(held_out), rows, training)
-    made = instance("select", selector, settings)
-    sharding, hashes = Sharding(), lambda: files_in(type(made), settings_of(made))
-    return run_stage(stage, rows, output, sharding, files=hashes, batch_size=batch_size, force=force, quiet=quiet)
+    return run_stage(stage, rows, output, job)

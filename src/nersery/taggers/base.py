@@ -18,9 +18,8 @@ from nersery.core.outcome import Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import check_choices, files_in, get, instance, name_of, settings_of
 from nersery.core.sentence import Sentence
-from nersery.pipeline.job import BATCH_SIZE
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import Sharding, check_training, opened, resume_training, run_stage
+from nersery.pipeline.stage_job import JobOptions, Sentences, check_training, opened, resume_training, run_stage
 
 DESCRIPTION = "nersery.json"
 """The file in a tagger's folder with its method, settings and training history."""
@@ -210,46 +209,21 @@ class PredictStage(Stage[Sentence, Sentence]):
         """There is nothing to learn; see `Stage`."""
         return load_tagger(method).predict
 
-
-@overload
-def predict(
-    corpus: Iterable[Sentence] | str | Path,
-    tagger: str | Path,
-    *,
-    output: None = None,
-    batch_size: int = BATCH_SIZE,
-    quiet: bool = False,
-) -> Result: ...
+    def files(self) -> dict[str, str]:
+        """A hash of the tagger's folder; see `Stage`."""
+        return {"tagger": content_hash(self.tagger)} if Path(self.tagger).is_dir() else {}
 
 
 @overload
-def predict(
-    corpus: Iterable[Sentence] | str | Path,
-    tagger: str | Path,
-    *,
-    output: str | Path,
-    batch_size: int = BATCH_SIZE,
-    shards: int | None = None,
-    workers: int = 1,
-    engine: str = "local",
-    gpus: float = 0.0,
-    force: bool = False,
-    quiet: bool = False,
-) -> Tally: ...
+def predict(corpus: Sentences, tagger: str | Path, *, output: None = None, **options: Any) -> Result: ...
+
+
+@overload
+def predict(corpus: Sentences, tagger: str | Path, *, output: str | Path, **options: Any) -> Tally: ...
 
 
 def predict(
-    corpus: Iterable[Sentence] | str | Path,
-    tagger: str | Path,
-    *,
-    output: str | Path | None = None,
-    batch_size: int = BATCH_SIZE,
-    shards: int | None = None,
-    workers: int = 1,
-    engine: str = "local",
-    gpus: float = 0.0,
-    force: bool = False,
-    quiet: bool = False,
+    corpus: Sentences, tagger: str | Path, *, output: str | Path | None = None, **options: Any
 ) -> Result | Tally:
     """Label sentences with a trained tagger.
 
@@ -259,35 +233,20 @@ def predict(
             memory.
         output: A file to write, or with ``shards`` a folder; the same call resumes after a kill. None returns the
             result in memory.
-        batch_size: Sentences per call of the tagger; changes speed, never results.
-        shards: Rows per shard; None writes one file.
-        workers: Processes that share the shards.
-        engine: ``local`` or ``ray``.
-        gpus: GPUs per worker, for Ray.
-        force: Overwrite the output.
-        quiet: Show no progress.
+        options: Fields of `nersery.pipeline.stage_job.JobOptions`.
 
     Returns:
         The corpus, the rejects and their counts; with ``output`` the counts alone.
     """
-    return run_stage(
-        PredictStage(str(tagger)),
-        opened(corpus),
-        output,
-        Sharding(shards, workers, engine, gpus),
-        files=lambda: {"tagger": content_hash(tagger)} if Path(tagger).is_dir() else {},
-        batch_size=batch_size,
-        force=force,
-        quiet=quiet,
-    )
+    return run_stage(PredictStage(str(tagger)), opened(corpus), output, JobOptions(**options))
 
 
 def train(
-    gold: Iterable[Sentence] | str | Path,
+    gold: Sentences,
     method: str | Tagger = "transformer",
     *,
     output: str | Path | None = None,
-    dev: Iterable[Sentence] | str | Path = (),
+    dev: Sentences = (),
     seed: int = 0,
     force: bool = False,
     quiet: bool = False,

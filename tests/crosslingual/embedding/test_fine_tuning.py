@@ -280,7 +280,8 @@ class TestTraining:
         monkeypatch.setattr("nersery.crosslingual.aligners.embeddings.WATCHED_PAIRS", 1)
         found = []
         for digest, read in (("x", 25), ("x", 1), ("y", 25)):
-            pairs = Read(cast(Any, None), digest)
+            pairs = Read(cast(Any, None))
+            pairs.__dict__["digest"] = digest  # as if the text were another
             aligner = Embeddings(bilingual, precision="fp32", fine_tune={"learning_rate": 1e-3})
             refused = pytest.raises(OtherTrainingError) if digest == "y" else contextlib.nullcontext()
             with refused:

@@ -6,17 +6,18 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, overload
 
 from nersery.core.alignments import Alignment, Link, Pair
-from nersery.core.outcome import Reject, Step
+from nersery.core.outcome import Reject, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import check_choices, create
+from nersery.core.registry import check_choices
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.crosslingual.bitext import Row, pair_of
+from nersery.crosslingual.bitext import Bitext, PairedBy, Row, WholePairs, opened_side, pair_of
 from nersery.io.pharaoh import format_alignment
 from nersery.pipeline.stage import Stage
+from nersery.pipeline.stage_job import Sentences, in_memory, run_stage, split_options
 
 __all__ = ["Aligner", "Alignment", "Link", "Pair", "Pairs"]
 
@@ -96,18 +97,14 @@ class AlignStage(Stage[Row, Row]):
     extension: ClassVar[str] = "align"
     blank: ClassVar[str] = "\n"
 
-    method: str
+    kind: ClassVar[str] = "align"
+
+    method: str | Aligner
     settings: Mapping[str, Any]
     pairs: Pairs
     seed: int = 0
     first: int = 0
     probabilities: bool = True
-
-    def load(self) -> Aligner:
-        """See `Stage`."""
-        method: Aligner = create("align", self.method, self.settings)
-        method.check()
-        return method
 
     def fit(self, method: Aligner, folder: Path | None, progress: Progress | None) -> Step[Row]:
         """See `Stage`."""
@@ -121,3 +118,60 @@ class AlignStage(Stage[Row, Row]):
     def encode(self, made: Alignment) -> str:
         """One line of the alignment file."""
         return format_alignment(made, first=self.first, probabilities=self.probabilities) + "\n"
+
+
+@overload
+def align(
+    source: Sentences, target: Sentences, method: str | Aligner = "statistical", *, output: None = None, **options: Any
+) -> list[Alignment | Reject]: ...
+
+
+@overload
+def align(
+    source: Sentences, target: Sentences, method: str | Aligner = "statistical", *, output: str | Path, **options: Any
+) -> Tally: ...
+
+
+def align(
+    source: Sentences,
+    target: Sentences,
+    method: str | Aligner = "statistical",
+    *,
+    output: str | Path | None = None,
+    seed: int = 0,
+    pair_by: PairedBy = "auto",
+    first: int = 0,
+    probabilities: bool = True,
+    **options: Any,
+) -> list[Alignment | Reject] | Tally:
+    """Fit an aligner on sentences and their translations, and align their words.
+
+    Args:
+        source: Sentences, or a file of them; text has one per line.
+        target: Their translations.
+        method: A name of `nersery list align`, or an aligner object.
+        output: A file in Pharaoh's format to write, one line per pair, or with ``shards`` a folder; the same call
+            resumes after a kill. None returns the alignments in memory.
+        pair_by: See `nersery.crosslingual.bitext.Bitext`.
+        first: Number of the first word in the file, 0 or 1.
+        probabilities: Whether the file has the probabilities of the links.
+        options: Fields of `nersery.pipeline.stage_job.JobOptions`; all others are settings of a named method.
+
+    Returns:
+        An alignment or a reject for each pair, in order; with ``output`` the counts.
+
+    >>> import nersery
+    >>> from nersery import Sentence
+    >>> english = [Sentence(("good", "morning"), id="1"), Sentence(("good", "day"), id="2")]
+    >>> german = [Sentence(("guten", "Morgen"), id="1"), Sentence(("guten", "Tag"), id="2")]
+    >>> [[link[:2] for link in alignment] for alignment in nersery.align(english, german)]
+    [[(0, 0), (1, 1)], [(0, 0), (1, 1)]]
+    """
+    job, settings = split_options(options)
+    pairs = WholePairs(Bitext(opened_side(target), (opened_side(source),), pair_by))
+    stage = AlignStage(method, settings, pairs, seed, first, probabilities)
+    if output is None:
+        return list(in_memory(stage, pairs, job))
+    tally = run_stage(stage, pairs, output, job)
+    assert isinstance(tally, Tally)
+    return tally

@@ -1,0 +1,69 @@
+"""The options of commands that run a stage, and what all of these say at the end."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nersery import io
+from nersery.cli import options
+from nersery.core.outcome import Tally
+from nersery.pipeline.stage import Stage
+from nersery.pipeline.stage_job import JobOptions, Rows, stage_job
+
+_PANEL = "Many rows"
+
+
+def job_options(
+    shards: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="ROWS",
+            help="Cut the input into shards of ROWS rows; OUTPUT is then a folder of JSONL files, or of Parquet "
+            "files if its name ends with .parquet. The same command resumes after the last finished shard.",
+            rich_help_panel=_PANEL,
+        ),
+    ] = None,
+    workers: Annotated[
+        int, typer.Option(min=1, help="Processes that share the work, with one thread each.", rich_help_panel=_PANEL)
+    ] = 1,
+    engine: Annotated[
+        str,
+        typer.Option(
+            help="Where workers run: local, or ray (here, or on the cluster that RAY_ADDRESS names).",
+            rich_help_panel=_PANEL,
+        ),
+    ] = "local",
+    gpus: Annotated[
+        float, typer.Option(min=0, help="GPUs of each worker, such as 0.5; for ray.", rich_help_panel=_PANEL)
+    ] = 0.0,
+    batch_size: Annotated[
+        int | None, typer.Option(min=1, help="Sentences at once; changes speed, never results.")
+    ] = None,
+    force: options.Force = False,
+    quiet: options.Quiet = False,
+) -> JobOptions:
+    """How a command runs its stage. The parameters become options of each `StageCommand`."""
+    return JobOptions(shards, workers, engine, gpus, batch_size, force, quiet)
+
+
+class StageCommand(options.ReadingCommand):
+    """A command that reads corpora and can share out its work."""
+
+    option_groups = (options.read_options, job_options)
+
+
+def run_job(
+    stage: Stage[Any, Any], rows: Rows, target: Path, job: JobOptions, *sources: io.Source, as_json: bool
+) -> Tally:
+    """Run the job of a command, and report what became of its rows.
+
+    Args:
+        sources: What may have been repaired while it was read.
+    """
+    tally = stage_job(stage, rows, target, job).run()
+    options.print_tally(target, tally, *sources, as_json=as_json, quiet=job.quiet)
+    return tally
