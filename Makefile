@@ -47,7 +47,7 @@ clean:  ## Remove the environment and all caches, but no runs
 	@touch $@
 
 .venv/dev: .venv/torch pyproject.toml
-	$(PIP) -e ".[bundled,dev]"
+	$(PIP) -e ".[bundled,multilingual,dev]"
 	@touch $@ .venv/demo
 
 # One test opens the report in a browser. Without chromium it is skipped, by name.

@@ -25,8 +25,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from nersery.models import bundled
-from nersery.models.loading import autocast, pick_device
+from nersery.models import bundled, bundled_heads
+from nersery.models.loading import ModelSource, autocast, pick_device
 
 CORPORA = ("wikitext2", "squad_sentences", "textbooks", "wikipedia_crowd")
 HELD_OUT = 0.1
@@ -136,7 +136,7 @@ class Trainer:
             if isinstance(module, nn.Dropout):
                 module.p = 0.0  # no text is seen often enough to be learnt by heart
         for name, parameter in model.named_parameters():
-            parameter.requires_grad_(bundled.is_learnt(name))
+            parameter.requires_grad_(bundled_heads.is_learnt(name))
         self.model = model.to(device)
         self.learnt = {name: p for name, p in model.named_parameters() if p.requires_grad}
         frequent = torch.zeros(len(counts), 1, device=device)
@@ -273,8 +273,9 @@ def main() -> None:
     train(trainer, held_out, arguments.work)
     target = arguments.work / "masked_lm.safetensors"
     trained = trainer.accuracy(held_out)
-    bundled.save_masked_lm(trainer.model, target)
-    bundled.add_masked_lm(trainer.model, target)
+    bundled_heads.save_differences(trainer.model, target)
+    trainer.model = ModelSource(bundled.NAME).model("AutoModelForMaskedLM").to(trainer.device)
+    bundled_heads.add_head(trainer.model, target, "masked language model")
     shipped = trainer.accuracy(held_out)
     print(f"{target}: {target.stat().st_size} bytes, held-out accuracy {shipped:.4f} ({trained:.4f} before rounding)")
 

@@ -12,6 +12,7 @@ import argparse
 import hashlib
 import json
 import random
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,15 +27,17 @@ from torch import Tensor, nn
 from nersery.core import definitions
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng
-from nersery.models import bundled
+from nersery.models import bundled, bundled_heads
 from nersery.models.loading import ModelSource, autocast, pick_device
 from nersery.models.question_answering import best_spans, word_scores
 from nersery.models.subwords.pair_inputs import PairEncoder
 from nersery.models.subwords.subwords import SubwordEncoder
+from nersery.models.training.low_rank import add_adapters
 from nersery.models.training.trainer import TrainingPlan, seeded, train
 
 TEXTS = ("wikitext2", "textbooks", "wikipedia_crowd")
 RANK = 32
+QA_OUTPUTS = "qa_outputs."
 LONGEST_ANSWER = 12
 GROUP = 24
 """Texts of like length that make a step."""
@@ -137,23 +140,6 @@ def _dev(texts: Sequence[Text]) -> list[tuple[str, Example]]:
 # --- model --------------------------------------------------------------------------------------------------------
 
 
-class LowRank(nn.Module):
-    """A layer to whose matrix a product of two narrow ones is added, which alone learn; the matrix stays in bf16."""
-
-    def __init__(self, layer: nn.Linear, rank: int) -> None:
-        super().__init__()
-        self.weight: Tensor
-        self.register_buffer("weight", layer.weight.detach().bfloat16(), persistent=False)
-        self.bias = layer.bias
-        self.up = nn.Parameter(torch.zeros(layer.out_features, rank))
-        self.down = nn.Parameter(torch.randn(rank, layer.in_features) / layer.in_features**0.5)
-
-    def forward(self, states: Tensor) -> Tensor:
-        """What the layer with the sum answers."""
-        weight = self.weight + self.up.bfloat16() @ self.down.bfloat16()
-        return nn.functional.linear(states, weight.to(states.dtype), self.bias)
-
-
 def build(start: Path | None = None) -> Any:
     """The installed encoder under a new head, of which only what is new learns, and biases and norms.
 
@@ -163,32 +149,21 @@ def build(start: Path | None = None) -> Any:
     # "eager": on CPUs the backward pass of torch's fused attention takes longer than all the rest
     model = ModelSource(bundled.NAME).model("AutoModelForQuestionAnswering", attn_implementation="eager")
     for name, parameter in model.named_parameters():
-        parameter.requires_grad_(bundled.is_learnt_by_qa(name) and (parameter.ndim == 1 or bundled.QA_OUTPUTS in name))
-    for name, layer in list(model.named_modules()):
+        parameter.requires_grad_(name.startswith((bundled_heads.LAYERS, QA_OUTPUTS)))
+    for layer in model.modules():
         if isinstance(layer, nn.Dropout):
             layer.p = 0.0  # no question is asked twice
-        elif isinstance(layer, nn.Linear) and name.startswith(bundled.LAYERS):
-            parent, _, own = name.rpartition(".")
-            setattr(model.get_submodule(parent), own, LowRank(layer, RANK))
+    add_adapters(model, bundled_heads.LAYERS, RANK)
     if start is not None:
+        stored = load_file(start)
         learnt = {
-            name.replace(f".weight{bundled.UP}", bundled.UP).replace(f".weight{bundled.DOWN}", bundled.DOWN): tensor
-            for name, tensor in load_file(start).items()
+            re.sub(r"\.weight(\.up|\.down)$", r"\1", name): tensor * stored.get(f"{name}.scale", 1)
+            for name, tensor in stored.items()
         }
         for name, parameter in model.named_parameters():
             if parameter.requires_grad:
                 parameter.data.copy_(learnt[name])
     return model
-
-
-def save(model: Any, path: Path) -> None:
-    """Write what was learnt."""
-    factors = {
-        f"{name}.weight": (module.up, module.down)
-        for name, module in model.named_modules()
-        if isinstance(module, LowRank)
-    }
-    bundled.save_qa_head(model, factors, path)
 
 
 class Asker:
@@ -300,7 +275,7 @@ def run(data: Material, model: Any, work: Path, steps: int, seed: int) -> None:
             device=device,
             draw=draw,
             evaluate=evaluate,
-            is_new=lambda name: name.endswith((bundled.UP, bundled.DOWN)) or bundled.QA_OUTPUTS in name,
+            is_new=lambda name: name.endswith((bundled_heads.UP, bundled_heads.DOWN)) or QA_OUTPUTS in name,
             progress=Progress("train"),
             folder=work / "state",
             fingerprint=fingerprint(data, model),
@@ -326,9 +301,9 @@ def main() -> None:
         model = build(arguments.start).to(device)
     run(data, model, arguments.work, arguments.steps, arguments.seed)
     target = arguments.work / "qa_head.safetensors"
-    save(model, target)
+    bundled_heads.save_adapters(model, target)
     shipped = ModelSource(bundled.NAME).model("AutoModelForQuestionAnswering")
-    bundled.add_qa_head(shipped, target)
+    bundled_heads.add_head(shipped, target, "question-answering model")
     figures = f1(data.dev, Asker(shipped.to(device).eval(), device).answers([example for _, example in data.dev]))
     print(f"{target}: {target.stat().st_size} bytes, held-out F1 {figures}")
 

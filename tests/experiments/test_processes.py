@@ -91,7 +91,7 @@ class TestProcesses:
     def test_interrupted_it_says_so_and_goes_on(self, finished: Path, started: Path, server: Server):
         process = server.start("run", "recipe.toml", "--out", "run", "-q", cwd=started)
         process.kill_when_there_is(started / "run" / "seed-0" / "gold" / "tagger", signal.SIGINT)
-        assert process.wait() == 130
+        assert process.wait() == 130, process.err
         expected = (
             "error: interrupted. Finished work is saved: the same command resumes "
             "(a training from a checkpoint at most a minute old)\n"

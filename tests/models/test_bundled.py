@@ -9,7 +9,7 @@ from safetensors import safe_open
 from transformers import AutoModelForMaskedLM
 
 from nersery.core.errors import MissingResourceError
-from nersery.models import bundled
+from nersery.models import bundled, bundled_heads
 from nersery.models.loading import ModelSource, quiet_transformers
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
@@ -32,9 +32,9 @@ def test_what_was_learnt_comes_back_nearly_as_it_was(tmp_path: Path) -> None:
     with torch.no_grad():
         weights[LAYER] += 0.01 * torch.randn(weights[LAYER].shape, generator=chance)
         weights[EMBEDDINGS][[5, 700]] += 0.01
-    bundled.save_masked_lm(trained, tmp_path / "learnt.safetensors")
+    bundled_heads.save_differences(trained, tmp_path / "learnt.safetensors")
     again = fresh()
-    bundled.add_masked_lm(again, tmp_path / "learnt.safetensors")
+    bundled_heads.add_head(again, tmp_path / "learnt.safetensors", "masked language model")
     for name, weight in again.named_parameters():
         assert torch.allclose(weight, weights[name], atol=5e-4), name
 
@@ -43,15 +43,15 @@ def test_rows_that_did_not_change_take_no_room(tmp_path: Path) -> None:
     trained = fresh()
     with torch.no_grad():
         trained.get_input_embeddings().weight[[5, 700]] += 0.01
-    bundled.save_masked_lm(trained, tmp_path / "learnt.safetensors")
+    bundled_heads.save_differences(trained, tmp_path / "learnt.safetensors")
     with safe_open(tmp_path / "learnt.safetensors", framework="pt") as file:
-        assert file.get_tensor(EMBEDDINGS + bundled.ROWS).tolist() == [5, 700]
+        assert file.get_tensor(EMBEDDINGS + bundled_heads.ROWS).tolist() == [5, 700]
         assert file.get_tensor(EMBEDDINGS).shape == (2, 384)
         assert file.get_tensor(LAYER).shape == (0, 1536)
 
 
 def test_what_comes_along_is_small_and_knows_english() -> None:
-    assert bundled.MASKED_LM.stat().st_size <= MOST_BYTES
+    assert bundled_heads.MASKED_LM["bundled"].stat().st_size <= MOST_BYTES
     model = MaskedLM(ModelSource("bundled"), "cpu", "fp32")
     masked_input = MaskedInput(tuple("she was born in Paris , the capital of France , in 1901 .".split()), (4, 7, 9))
     (gaps,) = model.guesses([masked_input], 20)
@@ -67,7 +67,7 @@ def test_a_file_that_is_missing_or_damaged_is_named(tmp_path: Path, content: byt
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(MissingResourceError, match=r"learnt\.safetensors"):
-        bundled.add_masked_lm(fresh(), path)
+        bundled_heads.add_head(fresh(), path, "masked language model")
 
 
 @pytest.mark.parametrize("head", ["AutoModel", "AutoModelForTokenClassification"])

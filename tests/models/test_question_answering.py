@@ -22,11 +22,12 @@ from transformers import (
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.warnings import warn
-from nersery.models import bundled, question_answering
+from nersery.models import bundled_heads, question_answering
 from nersery.models.loading import ModelSource
 from nersery.models.question_answering import ROWS, ExtractedAnswer, QuestionAnswerer, best_spans
 from nersery.models.subwords.pair_inputs import PairEncoder, SpecialTokens
 from nersery.models.subwords.subwords import SubwordEncoder
+from nersery.models.training.low_rank import adapters, add_adapters
 from tests.conftest import TINY, build_tokenizer
 
 QUESTIONS = ["Who wrote it ?", "Which place is named in the text ?"]
@@ -42,6 +43,7 @@ SENTENCES = [
 PAIRS = [(question, sentence) for sentence in SENTENCES for question in QUESTIONS]
 CLS, SEP = 2, 3
 MOST_BYTES = 4_000_000
+QA_HEAD = bundled_heads.QUESTION_ANSWERING["bundled"]
 LAYER = "bert.encoder.layer.2.output.dense.weight"
 TEMPLATES = {"bert": "[CLS] $A [SEP] $B:1 [SEP]:1", "roberta": "[CLS] $A [SEP] [SEP] $B [SEP]"}
 
@@ -275,16 +277,14 @@ def test_what_the_bundled_head_has_learnt_comes_back_nearly_as_it_was(tmp_path: 
     weights = dict(trained.named_parameters())
     chance = torch.Generator().manual_seed(0)
     up, down = torch.randn(384, 2, generator=chance) / 50, torch.randn(2, 1536, generator=chance) / 50
-    factors = {
-        name: (torch.zeros(len(weight), 1), torch.zeros(1, weight.shape[1]))
-        for name, weight in weights.items()
-        if name.startswith(bundled.LAYERS) and weight.ndim > 1
-    }
-    bundled.save_qa_head(trained, {**factors, LAYER: (up, down)}, path)
+    add_adapters(trained, bundled_heads.LAYERS, 2)
+    adapter = dict(adapters(trained))[LAYER]
+    adapter.up.data, adapter.down.data = up, down
+    bundled_heads.save_adapters(trained, path, [bundled_heads.EMBEDDINGS + "weight"])
     with torch.no_grad():
         weights[LAYER] += up @ down
     again = fresh()
-    bundled.add_qa_head(again, path)
+    bundled_heads.add_head(again, path, "question-answering model")
     for name, weight in again.named_parameters():
         assert torch.allclose(weight, weights[name], atol=5e-4), name
 
@@ -292,19 +292,19 @@ def test_what_the_bundled_head_has_learnt_comes_back_nearly_as_it_was(tmp_path: 
 def test_an_incomplete_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "learnt.safetensors"
     with pytest.raises(MissingResourceError, match=r"is not at .*learnt\.safetensors"):
-        bundled.add_qa_head(fresh(), path)
-    tensors = load_file(bundled.QA_HEAD)
-    for part in (LAYER + bundled.DOWN, LAYER + bundled.UP, "qa_outputs.bias"):
+        bundled_heads.add_head(fresh(), path, "question-answering model")
+    tensors = load_file(QA_HEAD)
+    for part in (LAYER + bundled_heads.DOWN, LAYER + bundled_heads.UP, "qa_outputs.bias"):
         save_file({name: tensor for name, tensor in tensors.items() if name != part}, path)
         with pytest.raises(MissingResourceError, match=r"learnt\.safetensors is damaged: .*(layer\.2|qa_outputs)"):
-            bundled.add_qa_head(fresh(), path)
-    path.write_bytes(bundled.QA_HEAD.read_bytes()[:-1])
+            bundled_heads.add_head(fresh(), path, "question-answering model")
+    path.write_bytes(QA_HEAD.read_bytes()[:-1])
     with pytest.raises(MissingResourceError, match="is damaged"):
-        bundled.add_qa_head(fresh(), path)
+        bundled_heads.add_head(fresh(), path, "question-answering model")
 
 
 def test_what_comes_along_is_small_and_finds_persons(capsys: pytest.CaptureFixture[str]) -> None:
-    assert bundled.QA_HEAD.stat().st_size <= MOST_BYTES
+    assert QA_HEAD.stat().st_size <= MOST_BYTES
     answerer = QuestionAnswerer(ModelSource("bundled"), device="cpu", precision="fp32")
     sentences = ["ada lovelace lived in london .".split(), "the bridge was closed at night .".split()]
     found, none = ask(

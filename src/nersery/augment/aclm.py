@@ -21,7 +21,7 @@ from nersery.core.definitions import check_texts
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.random import item_rng
-from nersery.core.registry import FileName, ModelName, name_of
+from nersery.core.registry import BUNDLED, FileName, ModelName, name_of
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.model_settings import ModelSettings
@@ -245,7 +245,7 @@ class ACLM(Augmenter, ModelSettings):
 
     def _new_back_end(self) -> BackEnd:
         """The back end that suits the model."""
-        is_seq2seq = self.model != "bundled" and bool(self.source.config().is_encoder_decoder)
+        is_seq2seq = self.model not in BUNDLED and bool(self.source.config().is_encoder_decoder)
         return Seq2SeqBackEnd(self) if is_seq2seq else MaskedBackEnd(self)
 
     def _checked(

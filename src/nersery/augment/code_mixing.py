@@ -183,9 +183,7 @@ class CodeMixing(Augmenter, ModelSettings):
             words.setdefault(language, []).extend(word for mention in members for word in mention)
         for language in sorted(words):
             issue = self._encoder.subwords.vocabulary_issue(words[language])
-            if bundled.is_bundled(self.model) and not bundled.knows(language):
-                issue = issue or "it knows English alone"
-            if issue:
+            if issue := issue or bundled.unknown_languages(self.model, [language]):
                 warn(
                     f'the model "{self.model}" was made for other languages than {language}: {issue}. Name a '
                     f"multilingual sentence encoder by the setting model, e.g. {MULTILINGUAL}"

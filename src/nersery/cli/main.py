@@ -41,6 +41,14 @@ def all_commands() -> dict[str, Any]:
 
 def main() -> None:
     """Entry point of the command."""
+    try:
+        _run()
+    except KeyboardInterrupt:  # outside of a command, e.g. while typer builds them
+        print(f"error: {INTERRUPTED}", file=sys.stderr)
+        sys.exit(INTERRUPTED_EXIT_CODE)
+
+
+def _run() -> None:
     # Threads that wait for each other in a busy loop stop a training dead when anything else wants a core: 15 steps
     # took 46 s beside another process, 5.5 s so. To be set before torch is imported.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -49,9 +57,4 @@ def main() -> None:
     own_this_process()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # not every terminal and log holds every script
-    try:
-        command = with_commands()  # it takes a while to import them
-    except KeyboardInterrupt:
-        print(f"error: {INTERRUPTED}", file=sys.stderr)
-        sys.exit(INTERRUPTED_EXIT_CODE)
-    command()
+    with_commands()()

@@ -123,7 +123,7 @@ def is_causal(source: ModelSource) -> bool:
         MissingResourceError: If there is no such model.
         SettingsError: If it is an encoder-decoder.
     """
-    if source.name == bundled.NAME:
+    if bundled.is_bundled(source.name):
         return False
     config = source.config()
     if getattr(config, "is_encoder_decoder", False):
@@ -152,9 +152,7 @@ def warn_if_unsuited(model: Scorer, source: ModelSource, sentences: Sequence[Sen
     words = [word for sentence in sentences for word in sentence.words]
     languages = {sentence.language for sentence in sentences}
     issue = model.vocabulary_issue(words)
-    if foreign := bundled.foreign(source.name, languages):
-        issue = f"it knows English alone, and there is text in {', '.join(foreign)}"
-    if issue:
+    if issue := bundled.unknown_languages(source.name, languages) or issue:
         warn(
             f'the model "{source.name}" was made for other languages than this text: {issue}. Its {model.kind} says '
             "little there. Name a language model of the language, e.g. xlm-roberta-base"

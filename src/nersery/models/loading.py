@@ -18,8 +18,8 @@ from safetensors import SafetensorError
 
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import content_hash
-from nersery.core.registry import ModelName, Precision, paths_in
-from nersery.models import bundled
+from nersery.core.registry import BUNDLED, ModelName, Precision, paths_in
+from nersery.models import bundled, bundled_heads
 
 TAGGERS_FILE = "nersery.json"
 """In the folder of a tagger; see `nersery.taggers.base`."""
@@ -40,7 +40,7 @@ class ModelSource:
     """A pretrained model, and whether its code is trusted.
 
     Args:
-        name: ``bundled``, ``bundled-qa``, a folder, or a name on the Hugging Face hub.
+        name: A bundled model, a folder, or a name on the Hugging Face hub.
         revision: A branch, tag or commit on the hub.
         trust_remote_code: Run code from the model's repository.
     """
@@ -52,7 +52,7 @@ class ModelSource:
     @property
     def location(self) -> str:
         """The folder or the name on the hub."""
-        return str(bundled.folder()) if bundled.is_bundled(self.name) else self.name
+        return str(bundled.folder(self.name)) if bundled.is_bundled(self.name) else self.name
 
     @property
     def files(self) -> dict[str, str]:
@@ -139,7 +139,8 @@ class ModelSource:
                 f"{EXAMPLES.get(auto_class, '')}"
             )
         if self.name == bundled.WITH_QUESTIONS:
-            bundled.add_qa_layers(model)
+            path = bundled_heads.QUESTION_ANSWERING[self.name]
+            bundled_heads.add_layers(model, path, "question-answering model")
         return model
 
     def masked_lm(self) -> Any:
@@ -148,10 +149,10 @@ class ModelSource:
         Raises:
             MissingResourceError: If it does not exist or has no such head.
         """
-        if self.name != bundled.NAME:
+        if self.name not in bundled_heads.MASKED_LM:
             return self.model("AutoModelForMaskedLM", whole=True)
         model = self.model("AutoModelForMaskedLM")
-        bundled.add_masked_lm(model)
+        bundled_heads.add_head(model, bundled_heads.MASKED_LM[self.name], "masked language model")
         return model
 
     def question_answering(self) -> Any:
@@ -161,8 +162,10 @@ class ModelSource:
             MissingResourceError: If it does not exist or has another head.
         """
         if bundled.is_bundled(self.name):
-            model = replace(self, name=bundled.NAME).model("AutoModelForQuestionAnswering")
-            bundled.add_qa_head(model)
+            encoder = bundled.NAME if self.name == bundled.WITH_QUESTIONS else self.name
+            model = replace(self, name=encoder).model("AutoModelForQuestionAnswering")
+            path = bundled_heads.QUESTION_ANSWERING[self.name]
+            bundled_heads.add_head(model, path, "question-answering model")
             return model
         kinds = self.config().architectures or ()
         if kinds and not any("QuestionAnswering" in kind for kind in kinds):
@@ -193,9 +196,9 @@ class ModelSource:
                 ) from error
             raise MissingResourceError(
                 f'cannot load the model "{self.name}": {str(error).strip()}\n'
-                'Expected "bundled", "bundled-qa", a folder with config.json, tokenizer and model.safetensors, or a '
-                "name on the Hugging Face hub (which needs the network once). Pickled weights (pytorch_model.bin) are "
-                "refused: convert them to safetensors"
+                f"Expected a bundled model ({', '.join(BUNDLED)}), a folder with config.json, tokenizer and "
+                "model.safetensors, or a name on the Hugging Face hub (which needs the network once). Pickled weights "
+                "(pytorch_model.bin) are refused: convert them to safetensors"
             ) from error
 
 

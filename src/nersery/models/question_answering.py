@@ -85,17 +85,13 @@ class QuestionAnswerer:
         Args:
             languages: The languages of the sentences.
         """
-        is_bundled = bundled.is_bundled(self.source.name)
-        foreign = bundled.foreign(self.source.name, languages)
-        issue = self.subwords.vocabulary_issue(words)
-        if foreign and not issue:
-            issue = f"it knows English alone, and there is text in {', '.join(foreign)}"
-        if issue:
+        name = self.source.name
+        if issue := self.subwords.vocabulary_issue(words) or bundled.unknown_languages(name, languages):
             warn(
-                f'the model "{self.source.name}" was made for other languages than this text: {issue}. Its answers '
+                f'the model "{name}" was made for other languages than this text: {issue}. Its answers '
                 "will be poor. Name a question-answering model of the language, e.g. deepset/xlm-roberta-base-squad2"
             )
-        elif is_bundled and any(word != word.lower() for word in words):
+        elif bundled.is_lower_case(name) and any(word != word.lower() for word in words):
             warn(
                 "the bundled question-answering model knows English in lower case only: capitals tell it nothing. For "
                 "cased text name a cased model, e.g. deepset/bert-base-cased-squad2"

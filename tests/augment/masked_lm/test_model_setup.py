@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
 from nersery import Corpus, Entity, Sentence
 from nersery.augment.base import Augmenter, augment
@@ -19,6 +18,7 @@ from nersery.core import registry
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Reject, Result
 from nersery.core.training_context import Training
+from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import OWN
 from nersery.models.masked.masked_lm import MaskedLM
 from nersery.models.training.checkpoint import OtherTrainingError
@@ -341,9 +341,10 @@ def test_an_encoder_decoder_is_refused_before_any_work(tiny_seq2seq: str) -> Non
 
 
 def test_damaged_weights_of_the_bundled_model_are_told(tmp_path: Path) -> None:
-    from nersery.models import bundled
+    from nersery.models import bundled_heads
 
+    fresh = ModelSource("bundled").model("AutoModelForMaskedLM")
     broken = tmp_path / "masked_lm.safetensors"
-    broken.write_bytes(bundled.MASKED_LM.read_bytes()[:5000])
+    broken.write_bytes(bundled_heads.MASKED_LM["bundled"].read_bytes()[:5000])
     with pytest.raises(MissingResourceError, match=r"masked_lm\.safetensors is damaged: .*Reinstall nersery"):
-        bundled.add_masked_lm(torch.nn.Linear(1, 1), broken)
+        bundled_heads.add_head(fresh, broken, "masked language model")

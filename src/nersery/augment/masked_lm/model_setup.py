@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 from nersery.augment.base import check_positive
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.random import item_seed
-from nersery.core.registry import FileName, ModelName, Precision
+from nersery.core.registry import BUNDLED, FileName, ModelName, Precision
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import MaskedInput
@@ -51,7 +51,7 @@ def check_model(settings: Adapted) -> None:
     from nersery.models.masked.masked_lm import tokenizer_with_mask
 
     source = settings.source
-    if settings.model != "bundled":
+    if settings.model not in BUNDLED:
         _check_kind(settings.model, source.config())
     tokenizer_with_mask(source)
     pick_device(settings.device)
@@ -161,7 +161,7 @@ def fine_tuning(
     from nersery.models.training.trainer import fine_tuning_plan
     from nersery.taggers.base import training_record
 
-    default = BUNDLED_LEARNING_RATE if settings.model == "bundled" else LEARNING_RATE
+    default = BUNDLED_LEARNING_RATE if settings.model in BUNDLED else LEARNING_RATE
     learning_rate = default if settings.learning_rate is None else settings.learning_rate
     gold, dev = (sorted(sentences, key=lambda sentence: sentence.id) for sentences in (gold, training.dev))
     record = training_record(settings, gold, dev)

@@ -130,8 +130,8 @@ class Embeddings(Aligner, ModelSettings):
         instead = (
             "Name a multilingual encoder by the setting model, e.g. bert-base-multilingual-cased or xlm-roberta-base"
         )
-        if bundled.is_bundled(self.model):
-            warn(f"the bundled model knows English alone: words of other languages get links by chance. {instead}")
+        if bundled.is_lower_case(self.model):
+            warn(f"the bundled model knows English alone: words of other languages get alignments by chance. {instead}")
         elif issue := encoder.subwords.vocabulary_issue(
             [word for pair in pairs for word in (*pair.source, *pair.target)]
         ):

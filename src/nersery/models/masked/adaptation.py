@@ -64,7 +64,7 @@ def adapt(
 
     check_text(path)
     texts = _read(path)
-    rate = BUNDLED_LEARNING_RATE if model.source.name == bundled.NAME else LEARNING_RATE
+    rate = BUNDLED_LEARNING_RATE if bundled.is_bundled(model.source.name) else LEARNING_RATE
     plan = fine_tuning_plan(epochs, BATCH_SIZE, rate, model.precision)
     model.fine_tune(
         texts,

@@ -80,18 +80,17 @@ class MaskedLM:
         Args:
             languages: The languages of the sentences.
         """
-        is_bundled = self.source.name == bundled.NAME
-        foreign = bundled.foreign(self.source.name, languages)
+        name = self.source.name
         if issue := self.encoder.vocabulary_issue(words):
             warn(
                 f'the model "{self.source.name}" was made for other languages than this text: {issue}. Its words will '
                 "not fit. Name a masked language model of the language, e.g. xlm-roberta-base or "
                 "google/muril-base-cased"
             )
-        elif foreign:
+        elif issue := bundled.unknown_languages(name, languages):
             warn(
-                f"the bundled model knows English alone, and there is text in {', '.join(foreign)}: its words will not "
-                "fit there. Name a masked language model of the language, e.g. xlm-roberta-base"
+                f'the words of the model "{name}" will not fit: {issue}. Name a masked language model of the language, '
+                "e.g. xlm-roberta-base"
             )
         elif (unmarked := self.encoder.unmarked(words)) > MOST_UNMARKED:
             warn(
@@ -99,7 +98,7 @@ class MaskedLM:
                 "the words have, so its own words lack theirs. Name a masked language model that keeps them, e.g. "
                 "bert-base-multilingual-cased or xlm-roberta-base"
             )
-        elif is_bundled and any(word != word.lower() for word in words):
+        elif bundled.is_lower_case(name) and any(word != word.lower() for word in words):
             warn(
                 "the bundled model knows English in lower case only; its words take their capitals from those they "
                 "replace. For cased text name a cased model, e.g. bert-base-cased"

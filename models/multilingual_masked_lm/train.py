@@ -1,0 +1,318 @@
+"""Train a masked-language-model head with low-rank adapters on an encoder that has none.
+
+    python models/multilingual_masked_lm/train.py --data DIR --work DIR [--encoder NAME] [--subwords 8e6]
+
+README.md beside this file describes the result. The same command resumes. It prints the accuracy for each language
+and writes ``curve.jsonl`` and ``head.safetensors`` into the working folder; for an encoder that is not bundled also
+``model/``, the whole masked language model as a Hugging Face folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from nersery.core.progress import Progress
+from nersery.core.random import item_rng
+from nersery.models import bundled
+from nersery.models.bundled_heads import add_head, save_adapters
+from nersery.models.loading import ModelSource, autocast, pick_device
+from nersery.models.training.low_rank import LowRankEmbedding, TiedDecoder, add_adapters, replace_module
+from nersery.models.training.trainer import TrainingPlan, seeded, train
+
+LANGUAGES = {
+    "en": "eng", "de": "deu", "es": "spa", "nl": "nld", "tr": "tur", "ru": "rus", "ko": "kor", "zh": "zho",
+    "hi": "hin", "bn": "ben",
+}  # fmt: skip
+"""Those that the accuracy is measured in; their lines are read once as they are and once in lower case."""
+HELD_OUT = 100
+"""Lines of NTREX, its last, in every language: a translation of what is measured is never trained on."""
+ENGLISH = ("wikitext2", "textbooks", "wikipedia_crowd", "squad_sentences")
+WIKITEXT_HELD_OUT = 0.1
+XQUAD = ("en", "de", "hi")
+WINDOW, SHORTEST = 126, 8
+MASK_RATE, HELD_OUT_RATE = 0.2, 0.15
+KEPT_RATE = 0.1
+"""Share of the chosen subwords that stay visible, as in BERT."""
+RANK, EMBEDDING_RANK = 40, 16
+RATE, NEW_RATE = 5e-4, 1.5e-3
+SUBWORDS_A_STEP = 2048
+FREQUENT, SAMPLED = 8000, 8000
+"""Rows of the output matrix that every step scores: the most frequent ones, and a sample of the others."""
+
+Ids = NDArray[np.int32]
+Rows = list[Ids]
+
+
+# --- text ---------------------------------------------------------------------------------------------------------
+
+
+def clean(line: str) -> str:
+    """A line without the marks of WikiText."""
+    for mark, plain in ((" @-@ ", "-"), (" @,@ ", ","), (" @.@ ", "."), ("<unk>", ""), ("``", '"'), ("''", '"')):
+        line = line.replace(mark, plain)
+    return re.sub(r"\s+", " ", line).strip()
+
+
+def english(folder: Path) -> tuple[list[str], list[str]]:
+    """Lines to train on, and the end of WikiText-2."""
+    train: list[str] = []
+    held_out: list[str] = []
+    for name in ENGLISH:
+        lines = [clean(line) for line in (folder / f"text/en/{name}.txt").read_text("utf-8").splitlines()]
+        lines = [line for line in lines if len(line.split()) >= 5 and not line.startswith("= ")]
+        if name == "wikitext2":
+            cut = int(len(lines) * (1 - WIKITEXT_HELD_OUT))
+            lines, held_out = lines[:cut], lines[cut:]
+        train += lines
+    return train, held_out
+
+
+def multilingual(folder: Path, share: float, seed: int) -> tuple[list[str], dict[str, list[str]]]:
+    """Lines to train on, and the held-out ones of each language.
+
+    Args:
+        share: Of the English lines; they would be two thirds of the text.
+    """
+    train: list[str] = []
+    held_out: dict[str, list[str]] = {}
+    codes = {code: language for language, code in LANGUAGES.items()}
+    for path in sorted(folder.glob("bitext/ntrex.*.txt")):
+        lines = path.read_text("utf-8").splitlines()
+        code = path.name.split(".")[1]
+        train += lines[:-HELD_OUT]
+        if code in codes:
+            held_out[codes[code]] = lines[-HELD_OUT:]
+            train += [line.lower() for line in lines[:-HELD_OUT]]
+    for language in XQUAD:
+        data = json.loads((folder / f"qa/xquad.{language}.json").read_text("utf-8"))["data"]
+        train += [paragraph["context"] for article in data for paragraph in article["paragraphs"]]
+    lines, end = english(folder)
+    held_out["en (WikiText-2)"] = end[:HELD_OUT]
+    drawn = np.random.default_rng(seed).permutation(len(lines))[: int(share * len(lines))]
+    return train + [lines[number] for number in drawn], held_out
+
+
+def rows_of(lines: Sequence[str], tokenizer: Any) -> Rows:
+    """Windows of subwords with the special tokens."""
+    rows = []
+    for ids in tokenizer(list(lines), add_special_tokens=False, verbose=False)["input_ids"]:
+        for start in range(0, len(ids), WINDOW):
+            part = ids[start : start + WINDOW]
+            if len(part) >= SHORTEST:
+                rows.append(np.array([tokenizer.cls_token_id, *part, tokenizer.sep_token_id], dtype=np.int32))
+    return rows
+
+
+def batches(rows: Rows) -> list[tuple[Ids, ...]]:
+    """Rows of like length, about `SUBWORDS_A_STEP` subwords in each batch."""
+    filled: list[list[Ids]] = [[]]
+    for row in sorted(rows, key=lambda row: (len(row), row.tobytes())):
+        if filled[-1] and (len(filled[-1]) + 1) * len(row) > SUBWORDS_A_STEP:
+            filled.append([])
+        filled[-1].append(row)
+    return [tuple(batch) for batch in filled]
+
+
+# --- model --------------------------------------------------------------------------------------------------------
+
+
+class MaskedLMTrainer:
+    """An encoder under a new masked-language-model head; adapters, head, biases and norms learn."""
+
+    def __init__(self, source: ModelSource, train: Rows, held_out: Mapping[str, Rows], device: torch.device) -> None:
+        self.tokenizer = source.tokenizer()
+        self.special = self.tokenizer.all_special_ids
+        # "eager": on CPUs the backward pass of torch's fused attention takes longer than all the rest
+        model = source.model("AutoModelForMaskedLM", attn_implementation="eager")
+        counts: Counter[int] = Counter(np.concatenate(train).tolist())
+        rows = {*counts, *self.special}.union(*(row.tolist() for rows in held_out.values() for row in rows))
+        names = {module: name for name, module in model.named_modules()}
+        embedding = LowRankEmbedding(model.get_input_embeddings(), sorted(rows), EMBEDDING_RANK)
+        frequency = torch.tensor([counts[row] + 0.5 for row in embedding.rows.tolist()])
+        decoder = TiedDecoder(embedding, torch.log(frequency / frequency.sum()))
+        self.decoder_name = names[model.get_output_embeddings()]
+        self.bias = model.get_output_embeddings().bias
+        replace_module(model, self.decoder_name, decoder)
+        replace_module(model, names[model.get_input_embeddings()], embedding)
+        add_adapters(model, f"{model.base_model_prefix}.encoder.", RANK)
+        for module in model.modules():
+            if isinstance(module, nn.Dropout):
+                module.p = 0.0  # no text is seen often enough to be learnt by heart
+        for name, parameter in model.named_parameters():
+            parameter.requires_grad_("position_embeddings" not in name and "token_type" not in name)
+        self.model, self.embedding = model.to(device), embedding.to(device)
+        self.decoder, self.device = decoder, device
+        self.frequent = decoder.bias.detach().argsort(descending=True)[:FREQUENT]
+
+    @torch.no_grad()
+    def restore_bias(self) -> None:
+        """Give the output bias the learnt values; subwords that the text has not are as improbable as the rarest."""
+        self.bias.fill_(self.decoder.bias.min())
+        self.bias[self.embedding.rows] = self.decoder.bias
+
+    def masked(self, rows: Sequence[Ids], rate: float, kept: float, chances: Iterator[Any]) -> tuple[Tensor, ...]:
+        """Inputs, attention, where subwords were masked, and which they were, as rows of the embedding."""
+        ids = np.full((len(rows), max(map(len, rows))), self.tokenizer.pad_token_id, dtype=np.int64)
+        chosen = np.zeros(ids.shape, dtype=bool)
+        shown = np.zeros(ids.shape, dtype=bool)
+        for number, (row, chance) in enumerate(zip(rows, chances, strict=False)):
+            ids[number, : len(row)] = row
+            generator = np.random.default_rng(chance.getrandbits(64))
+            chosen[number, : len(row)] = (generator.random(len(row)) < rate) & ~np.isin(row, self.special)
+            shown[number, : len(row)] = generator.random(len(row)) < kept
+        targets = torch.from_numpy(ids[chosen])
+        attention = torch.from_numpy((ids != self.tokenizer.pad_token_id).astype(np.int64))
+        ids[chosen & ~shown] = self.tokenizer.mask_token_id
+        parts = (torch.from_numpy(ids), attention, torch.from_numpy(chosen))
+        inputs, attention, places = (part.to(self.device) for part in parts)
+        return inputs, attention, places, self.embedding.places[targets.to(self.device)]
+
+    def scores(self, inputs: Tensor, attention: Tensor, places: Tensor) -> Tensor:
+        """Scores of all rows at the masked places. Shape: (masked, rows)."""
+        encoder = getattr(self.model, self.model.base_model_prefix)
+        states = encoder(input_ids=inputs, attention_mask=attention)[0][places]
+        head = self.model.cls if hasattr(self.model, "cls") else self.model.lm_head
+        scores: Tensor = head(states)
+        return scores
+
+    def loss(self, batch: tuple[Tensor, ...]) -> Tensor:
+        """The cross-entropy of the masked subwords, its sum over all rows estimated from some.
+
+        The batch's own and the frequent rows are all there. Of the others a sample is drawn; each drawn row stands for
+        several, so the logarithm of their number is added to its score.
+        """
+        *inputs, targets = batch
+        rows = len(self.embedding.rows)
+        sure = torch.cat([targets, self.frequent]).unique()
+        is_rest = torch.ones(rows, dtype=torch.bool, device=self.device)
+        is_rest[sure] = False
+        rest = is_rest.nonzero()[:, 0]
+        drawn = rest[torch.randperm(len(rest), device=self.device)[:SAMPLED]]
+        self.decoder.chosen = torch.cat([sure, drawn])
+        scores = self.scores(*inputs).float()
+        self.decoder.chosen = None
+        weights = torch.zeros(scores.shape[1], device=self.device)
+        weights[len(sure) :] = math.log(len(rest) / max(1, len(drawn)))
+        return nn.functional.cross_entropy(scores + weights, torch.searchsorted(sure, targets))
+
+    @torch.no_grad()
+    def accuracies(self, held_out: Mapping[str, Rows]) -> dict[str, float]:
+        """The share of masked subwords whose best guess is right, in each language; the same masks each time."""
+        found = {}
+        for language, rows in held_out.items():
+            right = total = 0
+            for number, batch in enumerate(batches(rows)):
+                chances = (item_rng(1, number, row) for row in range(len(batch)))
+                *inputs, targets = self.masked(batch, HELD_OUT_RATE, 0.0, chances)
+                with autocast(self.device, "auto"):
+                    right += int((self.scores(*inputs).argmax(-1) == targets).sum())
+                total += len(targets)
+            found[language] = right / total
+        return found
+
+
+def run(
+    trainer: MaskedLMTrainer, groups: list[Any], held_out: Mapping[str, Rows], work: Path, steps: int, seed: int
+) -> None:
+    """Train to the end; the same call resumes."""
+    plan = TrainingPlan(
+        steps=steps,
+        evaluate_every=max(1, steps // 20),
+        batch_size=1,
+        learning_rate=RATE,
+        head_learning_rate=NEW_RATE,
+        warmup=0.03,
+        optimizer="adamw",
+        schedule="linear",
+        precision="auto",
+    )
+
+    def draw(group: tuple[Ids, ...], index: int, epoch: int) -> tuple[Tensor, ...]:
+        chances = (item_rng(seed, index, row, epoch) for row in range(len(group)))
+        return trainer.masked(group, MASK_RATE, KEPT_RATE, chances)
+
+    curve = work / "curve.jsonl"
+
+    def evaluate() -> float:
+        found = trainer.accuracies(held_out)
+        point = {language: round(accuracy, 4) for language, accuracy in found.items()}
+        print(point, flush=True)
+        with curve.open("a") as stream:
+            stream.write(json.dumps(point) + "\n")
+        return float(np.mean(list(found.values())))
+
+    train(
+        trainer.model,
+        groups,
+        lambda batch: trainer.loss(batch[0]),
+        plan,
+        seed=seed,
+        device=trainer.device,
+        draw=draw,
+        evaluate=evaluate,
+        is_new=lambda name: name.endswith((".up", ".down")) or not name.startswith(trainer.model.base_model_prefix),
+        progress=Progress("train"),
+        folder=work / "state",
+        fingerprint={"groups": len(groups), "rows": len(trainer.embedding.rows)},
+    )
+
+
+def write(trainer: MaskedLMTrainer, source: ModelSource, work: Path, held_out: Mapping[str, Rows]) -> None:
+    """Write what was learnt, and measure it in the model as users load it, over the whole vocabulary."""
+    path = work / "head.safetensors"
+    trainer.restore_bias()
+    save_adapters(trainer.model, path, skipped=[f"{trainer.decoder_name}.bias"])
+    whole = source.model("AutoModelForMaskedLM")
+    add_head(whole, path, "masked language model")
+    if not bundled.is_bundled(source.name):
+        whole.save_pretrained(work / "model")
+        trainer.tokenizer.save_pretrained(work / "model")
+    trainer.model, trainer.embedding.places = whole.to(trainer.device).eval(), torch.arange(len(trainer.bias))
+    print(f"{path}: {path.stat().st_size} bytes, accuracy {trainer.accuracies(held_out)}")
+
+
+def main() -> None:
+    """Train, and write what was learnt."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True, help="folder with bitext, qa and text/en")
+    parser.add_argument("--work", type=Path, required=True, help="folder for the checkpoint and the results")
+    parser.add_argument("--encoder", default=bundled.MULTILINGUAL, help="a bundled encoder, or a folder")
+    parser.add_argument("--english", action="store_true", help="English text only")
+    parser.add_argument("--subwords", type=float, default=8e6, help="length of the training")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--device", default="auto")
+    arguments = parser.parse_args()
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    source = ModelSource(arguments.encoder)
+    if arguments.english:
+        lines, end = english(arguments.data)
+        texts = {"en (WikiText-2)": end}
+    else:
+        lines, texts = multilingual(arguments.data, 0.2, arguments.seed)
+    tokenizer = source.tokenizer()
+    rows = rows_of(lines, tokenizer)
+    held_out = {language: rows_of(text, tokenizer) for language, text in texts.items()}
+    print(f"{len(rows)} rows, {sum(map(len, rows))} subwords", flush=True)
+    with seeded(arguments.seed):
+        trainer = MaskedLMTrainer(source, rows, held_out, pick_device(arguments.device))
+    print(f"{len(trainer.embedding.rows)} distinct subwords", flush=True)
+    steps = int(arguments.subwords / SUBWORDS_A_STEP)
+    with seeded(arguments.seed):
+        run(trainer, batches(rows), held_out, arguments.work, steps, arguments.seed)
+    write(trainer, source, arguments.work, held_out)
+
+
+if __name__ == "__main__":
+    main()
