@@ -6,6 +6,8 @@ import gzip
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.sentence import Entity, Sentence
@@ -33,6 +35,45 @@ def test_six_scripts_come_back_code_point_for_code_point(tmp_path: Path, name: s
     if known.holds_ids:
         assert [sentence.id for sentence in back] == [sentence.id for sentence in sentences]
     assert len(list(source.outcomes())) == len(sentences), "read = written + rejected"
+
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc",)), min_size=1, max_size=6)
+TYPES = st.sampled_from(["PER", "creative work", "B-X", "LOC#1"])
+
+
+@st.composite
+def labelled_sentence(draw: st.DrawFn) -> Sentence:
+    """Any words that a sentence may hold, under flat labels."""
+    words = draw(st.lists(WORDS.filter(lambda word: word == word.strip(" ")), min_size=1, max_size=6))
+    borders = sorted(draw(st.sets(st.integers(0, len(words)), max_size=4)))
+    entities = [Entity(a, b, draw(TYPES)) for a, b in zip(borders[::2], borders[1::2], strict=False)]
+    return Sentence(tuple(words), tuple(entities), draw(st.text("abc:7", min_size=1, max_size=5)))
+
+
+@pytest.mark.parametrize("name", BOTH)
+@given(sentence=labelled_sentence())
+@settings(max_examples=60, deadline=None)
+def test_any_sentence_comes_back_or_is_refused(
+    tmp_path_factory: pytest.TempPathFactory, name: str, sentence: Sentence
+) -> None:
+    known, path = formats()[name], tmp_path_factory.mktemp("format") / "a"
+    try:
+        write([sentence], path, format=name)
+    except DataError:
+        assert not path.exists()
+        return
+    options = ReadOptions(format="text" if name == "words" else name, scheme="IOB2" if name == "conll" else None)
+    (back,) = open_corpus(path, options)
+    assert back.words == sentence.words
+    assert back.labels == (sentence.labels if known.holds_labels else ())
+    if known.holds_ids:
+        assert back.id == sentence.id
+
+
+@pytest.mark.parametrize("name", [name for name in BOTH if formats()[name].recognises])
+def test_what_a_format_writes_is_recognised_without_an_extension(tmp_path: Path, name: str) -> None:
+    write(corpus(labelled=formats()[name].holds_labels), tmp_path / "a", format=name)
+    assert type(open_corpus(tmp_path / "a")) is formats()[name].reader
 
 
 @pytest.mark.parametrize("name", writable())

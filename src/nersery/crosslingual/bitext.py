@@ -20,12 +20,11 @@ from nersery.core.sentence import Sentence
 from nersery.crosslingual.divergence import where_apart
 from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.base import Pass, ReadOptions, Source
-from nersery.io.columns import BLANKS
 from nersery.io.folder import FolderSource
 from nersery.io.ids import Ids, naming_the_temporary_folder, temporary_table
 from nersery.io.jsonl import JsonlSource
 from nersery.io.text import TextSource
-from nersery.io.text_file import TextFile
+from nersery.io.text_file import BLANKS, TextFile
 from nersery.pipeline.stage_job import Sentences, opened
 
 EMPTY_LINE = "empty line"

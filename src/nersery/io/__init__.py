@@ -13,22 +13,19 @@ labels by characters, as annotation tools write it.
 from __future__ import annotations
 
 import os
-import re
 import secrets
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
-from nersery.core.files import LABELS, files_of, naming_the_full_disk
+from nersery.core.files import naming_the_full_disk
 from nersery.core.sentence import Corpus, Sentence
-from nersery.io.annotation_tools.json_spans import holds_spans
 from nersery.io.base import AUTO, InMemory, ReadOptions, Source, Writer, digest_of
-from nersery.io.columns import BLANKS, detect_layout
 from nersery.io.folder import FolderSource
-from nersery.io.formats import extensions, formats, readable, writable
+from nersery.io.formats import Beginning, extensions, formats, readable, writable
 from nersery.io.jsonl import read_rejects, reject_line
-from nersery.io.text_file import MOST_CHARACTERS, STANDARD_INPUT, TextFile
+from nersery.io.text_file import STANDARD_INPUT, TextFile
 
 __all__ = [
     "AUTO",
@@ -51,11 +48,6 @@ __all__ = [
     "writer",
 ]
 
-ARRAYS = (".json", ".jsonl", "")
-"""Extensions of files that may be one array."""
-_ARRAY = re.compile(r'\s*\[\s*(?:[{\]]|\[\s*")')
-FIRST_LINES = 5
-"""The first of these that can be read says what a file of objects holds."""
 _DEFAULTS = ReadOptions()
 
 
@@ -98,30 +90,15 @@ def read(path: str | Path, **options: Any) -> Corpus:
 
 def _recognise(file: TextFile, options: ReadOptions) -> str:
     """The format of a file, by its extension or, where that says little, by its first lines."""
-    extension = file.path.suffix.lower()
-    known = extensions().get(extension)
-    named = options.tag_column or options.word_column
-    if extension == LABELS or (len(files_of(file.path)) > 1 and not named):
-        return "brat"
-    if known not in (None, "text", "jsonl"):
-        return known
-    lines: list[str] = []
-    for line in file.beginnings(MOST_CHARACTERS):
-        lines += [line] if line.strip(BLANKS) else []
-        if len(lines) == FIRST_LINES or len(line) > MOST_CHARACTERS:
-            break
-    first = lines[0] if lines else ""
-    holds = next((holds for holds in map(holds_spans, lines) if holds is not None), False)
-    if holds or (extension in ARRAYS and _ARRAY.match("".join(lines[:2]))):
-        return "spans"
-    if known == "jsonl" or (first.startswith("{") and first.rstrip(BLANKS).endswith("}")):
-        return "jsonl"
-    if named or detect_layout(file, options, sure=True) is not None:
-        return "conll"
-    if known == "text" or not extension or not first:
-        return "text"
+    start = Beginning(file, options)
+    named = formats().get(extensions().get(start.extension, ""))
+    if named is not None and not named.shares_extensions:
+        return named.name
+    for format in sorted(formats().values(), key=lambda format: format.rank):
+        if format.recognises is not None and format.recognises(start):
+            return format.name
     raise DataError(
-        Issue(f'neither the extension "{extension}" nor the first lines tell the format', file.name),
+        Issue(f'neither the extension "{start.extension}" nor the first lines tell the format', file.name),
         fix=f"name it by --format {' or '.join(readable())}",
     )
 

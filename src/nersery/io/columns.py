@@ -11,13 +11,11 @@ from nersery.core.sentence import UNKNOWN_COLUMN
 from nersery.core.tags import OUTSIDE, looks_like_tag
 from nersery.io.base import RETURN_HINT, ReadOptions, lone_return
 from nersery.io.repairs import RAGGED_LINES
-from nersery.io.text_file import TextFile
+from nersery.io.text_file import BLANKS, TextFile
 
 SAMPLE_LINES = 1000
 MOST_ROWS = 1_000_000
 NEARLY_ALL = 0.9
-BLANKS = " \t\r\n"
-"""What a blank line may hold; other white space can be a word."""
 DOCUMENT_MARK = "-DOCSTART-"
 WORD_MARK = "# nersery: the next line is a word"
 """Written in front of a sentence that would else begin like a document mark or a byte order mark."""

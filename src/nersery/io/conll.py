@@ -291,5 +291,7 @@ FORMATS = (
         ConllSource,
         ConllWriter,
         holds_ids=False,
+        recognises=lambda start: start.names_columns or detect_layout(start.file, start.options, sure=True) is not None,
+        rank=3,
     ),
 )

@@ -9,10 +9,46 @@ import importlib
 import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
+from nersery.io.text_file import BLANKS, MOST_CHARACTERS, TextFile
+
+FIRST_LINES = 5
+"""The first of these that can be read says what a file of objects holds."""
 PACKAGES = ("nersery.io", "nersery.io.annotation_tools")
+
+
+@dataclass
+class Beginning:
+    """What the format of a file is recognised by.
+
+    Args:
+        options: The `nersery.io.ReadOptions`.
+    """
+
+    file: TextFile
+    options: Any
+
+    @property
+    def extension(self) -> str:
+        """In lower case."""
+        return self.file.path.suffix.lower()
+
+    @property
+    def names_columns(self) -> bool:
+        """Whether the user names the column of the words or tags."""
+        return bool(self.options.tag_column or self.options.word_column)
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The first lines that are not blank; the last may be the beginning of a long one."""
+        lines: list[str] = []
+        for line in self.file.beginnings(MOST_CHARACTERS):
+            lines += [line] if line.strip(BLANKS) else []
+            if len(lines) == FIRST_LINES or len(line) > MOST_CHARACTERS:
+                break
+        return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +64,8 @@ class Format:
         unwritable: Why it has no writer, and what to choose; empty if it has one.
         holds_labels: Whether entities come back.
         holds_ids: Whether ids come back.
+        recognises: Whether a file begins like one of this format; asked in the order of ``rank``.
+        shares_extensions: Whether files with its extensions are often of other formats, so that content decides.
     """
 
     name: str
@@ -38,6 +76,9 @@ class Format:
     unwritable: str = ""
     holds_labels: bool = True
     holds_ids: bool = True
+    recognises: Callable[[Beginning], bool] | None = None
+    rank: int = 0
+    shares_extensions: bool = False
 
 
 @cache

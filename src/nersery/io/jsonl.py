@@ -19,10 +19,9 @@ from nersery.core.errors import DataError, Issue, did_you_mean
 from nersery.core.outcome import Reject
 from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Origin, Sentence
 from nersery.io.base import MOST_PAIRS, Pass, ReadOptions, Source, Writer, issues_in, storable, tag_issue
-from nersery.io.columns import BLANKS
-from nersery.io.formats import Format
+from nersery.io.formats import Beginning, Format
 from nersery.io.objects import ENCODER, BrokenError, Object, parsed
-from nersery.io.text_file import TextFile
+from nersery.io.text_file import BLANKS, TextFile
 
 _ENTITY_KEYS = ({"start", "end", "type"}, {"start", "end", "type", "score"})
 
@@ -346,4 +345,20 @@ def _reject(text: str, line: int) -> Reject:
     return Reject(reason, _built(value, _words(value), value.get("id", ""), entities, "", line))
 
 
-FORMATS = (Format("jsonl", "one object on each line, lossless", (".jsonl",), JsonlSource, JsonlWriter),)
+def _begins(start: Beginning) -> bool:
+    first = start.lines[0] if start.lines else ""
+    return start.extension == ".jsonl" or (first.startswith("{") and first.rstrip(BLANKS).endswith("}"))
+
+
+FORMATS = (
+    Format(
+        "jsonl",
+        "one object on each line, lossless",
+        (".jsonl",),
+        JsonlSource,
+        JsonlWriter,
+        recognises=_begins,
+        rank=2,
+        shares_extensions=True,
+    ),
+)

@@ -104,7 +104,18 @@ class TextWriter(Writer):
 
 
 FORMATS = (
-    Format("text", "a sentence on each line", (".txt",), TextSource, TextWriter, holds_labels=False, holds_ids=False),
+    Format(
+        "text",
+        "a sentence on each line",
+        (".txt",),
+        TextSource,
+        TextWriter,
+        holds_labels=False,
+        holds_ids=False,
+        recognises=lambda start: start.extension in ("", ".txt") or not start.lines,
+        rank=4,
+        shares_extensions=True,
+    ),
     Format(
         "words",
         "the same, dropping all labels",

@@ -19,6 +19,8 @@ from weakref import WeakSet
 from nersery.core.errors import DataError, Issue, SettingsError
 
 STANDARD_INPUT = "-"
+BLANKS = " \t\r\n"
+"""What a blank line may hold; other white space can be a word."""
 MOST_CHARACTERS = 10_000_000
 """Characters of a line, in any format. Endless files and those without line breaks must not fill the memory."""
 MOST_IN_MEMORY = 500_000_000

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from nersery.core.errors import Issue, SettingsError
-from nersery.core.files import LABELS, TEXT
+from nersery.core.files import LABELS, TEXT, files_of
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.io.annotation_tools.standoff import Document, Span, StandoffSource
 from nersery.io.base import Pass, ReadOptions, storable
@@ -77,5 +77,8 @@ FORMATS = (
         "brat's standoff files, .txt beside .ann",
         reader=BratSource,
         unwritable="brat is read and not written. Choose --to spans, or .jsonl, which holds everything",
+        recognises=lambda start: (
+            start.extension == LABELS or (len(files_of(start.file.path)) > 1 and not start.names_columns)
+        ),
     ),
 )

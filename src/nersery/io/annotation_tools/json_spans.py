@@ -12,6 +12,7 @@ array. Keys other than these, ``id`` and ``language`` are left out. What is writ
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -20,12 +21,14 @@ from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.core.validation import without_control
 from nersery.io.annotation_tools.standoff import Document, Place, Span, StandoffSource
 from nersery.io.base import Pass, Writer, storable
-from nersery.io.columns import BLANKS
-from nersery.io.formats import Format
+from nersery.io.formats import Beginning, Format
 from nersery.io.objects import DECODER, ENCODER, BrokenError, Object, parsed
-from nersery.io.text_file import MOST_CHARACTERS
+from nersery.io.text_file import BLANKS, MOST_CHARACTERS
 from nersery.io.tokenization import splitter
 
+ARRAYS = (".json", ".jsonl", "")
+"""Extensions of files that may be one array."""
+_ARRAY = re.compile(r'\s*\[\s*(?:[{\]]|\[\s*")')
 LABEL_KEYS = ("label", "labels", "entities", "spans")
 ANNOTATIONS = ("annotations", "completions")
 STARTS, ENDS, TYPES = ("start", "start_offset"), ("end", "end_offset"), ("label", "labels", "type")
@@ -293,6 +296,19 @@ class SpansWriter(Writer):
         return f"{ENCODER.encode(value)}\n"
 
 
+def _begins(start: Beginning) -> bool:
+    """Whether the first line that is JSON holds a text with labels, or the file is an array of such."""
+    holds = next((holds for holds in map(holds_spans, start.lines) if holds is not None), False)
+    return holds or (start.extension in ARRAYS and _ARRAY.match("".join(start.lines[:2])) is not None)
+
+
 FORMATS = (
-    Format("spans", "labels by characters in JSON: doccano, Prodigy, Label Studio", (), SpansSource, SpansWriter),
+    Format(
+        "spans",
+        "labels by characters in JSON: doccano, Prodigy, Label Studio",
+        reader=SpansSource,
+        writer=SpansWriter,
+        recognises=_begins,
+        rank=1,
+    ),
 )
