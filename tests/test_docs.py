@@ -204,7 +204,7 @@ def faults(name: str, values: dict[str, Any]) -> list[str]:
         method = values["method"] or settings.pop("method", "transformer")
         return problems + registry.check(KINDS[name], method, settings)
     if name == "inspect suggestions":
-        columns = inspect_suggestions._asked(values["methods"] or [], values["models"] or [])
+        columns = inspect_suggestions._requests(values["methods"] or [], values["models"] or [])
         return [problem for one in columns for problem in registry.check("augment", one.method, one.settings)]
     if name == "run" and values["recipe"] in recipe.shipped_recipes():
         recipe.load(values["recipe"], values["overrides"] or [])

@@ -21,9 +21,9 @@ from nersery.crosslingual.projection import (
     Task,
     Translation,
     alignment_quality,
-    project_step,
     vote,
 )
+from nersery.crosslingual.projection_tasks import project_step
 from nersery.pipeline.job import run
 from tests.crosslingual.translations import ADA, alignment, labelled, plain, projected
 

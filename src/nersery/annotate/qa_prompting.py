@@ -109,9 +109,9 @@ class QaPrompting(Annotator, ModelSettings):
         if not self._questions:
             raise NerseryError("qa_prompting has no questions yet: call fit before annotate")
         self._look_at(sentences)
-        asked = list(self._questions.values()) * len(sentences)
+        questions = list(self._questions.values()) * len(sentences)
         texts = [sentence.words for sentence in sentences for _ in self._questions]
-        found = self._opened().answers(asked, texts, top=self.answers, longest=self.longest)
+        found = self._opened().answers(questions, texts, top=self.answers, longest=self.longest)
         each = len(self._questions)
         return [
             sentence.with_entities(self._entities(sentence, found[number * each : (number + 1) * each]))

@@ -199,7 +199,7 @@ def _finished(task: Task, draft: Sentence | Reject, name: str) -> Outcome:
     parent, copy = task
     reason = draft.reason if isinstance(draft, Reject) else None
     sentence = draft.sentence if isinstance(draft, Reject) else draft
-    if reason is None and sentence is not None and _says_the_same(sentence, parent):
+    if reason is None and sentence is not None and _is_unchanged(sentence, parent):
         reason = UNCHANGED
     content = sentence or parent
     finished = Sentence(  # not by dataclasses.replace, which would take a tenth of a rule method's time
@@ -229,7 +229,7 @@ def _unscored(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
     return entities
 
 
-def _says_the_same(a: Sentence, b: Sentence) -> bool:
+def _is_unchanged(a: Sentence, b: Sentence) -> bool:
     return a.words == b.words and a.labels == b.labels
 
 

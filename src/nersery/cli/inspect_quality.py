@@ -52,7 +52,7 @@ def quality(
     rows = [_row(name, generated, known) for name, generated in zip(files, sources, strict=True)]
     options.report_repairs(source, *sources, quiet=quiet)
     for row in () if quiet else rows:
-        _tell_of_orphans(row, gold)
+        _note_orphans(row, gold)
     kind = None
     if perplexity:
         rows = [{"file": gold, "sentences": len(known)}, *rows]
@@ -115,7 +115,7 @@ def _print(rows: Sequence[Row], kind: str | None, model: str, *, quiet: bool) ->
         print(f"{legend}{f'; {kind}: by the model {printable(model)}' if kind else ''}", file=sys.stderr)
 
 
-def _tell_of_orphans(row: Row, gold: str) -> None:
+def _note_orphans(row: Row, gold: str) -> None:
     """Say that sentences could not be compared with their parents, and what would help."""
     if row["orphans"]:
         print(

@@ -35,7 +35,7 @@ Oracle = Annotated[
 
 
 @dataclass(frozen=True)
-class Asked:
+class SuggestionRequest:
     """A method that was asked for, with its settings, and what heads its column."""
 
     label: str
@@ -91,8 +91,8 @@ def suggest(
     from nersery.core.training_context import Training
     from nersery.report.suggestions import blanks_of, choose, compare, suggester, suggestions
 
-    asked = _asked(methods or [], models or [])
-    created = {one.label: suggester(one.method, one.settings) for one in asked}
+    requests = _requests(methods or [], models or [])
+    created = {one.label: suggester(one.method, one.settings) for one in requests}
     gold, examples, dev_gold = _read(source, learn_from, dev, reading, quiet=quiet)
     blanks = blanks_of(choose(gold, ids or [], count, source))
     judge = _judge(oracle, {blank.entity.type for blank in blanks}, quiet=quiet)
@@ -105,20 +105,23 @@ def suggest(
         columns[label] = suggestions(method, blanks, top_k)
     comparison = compare(blanks, columns, judge)
     if json:
-        options.print_json(_comparison_json(source, oracle, asked, comparison))
+        options.print_json(_comparison_json(source, oracle, requests, comparison))
     else:
         _print_comparison(comparison, quiet=quiet)
 
 
-def _asked(methods: Sequence[str], models: Sequence[str]) -> list[Asked]:
+def _requests(methods: Sequence[str], models: Sequence[str]) -> list[SuggestionRequest]:
     """The plain models, then the methods."""
     found = [_parsed(text) for text in methods]
     labels = {one.label for one in found}
-    plain = [Asked(f"{PLAIN} model={name}" if name in labels else name, PLAIN, {"model": name}) for name in models]
-    return [*plain, *found] or [Asked(PLAIN, PLAIN, {})]
+    plain = [
+        SuggestionRequest(f"{PLAIN} model={name}" if name in labels else name, PLAIN, {"model": name})
+        for name in models
+    ]
+    return [*plain, *found] or [SuggestionRequest(PLAIN, PLAIN, {})]
 
 
-def _parsed(text: str) -> Asked:
+def _parsed(text: str) -> SuggestionRequest:
     """A method as it was typed: its name, then its settings."""
     try:
         name, *pairs = shlex.split(text)
@@ -126,7 +129,7 @@ def _parsed(text: str) -> Asked:
         reason = str(error).lower() if text.strip() else "it names none"
         expected = 'expected NAME KEY=VALUE ..., e.g. --method "melm epochs=5"'
         raise SettingsError(f'--method "{text}": {reason}; {expected}') from None
-    return Asked(" ".join(text.split()), name, settings_of(pairs))
+    return SuggestionRequest(" ".join(text.split()), name, settings_of(pairs))
 
 
 def _read(
@@ -156,9 +159,11 @@ def _judge(name: str | None, types: Collection[str], *, quiet: bool) -> Tagger |
 
 
 def _comparison_json(
-    source: str, oracle: str | None, asked: Sequence[Asked], comparison: SuggestionTable
+    source: str, oracle: str | None, requests: Sequence[SuggestionRequest], comparison: SuggestionTable
 ) -> dict[str, Any]:
-    methods: dict[str, dict[str, Any]] = {one.label: {"method": one.method, "settings": one.settings} for one in asked}
+    methods: dict[str, dict[str, Any]] = {
+        one.label: {"method": one.method, "settings": one.settings} for one in requests
+    }
     for label in methods if oracle else ():
         agreeing, made = comparison.agreeing(label)
         methods[label] |= {"agreeing": agreeing, "suggestions": made}

@@ -134,8 +134,8 @@ def project(
     """Put the labels of sentences on their translations, each entity whole; what cannot be placed is rejected."""
     reading = options.shared_options(context, io.ReadOptions)
     job = options.shared_options(context, JobOptions)
-    from nersery.crosslingual.projection import ProjectStage, projection_of
-    from nersery.crosslingual.projection_tasks import ProjectionTasks
+    from nersery.crosslingual.projection import projection_of
+    from nersery.crosslingual.projection_tasks import ProjectionTasks, ProjectStage
 
     sources = [source, *(also or [])]
     options.refuse_same_file(output, target, *sources, *alignments)

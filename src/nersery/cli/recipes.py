@@ -68,7 +68,7 @@ def _print_plan(plan: dict[str, Any]) -> None:
 
 
 def _print_summary(report: Report, folder: Path) -> None:
-    from nersery.report.number_format import told_p
+    from nersery.report.number_format import p_text
 
     width = max(len(system.name) for system in report.systems)
     for system in report.systems:
@@ -77,6 +77,6 @@ def _print_summary(report: Report, folder: Path) -> None:
             difference, low, high = (
                 f"{100 * (value or 0.0):+z.1f}" for value in (test.difference, test.low, test.high)
             )
-            line += f"   {difference} against gold only (95 % {low} to {high}, {told_p(test.p or 0.0)})"
+            line += f"   {difference} against gold only (95 % {low} to {high}, {p_text(test.p or 0.0)})"
         print(line)
     print(f"report: {folder / 'report.html'}")

@@ -97,7 +97,7 @@ def review(
         options.print_json({"output": str(target), **tally.as_dict(), "decisions": counts})
     else:
         print(f"{target}: {tally}")
-        _tell(decisions, len(corpus), quiet=quiet)
+        _print_progress(decisions, len(corpus), quiet=quiet)
 
 
 def _ordered(corpus: Corpus, by: str) -> Sequence[Sentence]:
@@ -164,7 +164,7 @@ def _put_aside(file: Path, *, quiet: bool) -> None:
         print(f"note: the decisions that were there are kept in {aside}", file=sys.stderr)
 
 
-def _tell(decisions: Decisions, count: int, *, quiet: bool) -> None:
+def _print_progress(decisions: Decisions, count: int, *, quiet: bool) -> None:
     """Say how far the review is."""
     found = decisions.counts
     left = count - found["accept"] - found["reject"]

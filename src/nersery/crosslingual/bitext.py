@@ -106,14 +106,14 @@ def in_order(source: Source) -> Iterator[Side]:
         DataError: At the end, with all problems of the file.
     """
     found = Pass(source.file, source.options)
-    told = 0
+    passed = 0
     for sentence in source.sentences(found):
-        if len(found.rejects) > told:
-            yield from found.rejects[told:]
-            told = len(found.rejects)
+        if len(found.rejects) > passed:
+            yield from found.rejects[passed:]
+            passed = len(found.rejects)
         if not found.issues:
             yield sentence
-    yield from found.rejects[told:]
+    yield from found.rejects[passed:]
     if found.issues:
         raise found.error()
     source.rejects, source.repaired = found.rejects, found.repaired

@@ -183,9 +183,9 @@ def _call(command: Sequence[str], folder: Path, output: Path | None = None) -> N
         NerseryError: When it fails, with the last lines of what it complained of.
     """
     complaints = folder / "stderr"
-    with (output or folder / "stdout").open("wb") as printed, complaints.open("wb") as told:
+    with (output or folder / "stdout").open("wb") as printed, complaints.open("wb") as errors:
         try:
-            done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=printed, stderr=told)
+            done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=printed, stderr=errors)
         except OSError as error:
             raise NerseryError(f"{command[0]} cannot be run ({error.strerror}). Reinstall it") from error
     if done.returncode:

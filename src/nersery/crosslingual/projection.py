@@ -7,21 +7,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise, repeat
-from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 from unicodedata import category
 
 from nersery.core.alignments import Alignment
 from nersery.core.errors import SettingsError
-from nersery.core.outcome import Outcome, Reject, Step
-from nersery.core.progress import Progress
+from nersery.core.outcome import Outcome, Reject
 from nersery.core.registry import validated
 from nersery.core.sentence import Entity, Origin, Sentence
-from nersery.pipeline.stage import Stage
 
 METHOD = "project"
-ROWS_AT_ONCE = 64
-"""More do not help; this number fits into the processor's cache."""
 QUALITY = "alignment_quality"
 """The score that says how well the words of the two sentences are linked."""
 ENTITY_QUALITY = "entity_quality"
@@ -155,7 +150,7 @@ class Projection:
             origin=Origin(METHOD, (source.id,)),
             scores={**target.scores, **scores},
             columns=target.columns,
-            comments=(*target.comments, *(_told(source, *pair) for pair in lost)) if lost else target.comments,
+            comments=(*target.comments, *(_lost_comment(source, *pair) for pair in lost)) if lost else target.comments,
         )
         return Reject(lost[0][1], sentence) if lost and not self.keep_incomplete else sentence
 
@@ -342,30 +337,12 @@ def _is_disputed(
     return weight >= sum(weights) / 2 and not touches(elected)
 
 
-def project_step(projection: Projection, voting: Voting = "majority") -> Step[Task]:
-    """The step of the loop: a batch of sentences, each labelled by what it is a translation of."""
-
-    def run_batch(batch: Sequence[Task]) -> list[Outcome]:
-        return [
-            vote(
-                [
-                    t if isinstance(t, Reject) else projection.project(t.source, target, t.alignment)
-                    for t in translations
-                ],
-                voting,
-            )
-            for target, translations in batch
-        ]
-
-    return run_batch
-
-
 def _places(entities: Iterable[Entity]) -> list[int]:
     """All words of entities."""
     return [place for entity in entities for place in range(entity.start, entity.end)]
 
 
-def _told(source: Sentence, entity: Entity, reason: str) -> str:
+def _lost_comment(source: Sentence, entity: Entity, reason: str) -> str:
     """A comment on an entity that is lost."""
     named = _named(source.mention(entity), entity.start, entity.end)
     return f"# not projected: {entity.type} {named} of {source.id}: {reason}"
@@ -385,33 +362,3 @@ def projection_of(settings: Mapping[str, Any]) -> Projection:
     if issues:
         raise SettingsError("\n".join(issues))
     return Projection(**values)
-
-
-@dataclass(frozen=True)
-class ProjectStage(Stage[Task, Task]):
-    """Labels of sentences on their translations.
-
-    Args:
-        voting: How several sources vote.
-    """
-
-    batch_size: ClassVar[int] = ROWS_AT_ONCE
-
-    projection: Projection
-    voting: Voting = "majority"
-
-    def load(self) -> Projection:
-        """See `Stage`."""
-        return self.projection
-
-    def fit(self, method: Projection, folder: Path | None, progress: Progress | None) -> Step[Task]:
-        """There is nothing to learn; see `Stage`."""
-        return project_step(method, self.voting)
-
-    def files(self) -> dict[str, str]:
-        """It reads none; see `Stage`."""
-        return {}
-
-    def sentence_of(self, row: Task) -> Sentence:
-        """The sentence to be labelled."""
-        return row.target

@@ -6,27 +6,23 @@ from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any, ClassVar, overload
 
 from nersery import io
 from nersery.core.alignments import Alignment
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
-from nersery.core.outcome import Reject, Result, Tally
+from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
+from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.crosslingual.bitext import Bitext, PairedBy, fault_of, opened_side
-from nersery.crosslingual.projection import (
-    OUT_OF_RANGE,
-    Projection,
-    ProjectStage,
-    Task,
-    Translation,
-    Voting,
-    projection_of,
-)
+from nersery.crosslingual.projection import OUT_OF_RANGE, Projection, Task, Translation, Voting, projection_of, vote
 from nersery.io.pharaoh import AlignmentFile
+from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, run_stage, split_options
 
+ROWS_AT_ONCE = 64
+"""More do not help; this number fits into the processor's cache."""
 Alignments = AlignmentFile | Sequence[Alignment | Reject]
 """Those of the pairs of a text, in order: a file, or in memory."""
 
@@ -127,6 +123,54 @@ def _translation(source: Sentence | Reject, alignment: Alignment | Reject, targe
         comments = alignment.sentence.comments if alignment.sentence is not None else ()
         return Reject(alignment.reason, replace(target, comments=(*target.comments, *comments)))
     return Translation(source, alignment)
+
+
+def project_step(projection: Projection, voting: Voting = "majority") -> Step[Task]:
+    """The step of the loop: a batch of sentences, each labelled by what it is a translation of."""
+
+    def run_batch(batch: Sequence[Task]) -> list[Outcome]:
+        return [
+            vote(
+                [
+                    t if isinstance(t, Reject) else projection.project(t.source, target, t.alignment)
+                    for t in translations
+                ],
+                voting,
+            )
+            for target, translations in batch
+        ]
+
+    return run_batch
+
+
+@dataclass(frozen=True)
+class ProjectStage(Stage[Task, Task]):
+    """Labels of sentences on their translations.
+
+    Args:
+        voting: How several sources vote.
+    """
+
+    batch_size: ClassVar[int] = ROWS_AT_ONCE
+
+    projection: Projection
+    voting: Voting = "majority"
+
+    def load(self) -> Projection:
+        """See `Stage`."""
+        return self.projection
+
+    def fit(self, method: Projection, folder: Path | None, progress: Progress | None) -> Step[Task]:
+        """There is nothing to learn; see `Stage`."""
+        return project_step(method, self.voting)
+
+    def files(self) -> dict[str, str]:
+        """It reads none; see `Stage`."""
+        return {}
+
+    def sentence_of(self, row: Task) -> Sentence:
+        """The sentence to be labelled."""
+        return row.target
 
 
 @overload

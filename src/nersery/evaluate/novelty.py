@@ -83,7 +83,7 @@ def novelty(
     """
     known = {mention for sentence in gold for mention in _mentions(sentence)}
     distinct: set[Mention] = set()
-    settled = set(known)  # of these an oracle need not be asked
+    settled = set(known)  # of these an oracle need not be unsettled
     for batch in _batches(generated):
         distinct.update(mention for sentence in batch for mention in _mentions(sentence))
         if oracle is not None:
@@ -101,8 +101,8 @@ def novelty(
 def _valid(batch: list[Sentence], settled: set[Mention], oracle: Tagger) -> set[Mention]:
     """Mentions of a batch that the oracle finds; sentences without undecided mentions are skipped."""
     valid = set()
-    asked = [sentence for sentence in batch if any(mention not in settled for mention in _mentions(sentence))]
-    for sentence, guess in zip(asked, oracle.predict(asked) if asked else [], strict=True):
+    unsettled = [sentence for sentence in batch if any(mention not in settled for mention in _mentions(sentence))]
+    for sentence, guess in zip(unsettled, oracle.predict(unsettled) if unsettled else [], strict=True):
         found = set(guess.labels)
         for mention, label in zip(_mentions(sentence), sentence.labels, strict=True):
             if label in found:

@@ -102,10 +102,10 @@ class Run(RunFolder):
         self.folder.mkdir(parents=True, exist_ok=True)
         with locked(self.folder):
             for note in remove_abandoned(self.folder, self._abandoned):
-                self._say(f"note: {note}")
+                self._note(f"note: {note}")
             first = first_versions(self.folder)
             if other := changed_versions(first, versions()):
-                self._say(f"note: this run continues with {other}")
+                self._note(f"note: this run continues with {other}")
             write_json(self.folder / "run.json", {**fingerprint, "versions": first})
             for seed in self.recipe.seeds:
                 self._run_seed(seed)
@@ -136,9 +136,9 @@ class Run(RunFolder):
         Raises:
             DataError: When they cannot be used.
         """
-        self.corpora, self.notes = read_inputs(self.recipe, self._say)
+        self.corpora, self.notes = read_inputs(self.recipe, self._note)
         for note in self.notes:
-            self._say(f"note: {note}")
+            self._note(f"note: {note}")
 
     # --- one system of one seed ------------------------------------------------------------------------------------
 
@@ -156,7 +156,7 @@ class Run(RunFolder):
         before, kept_itself = self._parts(seed, system, gold)
         kept, own = _each_once(before, kept_itself), len(kept_itself)
         if not own and not system.is_baseline and system.gold_copies:
-            self._say(
+            self._note(
                 f"note: {system.name}, seed {seed}: no sentence was kept, so this equals {system.base or 'gold only'}"
             )
         train = system.weigh(gold, kept)
@@ -165,7 +165,7 @@ class Run(RunFolder):
             tagger, history = self.tagger(seed, system, train)
             predicted = self._predict(seed, system, tagger.predict)
         else:
-            self._say(f"note: {system.name}, seed {seed}: {NOTHING_LEARNT}")
+            self._note(f"note: {system.name}, seed {seed}: {NOTHING_LEARNT}")
             history, predicted = {"untrained": True}, self._predict(seed, system, _without_entities)
         result: dict[str, Any] = {
             "scores": all_scores(self.corpora["test"], predicted),
@@ -175,7 +175,7 @@ class Run(RunFolder):
             "versions": versions(),
         }
         write_json(self.path(seed, system, "result.json"), result)
-        self._say(f"{self._label(seed, system, 'test')}: F1 {100 * result['scores']['micro']['f1']:.1f}")
+        self._note(f"{self._label(seed, system, 'test')}: F1 {100 * result['scores']['micro']['f1']:.1f}")
 
     def _kept(self, seed: int, system: System, gold: Corpus) -> list[Sentence]:
         """All new sentences that a system adds to gold: those of its base, then its own.
@@ -337,7 +337,7 @@ class Run(RunFolder):
             tagger = self._fitted(seed, system, train, own, stage, folder)
             shutil.rmtree(folder, ignore_errors=True)
             found = strict_f1(dev, tagger.predict(dev))
-            self._say(f"{self._label(seed, system, stage)} · {described(own)}: F1 on dev {100 * found:.1f}")
+            self._note(f"{self._label(seed, system, stage)} · {described(own)}: F1 on dev {100 * found:.1f}")
             return found
 
         return choose(grid_record(self.folder, system), tried, f1, seed) if self.recipe.grid else {}
@@ -362,7 +362,7 @@ class Run(RunFolder):
     def _progress(self, seed: int, system: System, stage: str, total: int | None = None) -> Progress:
         return Progress(self._label(seed, system, stage), total, quiet=self.quiet)
 
-    def _say(self, text: str) -> None:
+    def _note(self, text: str) -> None:
         if not self.quiet:
             print(text, file=sys.stderr, flush=True)
 

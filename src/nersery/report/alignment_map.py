@@ -145,11 +145,11 @@ def _bands(rows: Sequence[Entity], columns: Sequence[Entity], width: int, height
 
 def _cell(link: tuple[int, int, float], source: Sentence, target: Sentence) -> Markup:
     row, column, probability = link
-    told = printable(source.words[row]), printable(target.words[column]), probability
+    title = printable(source.words[row]), printable(target.words[column]), probability
     return Markup(
         '<rect class="link" x="{0}" y="{1}" width="{2}" height="{2}" fill-opacity="{3:.2f}">'
         "<title>{4} → {5}: {6:.3f}</title></rect>"
-    ).format(column * CELL + 2, row * CELL + 2, CELL - 4, max(0.1, probability), *told)
+    ).format(column * CELL + 2, row * CELL + 2, CELL - 4, max(0.1, probability), *title)
 
 
 def _frame(source: Entity, target: Entity) -> Markup:

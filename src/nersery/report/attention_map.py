@@ -117,8 +117,8 @@ def _cells(labels: Sequence[_Label], attention: Attention) -> Markup:
                     '<rect class="cell" x="{0}" y="{1}" width="{2}" height="{2}" fill-opacity="{3:.2f}">'
                     "<title>{4} → {5}: {6:.3f}</title></rect>"
                 )
-                told = source.text, target.text, attention[row, column]
-                parts.append(cell.format(x, y, CELL, shades[row, column], *told))
+                title = source.text, target.text, attention[row, column]
+                parts.append(cell.format(x, y, CELL, shades[row, column], *title))
             if (source.kind, target.kind) == ("entity", "keyword"):
                 frame = Markup('<rect class="chosen" x="{0}" y="{1}" width="{2}" height="{2}"/>')
                 parts.append(frame.format(x + 1, y + 1, CELL - 2))

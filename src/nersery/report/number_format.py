@@ -37,10 +37,10 @@ def p_value(value: float | None) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.2g}"
 
 
-def told_p(value: float) -> str:
+def p_text(value: float) -> str:
     """A p-value within a sentence.
 
-    >>> told_p(0.0234), told_p(0.00002)
+    >>> p_text(0.0234), p_text(0.00002)
     ('p = 0.023', 'p < 0.001')
     """
     return f"p {p_value(value)}" if value < 0.001 else f"p = {p_value(value)}"

@@ -149,9 +149,9 @@ def compare(
         mentions += [(blank, s.words) for blank, made in zip(blanks, column, strict=True) for s in made]
     verdicts: dict[tuple[tuple[str, ...], Entity], str | None] = {}
     if oracle is not None:
-        asked = {(made.words, blank.entity): made for blank, mention in mentions for made in [_put_in(blank, mention)]}
-        guesses = oracle.predict(list(asked.values()))
-        for (words, entity), guess in zip(asked, guesses, strict=True):
+        masked = {(made.words, blank.entity): made for blank, mention in mentions for made in [_put_in(blank, mention)]}
+        guesses = oracle.predict(list(masked.values()))
+        for (words, entity), guess in zip(masked, guesses, strict=True):
             found = {(start, end): type_ for start, end, type_ in guess.labels}
             verdicts[words, entity] = found.get((entity.start, entity.end))
     return SuggestionTable(tuple(blanks), columns, verdicts)
@@ -166,8 +166,8 @@ def suggestions(method: Suggester, blanks: Sequence[Blank], top_k: int) -> list[
 
     The first one has the most probable word in each place, the second one the second in each, and so on.
     """
-    asked = [blank for blank in blanks if blank.places]
-    guessed = method.suggest([blank.sentence for blank in asked], [blank.places for blank in asked], top_k)
+    masked = [blank for blank in blanks if blank.places]
+    guessed = method.suggest([blank.sentence for blank in masked], [blank.places for blank in masked], top_k)
     rest = iter(guessed)
     return [_by_rank(blank, next(rest)) if blank.places else [] for blank in blanks]
 

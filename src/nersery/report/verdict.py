@@ -8,7 +8,7 @@ from typing import Literal
 
 from nersery.evaluate.significance import FEW, caution
 from nersery.report.model import Report, SystemReport
-from nersery.report.number_format import percent, plural, signed, told_p
+from nersery.report.number_format import p_text, percent, plural, signed
 
 LEVEL = 0.05
 """Significance level: a difference with a smaller p-value counts as more than chance."""
@@ -75,7 +75,7 @@ def _sentence(best: SystemReport, reference: SystemReport, several: bool) -> str
     if best.tested.p is None:
         evidence, chance = "(not tested)", ""
     else:
-        evidence = f"(95 % interval {best.tested.interval}, {told_p(best.tested.p)})"
+        evidence = f"(95 % interval {best.tested.interval}, {p_text(best.tested.p)})"
         chance = ", which may be chance" if _tone(best) == "unclear" and signed(gap) != "0.0" else ""
     opening = "" if gap > 0 else "No method helped. The best is " if several else "Augmentation did not help. "
     return f"{opening}{_score(best)}, {place} {reference.label}{chance} {evidence}."
@@ -102,7 +102,7 @@ def _corrected(best: SystemReport, tried: Sequence[SystemReport]) -> tuple[str, 
     if count < 2 or corrected is None or best.tested.p is None or best.tested.p >= LEVEL:
         return ()
     weakened = ", so the difference may be chance" if corrected >= LEVEL else ""
-    return (f"Corrected for {plural(count, 'comparison')} (Holm): {told_p(corrected)}{weakened}.",)
+    return (f"Corrected for {plural(count, 'comparison')} (Holm): {p_text(corrected)}{weakened}.",)
 
 
 def _over_seeds(best: SystemReport, seeds: int) -> tuple[str, ...]:
@@ -114,4 +114,4 @@ def _over_seeds(best: SystemReport, seeds: int) -> tuple[str, ...]:
     limit = f"; with {seeds} seeds it cannot be below {least:.2g}" if least >= LEVEL else ""
     disagree = p >= LEVEL and p > least * 1.001 and _tone(best) != "unclear"
     weakened = ": the seeds disagree, and more seeds may change the result" if disagree else ""
-    return (f"Over the seeds alone (sign-flip test): {told_p(p)}{limit}{weakened}.",)
+    return (f"Over the seeds alone (sign-flip test): {p_text(p)}{limit}{weakened}.",)

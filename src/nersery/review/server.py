@@ -82,15 +82,15 @@ class Review:
             "beside": [_plain(other) for other in self.beside.get(sentence.id, ())],
         }
 
-    def decide(self, number: int, said: Any) -> dict[str, Any]:
+    def decide(self, number: int, answer: Any) -> dict[str, Any]:
         """Write down what the page says of a sentence.
 
         Raises:
             NerseryError: When it makes no sense.
         """
         try:
-            labels = tuple((index(start), index(end), type_ + "") for start, end, type_ in said["labels"])
-            decision = Decision(said["verdict"], labels, said.get("note", "") + "")
+            labels = tuple((index(start), index(end), type_ + "") for start, end, type_ in answer["labels"])
+            decision = Decision(answer["verdict"], labels, answer.get("note", "") + "")
         except (LookupError, TypeError, ValueError, AttributeError):
             raise NerseryError("expected an object with verdict, labels and note") from None
         if decision.verdict not in VERDICTS:
@@ -158,30 +158,30 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         """Answer with the page, or with a sentence."""
-        asked = self._asked()
+        requested = self._requested()
         review = self.server.review
-        if asked is not None and asked in PAGE:
-            name, kind = PAGE[asked]
+        if requested is not None and requested in PAGE:
+            name, kind = PAGE[requested]
             self._send(HTTPStatus.OK, files("nersery.review").joinpath("page", name).read_bytes(), kind)
-        elif asked == "overview":
+        elif requested == "overview":
             self._send_json(review.overview())
-        elif (number := self._number(asked, "sentence/")) is not None:
+        elif (number := self._number(requested, "sentence/")) is not None:
             self._send_json(review.shown(number))
         else:
             self._refuse(HTTPStatus.NOT_FOUND, "there is nothing here")
 
     def do_POST(self) -> None:
         """Take a decision, or the end of the review."""
-        asked = self._asked()
+        requested = self._requested()
         length = self.headers.get("Content-Length", "")
         body = self.rfile.read(int(length)) if length.isdecimal() and int(length) <= LONGEST_BODY else None
         if body is None or self.headers.get_content_type() != "application/json":
             self.close_connection = True
             self._refuse(HTTPStatus.BAD_REQUEST, "expected JSON")
-        elif asked == "over":
+        elif requested == "over":
             self._send_json({})
             self.server.review.end()
-        elif (number := self._number(asked, "sentence/")) is not None:
+        elif (number := self._number(requested, "sentence/")) is not None:
             try:
                 self._send_json(self.server.review.decide(number, json.loads(body)))
             except (NerseryError, ValueError, RecursionError) as error:
@@ -191,15 +191,15 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._refuse(HTTPStatus.NOT_FOUND, "there is nothing here")
 
-    def _asked(self) -> str | None:
+    def _requested(self) -> str | None:
         """What is asked for behind the secret; None for whoever does not know it."""
-        _, secret, asked = (*self.path.split("?", 1)[0].split("/", 2), "", "")[:3]
+        _, secret, requested = (*self.path.split("?", 1)[0].split("/", 2), "", "")[:3]
         known = secrets.compare_digest(secret.encode(), self.server.secret.encode())
-        return asked if known and self.headers.get("Host") in self.server.hosts else None
+        return requested if known and self.headers.get("Host") in self.server.hosts else None
 
-    def _number(self, asked: str | None, prefix: str) -> int | None:
+    def _number(self, requested: str | None, prefix: str) -> int | None:
         """The place of a sentence that exists."""
-        digits = asked.removeprefix(prefix) if asked and asked.startswith(prefix) else ""
+        digits = requested.removeprefix(prefix) if requested and requested.startswith(prefix) else ""
         if not (digits.isascii() and digits.isdecimal() and len(digits) < 12):
             return None
         return number if (number := int(digits)) < len(self.server.review.order) else None

@@ -151,12 +151,12 @@ def fine_tune(
 
 
 def fine_tuning(
-    settings: FineTuned, gold: Sequence[Sentence], training: Training, **told: Any
+    settings: FineTuned, gold: Sequence[Sentence], training: Training, **fingerprint: Any
 ) -> tuple[list[Sentence], TrainingPlan, dict[str, Any]]:
     """Gold in an order of its own, the plan of a fine-tuning on it, and what `fine_tune` of a model takes besides.
 
     Args:
-        told: What the training depends on, apart from gold, dev and settings, as JSON values.
+        fingerprint: What the training depends on, apart from gold, dev and settings, as JSON values.
     """
     from nersery.models.training.trainer import fine_tuning_plan
     from nersery.taggers.base import training_record
@@ -176,7 +176,7 @@ def fine_tuning(
             "seed": training.seed,
             "progress": training.progress,
             "folder": training.folder / "fine-tune" if training.folder else None,
-            "fingerprint": record | told,
+            "fingerprint": record | fingerprint,
         },
     )
 

@@ -172,11 +172,11 @@ def suggest_words(
 ) -> list[list[list[Guess]]]:
     """The most probable words for each place, under what is shown of its type; see `Suggester.suggest`."""
     types = [[type_at(sentence, place) for place in at] for sentence, at in zip(sentences, places, strict=True)]
-    asked = [(number, type_) for number, found in enumerate(types) for type_ in dict.fromkeys(found)]
+    queries = [(number, type_) for number, found in enumerate(types) for type_ in dict.fromkeys(found)]
     masked_inputs = [
-        MaskedInput(sentences[number].words, tuple(places[number]), condition(type_)) for number, type_ in asked
+        MaskedInput(sentences[number].words, tuple(places[number]), condition(type_)) for number, type_ in queries
     ]
-    guesses = dict(zip(asked, model.guesses(masked_inputs, top_k), strict=True))
+    guesses = dict(zip(queries, model.guesses(masked_inputs, top_k), strict=True))
     return [
         [guesses[number, type_][gap] for gap, type_ in enumerate(found)]  # each under its own type
         for number, found in enumerate(types)

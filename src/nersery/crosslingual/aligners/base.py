@@ -71,12 +71,12 @@ def align_step(aligner: Aligner) -> Callable[[Sequence[Row]], list[Alignment | R
 
     def run_batch(rows: Sequence[Row]) -> list[Alignment | Reject]:
         outcomes = aligner.align([pair_of(row) for row in rows])
-        return [_told(outcome, row) for outcome, row in zip(outcomes, rows, strict=True)]
+        return [_with_target(outcome, row) for outcome, row in zip(outcomes, rows, strict=True)]
 
     return run_batch
 
 
-def _told(outcome: Alignment | Reject, row: Row) -> Alignment | Reject:
+def _with_target(outcome: Alignment | Reject, row: Row) -> Alignment | Reject:
     """The outcome; a reject shows the target where it shows nothing."""
     if not isinstance(outcome, Reject) or outcome.sentence is not None or isinstance(row.target, Reject):
         return outcome

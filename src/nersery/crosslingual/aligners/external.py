@@ -87,14 +87,16 @@ class External(Aligner):
         if place is not None and place.exists():
             self._answer = _Answer(**load_file(place))
             return
-        self._answer = _Answer.of(self._asked({_digest(pair): pair for pair in pairs if not self._refused(pair)}))
+        self._answer = _Answer.of(
+            self._from_program({_digest(pair): pair for pair in pairs if not self._refused(pair)})
+        )
         if place is not None:
             unfinished = place.with_name(f".tmp{place.name}")
             with os_errors(unfinished):
                 save_file(vars(self._answer), unfinished)
             unfinished.replace(place)
 
-    def _asked(self, found: Mapping[int, Pair]) -> dict[int, list[Point]]:
+    def _from_program(self, found: Mapping[int, Pair]) -> dict[int, list[Point]]:
         """The links that the program gives to each pair."""
         self.check()
         pairs = found.values()

@@ -44,17 +44,17 @@ class MaskedInputEncoder:
     def __init__(self, subwords: SubwordEncoder, mask: int) -> None:
         self.subwords, self.mask = subwords, mask
 
-    def rows(self, masked_input: MaskedInput, asked: int | None = None) -> list[MaskedWindow]:
+    def rows(self, masked_input: MaskedInput, only: int | None = None) -> list[MaskedWindow]:
         """Mask every subword of every gap, also where a neighbouring window predicts it.
 
         Args:
-            asked: Predict only subwords of a gap with this id; None predicts all.
+            only: Predict only subwords of a gap with this id; None predicts all.
         """
         rows = []
         for window in self._windows(masked_input):
-            if places := list(self._each_place(window, masked_input, range(*window.core), asked)):
+            if places := list(self._each_place(window, masked_input, range(*window.core), only)):
                 seen = range(window.start, window.start + len(window.firsts))
-                hidden = [position for position, _ in self._each_place(window, masked_input, seen, asked)]
+                hidden = [position for position, _ in self._each_place(window, masked_input, seen, only)]
                 rows.append(self._masked(window, places, hidden))
         return rows
 
@@ -83,13 +83,13 @@ class MaskedInputEncoder:
         return self.subwords.windows(masked_input.words, masked_input.condition)
 
     def _each_place(
-        self, window: Window, masked_input: MaskedInput, words: Iterable[int], asked: int | None = None
+        self, window: Window, masked_input: MaskedInput, words: Iterable[int], only: int | None = None
     ) -> Iterator[tuple[int, Place]]:
         """The subwords of gaps among some words of a window: position, and place."""
         spans, gaps = self.subwords.word_spans(window), set(masked_input.gaps)
         for word in words:
             if word in gaps:
-                positions = [p for p in range(*spans[word - window.start]) if asked in (None, window.subwords[p])]
+                positions = [p for p in range(*spans[word - window.start]) if only in (None, window.subwords[p])]
                 yield from ((position, (word, number)) for number, position in enumerate(positions))
 
     def _masked(self, window: Window, places: Sequence[tuple[int, Place]], hidden: Iterable[int]) -> MaskedWindow:

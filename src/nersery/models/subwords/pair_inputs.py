@@ -127,12 +127,12 @@ class PairEncoder:
             SettingsError: If a question is empty, or takes more than half of a window.
         """
         pairs = range(len(questions)) if pairs is None else tuple(pairs)
-        asked = {question: self._question(question) for question in dict.fromkeys(questions[pair] for pair in pairs)}
+        encoded = {question: self._question(question) for question in dict.fromkeys(questions[pair] for pair in pairs)}
         texts = self._texts(sentences[pair] for pair in pairs)
         return [
             reading
             for pair in pairs
-            for reading in self._windows(pair, asked[questions[pair]], *texts[tuple(sentences[pair])])
+            for reading in self._windows(pair, encoded[questions[pair]], *texts[tuple(sentences[pair])])
         ]
 
     def _question(self, question: str) -> Ids:

@@ -53,16 +53,16 @@ def word_attention(
     """
     if layers < 0:
         raise SettingsError(f"layers is {layers}, expected 0 (all of them) or more")
-    asked = with_attention(tagger)
-    network, encoder = asked.parts
+    transformer = with_attention(tagger)
+    network, encoder = transformer.parts
     found = [np.zeros((len(sentence), len(sentence)), np.float32) for sentence in sentences]
     windows = [(number, w) for number, sentence in enumerate(sentences) for w in encoder.windows(sentence.words)]
     network.eval()
-    with torch.no_grad(), eager_attention(network), autocast(network.device, asked.precision):
+    with torch.no_grad(), eager_attention(network), autocast(network.device, transformer.precision):
         lengths = [len(window.subwords) for _, window in windows]
         for numbers in by_length(lengths, _rows, LENGTH_MULTIPLE):
             part = [windows[number] for number in numbers]
-            attentions = _attentions(asked, [window for _, window in part], layers)
+            attentions = _attentions(transformer, [window for _, window in part], layers)
             for (number, window), subwords in zip(part, attentions, strict=False):
                 _fill(found[number], window, subwords, len(encoder.suffix))
             if progress is not None:
