@@ -58,6 +58,7 @@ DEFAULTS = {
 ODD_RATE = 0.35
 USUAL = ("nationality", "country", "drug", "food")
 """Kinds whose names are not any words."""
+LETTER = r"[\w\u0900-\u0963\u0971-\u097f\u200c\u200d]"
 Names = dict[str, list[tuple[str, ...]]]
 
 
@@ -165,8 +166,8 @@ class Kinds:
 
 
 def words_of(text: str) -> list[str]:
-    """A text's words and signs."""
-    return re.findall(r"(?:[A-Z]\.){2,}|\w+(?:[-'’&+/.]\w+)*|[^\w\s]", text)
+    """A text's words and signs. Vowel signs of Devanagari are parts of words, though not for ``\\w``."""
+    return re.findall(rf"(?:[A-Z]\.){{2,}}|{LETTER}+(?:[-'’&+/.]{LETTER}+)*|[^\w\s]", text)
 
 
 # --- texts --------------------------------------------------------------------------------------------------------
@@ -192,7 +193,7 @@ def asked(path: Path) -> list[Text]:
 
 def _asked(paragraph: dict[str, object]) -> Iterator[Text]:
     context = str(paragraph["context"])
-    borders = [0, *(match.end() for match in re.finditer(r"[.!?] (?=[A-Z\"])", context)), len(context)]
+    borders = [0, *(match.end() for match in re.finditer(r"[.!?] (?=[A-Z\"])|। ", context)), len(context)]
     sentences = list(itertools.pairwise(borders))
     for question in paragraph["qas"]:  # type: ignore[attr-defined]
         answer = question["answers"][0]

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from examples import ANY, LONGEST_TEXT, Kinds, Mention, Text, words_of
-from nersery.augment.rules.thesaurus import FUNCTION_WORDS
+from nersery.augment.words.thesaurus import FUNCTION_WORDS
 
 JOINING = frozenset(("of", "the", "de", "van", "von", "&", "'s", "al", "du", "del", "la"))
 _TITLES = "mr mrs ms dr sir lord lady president king queen prince princess senator professor captain"

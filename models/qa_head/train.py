@@ -1,6 +1,6 @@
 """Train the question-answering head that comes with nersery; README.md beside this file tells what came out.
 
-    python models/qa_head/train.py --data DIR --work DIR [--steps N] [--start FILE] [--device cuda]
+    python models/qa_head/train.py --data DIR --work DIR [--encoder NAME] [--steps N] [--start FILE] [--device cuda]
 
 The same command again goes on where it stopped. It writes ``curve.jsonl`` into the working folder, and
 ``qa_head.safetensors``: what was learnt on top of the bundled encoder, as `nersery.models.bundled` reads it.
@@ -46,6 +46,8 @@ MOST_SUBWORDS = 40
 MINED = 60_000
 """Sentences of plain text that are looked through for names."""
 MOST = {"tweets": 3000, "anatomy": 1000, "asked": 2500}
+ASKED = {bundled.NAME: ("en",), bundled.MULTILINGUAL: ("en", "de", "hi")}
+"""Languages of XQuAD, by the encoder."""
 HELD_OUT = 120
 """Sentences of Wikigold, its last, that are only measured on."""
 TYPES = {"PER": "person", "LOC": "place", "ORG": "organization", "MISC": "misc"}
@@ -68,7 +70,7 @@ class Material:
     """With the type that is asked for."""
 
 
-def material(folder: Path, seed: int) -> Material:
+def material(folder: Path, encoder: str, seed: int) -> Material:
     """All texts, those of like length in groups."""
     kinds = Kinds()
     wikigold = labelled(folder / "ner_en/wikigold/wikigold.conll.txt", COVERS)
@@ -97,12 +99,12 @@ def material(folder: Path, seed: int) -> Material:
         "anatomy": bodies,
         "mined": balanced(mined, MOST_OF_A_KIND, seed),
         "filled": filled(kinds, names, phrases, COPIES, seed),
-        "asked": asked(folder / "qa/xquad.en.json"),
+        "asked": [text for language in ASKED[encoder] for text in asked(folder / f"qa/xquad.{language}.json")],
     }
-    encoder = SubwordEncoder(ModelSource(bundled.NAME).tokenizer())
+    subwords_of = SubwordEncoder(ModelSource(encoder).tokenizer()).subwords
     lengths = []
     for name, texts in parts.items():
-        counted = [(sum(map(len, encoder.subwords(text.words))), text) for text in texts]
+        counted = [(sum(map(len, subwords_of(text.words))), text) for text in texts]
         counted = [(subwords, text) for subwords, text in counted if subwords <= MOST_SUBWORDS]
         counted = chance.sample(counted, min(len(counted), MOST.get(name, len(counted))))
         print(f"{name}: {len(counted)} sentences", flush=True)
@@ -140,14 +142,14 @@ def _dev(texts: Sequence[Text]) -> list[tuple[str, Example]]:
 # --- model --------------------------------------------------------------------------------------------------------
 
 
-def build(start: Path | None = None) -> Any:
+def build(encoder: str, start: Path | None = None) -> Any:
     """The installed encoder under a new head, of which only what is new learns, and biases and norms.
 
     Args:
         start: A file of an earlier training to go on from.
     """
     # "eager": on CPUs the backward pass of torch's fused attention takes longer than all the rest
-    model = ModelSource(bundled.NAME).model("AutoModelForQuestionAnswering", attn_implementation="eager")
+    model = ModelSource(encoder).model("AutoModelForQuestionAnswering", attn_implementation="eager")
     for name, parameter in model.named_parameters():
         parameter.requires_grad_(name.startswith((bundled_heads.LAYERS, QA_OUTPUTS)))
     for layer in model.modules():
@@ -169,9 +171,9 @@ def build(start: Path | None = None) -> Any:
 class Asker:
     """Asks a model in training."""
 
-    def __init__(self, model: Any, device: torch.device) -> None:
+    def __init__(self, model: Any, encoder: str, device: torch.device) -> None:
         self.model, self.device = model, device
-        self.pairs = PairEncoder(SubwordEncoder(ModelSource(bundled.NAME).tokenizer()), token_types=2)
+        self.pairs = PairEncoder(SubwordEncoder(ModelSource(encoder).tokenizer()), token_types=2)
 
     def loss(self, examples: Sequence[Example]) -> Tensor:
         """Answers above, all other spans below no answer; spans with a word that nobody knows of do not count."""
@@ -252,14 +254,24 @@ def plan(steps: int) -> TrainingPlan:
     )
 
 
-def run(data: Material, model: Any, work: Path, steps: int, seed: int) -> None:
+def _cased(example: Example, encoder: str, rng: random.Random) -> Example:
+    """Half of the texts in lower case for a cased encoder, so that it does not rely on capitals."""
+    if bundled.is_lower_case(encoder) or rng.random() < 0.5:
+        return example
+    return example._replace(words=tuple(word.lower() for word in example.words))
+
+
+def run(data: Material, model: Any, encoder: str, work: Path, steps: int, seed: int) -> None:
     """Train to the end; the same call goes on where it stopped."""
     with seeded(seed):
         device = next(model.parameters()).device
-        asker = Asker(model, device)
+        asker = Asker(model, encoder, device)
 
         def draw(group: tuple[Text, ...], index: int, number: int) -> list[Example]:
-            return [data.questions.draw(text, item_rng(seed, index, row, number)) for row, text in enumerate(group)]
+            chances = [item_rng(seed, index, row, number) for row in range(len(group))]
+            return [
+                _cased(data.questions.draw(text, rng), encoder, rng) for text, rng in zip(group, chances, strict=True)
+            ]
 
         def evaluate() -> float:
             figures = f1(data.dev, asker.answers([example for _, example in data.dev]))
@@ -293,18 +305,22 @@ def main() -> None:
     parser.add_argument("--start", type=Path, help="a qa_head.safetensors to go on from, with --seed of its own")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--device", default="auto")
+    parser.add_argument("--encoder", choices=list(ASKED), default=bundled.NAME)
     arguments = parser.parse_args()
+    encoder = arguments.encoder
     arguments.work.mkdir(parents=True, exist_ok=True)
     device = pick_device(arguments.device)
-    data = material(arguments.data, arguments.seed)
+    data = material(arguments.data, encoder, arguments.seed)
     with seeded(arguments.seed):
-        model = build(arguments.start).to(device)
-    run(data, model, arguments.work, arguments.steps, arguments.seed)
+        model = build(encoder, arguments.start).to(device)
+    run(data, model, encoder, arguments.work, arguments.steps, arguments.seed)
     target = arguments.work / "qa_head.safetensors"
     bundled_heads.save_adapters(model, target)
-    shipped = ModelSource(bundled.NAME).model("AutoModelForQuestionAnswering")
+    shipped = ModelSource(encoder).model("AutoModelForQuestionAnswering")
     bundled_heads.add_head(shipped, target, "question-answering model")
-    figures = f1(data.dev, Asker(shipped.to(device).eval(), device).answers([example for _, example in data.dev]))
+    figures = f1(
+        data.dev, Asker(shipped.to(device).eval(), encoder, device).answers([example for _, example in data.dev])
+    )
     print(f"{target}: {target.stat().st_size} bytes, held-out F1 {figures}")
 
 

@@ -203,10 +203,11 @@ def _apart(tensors: Iterable[tuple[str, Tensor]]) -> Iterator[tuple[str, Tensor]
 
 
 def weights_of(model: nn.Module) -> Tensors:
-    """The tensors of a model's state; one that has several names appears under the first."""
+    """The tensors of a model's state without frozen parameters; one with several names appears under the first."""
     found: dict[Any, tuple[str, Tensor]] = {}
+    frozen = {name for name, parameter in model.named_parameters(remove_duplicate=False) if not parameter.requires_grad}
     for name, tensor in model.state_dict().items():
-        if isinstance(tensor, Tensor):
+        if isinstance(tensor, Tensor) and name not in frozen:
             place = (tensor.device, tensor.data_ptr(), tensor.shape, tensor.stride())
             found.setdefault(place, (name, tensor))
     return dict(found.values())
