@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from examples import ANY, LONGEST_TEXT, Kinds, Mention, Text, words_of
+
 from nersery.augment.words.thesaurus import FUNCTION_WORDS
 
 JOINING = frozenset(("of", "the", "de", "van", "von", "&", "'s", "al", "du", "del", "la"))

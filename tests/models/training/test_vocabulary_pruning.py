@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from nersery.models.training.vocabulary_pruning import pruned_vocabulary
+from nersery.models.training import vocabulary_pruning
+from nersery.models.training.vocabulary_pruning import partly_trained_vocabulary, pruned_vocabulary
 
 
 class Network(nn.Module):
@@ -17,6 +18,9 @@ class Network(nn.Module):
 
     def get_input_embeddings(self) -> nn.Module:
         return self.table
+
+    def get_output_embeddings(self) -> nn.Module:
+        return self.head
 
     def forward(self, ids: Tensor) -> Tensor:
         found: Tensor = self.head(self.table(ids))
@@ -105,3 +109,54 @@ def test_after_an_error_all_rows_are_back_with_what_they_had_learnt() -> None:
     with pytest.raises(KeyboardInterrupt):
         broken()
     assert torch.equal(network.table.weight, other.table.weight)
+
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A vocabulary of 50 is large."""
+    monkeypatch.setattr(vocabulary_pruning, "MOST_TRAINED", 40)
+
+
+def learn_some(network: Network) -> None:
+    optimizer = torch.optim.Adam(network.parameters(), lr=0.1)
+    for _ in range(5):
+        optimizer.zero_grad()
+        network(IDS)[..., SUBWORDS].square().mean().backward()
+        optimizer.step()
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("padding", [None, 1])
+def test_a_shared_table_learns_in_some_rows_as_if_all_learnt(padding: int | None) -> None:
+    whole, partly = made(tied=True, padding=padding), made(tied=True, padding=padding)
+    learn_some(whole)
+    with partly_trained_vocabulary(partly, SUBWORDS):
+        sizes = {name: weight.numel() for name, weight in partly.named_parameters()}
+        assert sizes == {"table.weight": 4 * 4, "head.bias": 50}
+        learn_some(partly)
+    assert partly.head.weight is partly.table.weight
+    for name, weight in partly.named_parameters():
+        assert torch.allclose(weight, dict(whole.named_parameters())[name], atol=1e-6), name
+
+
+@pytest.mark.usefixtures("large")
+def test_all_rows_of_a_shared_table_are_read_and_scored() -> None:
+    network = made(tied=True)
+    expected = network(torch.arange(50))
+    with partly_trained_vocabulary(network, SUBWORDS):
+        assert torch.allclose(network(torch.arange(50)), expected, atol=1e-6)
+
+
+@pytest.mark.usefixtures("large")
+def test_a_table_of_its_own_is_not_trained_in_part() -> None:
+    network = made()
+    table = network.table
+    with partly_trained_vocabulary(network, SUBWORDS):
+        assert network.table is table
+
+
+def test_a_small_shared_table_is_trained_whole() -> None:
+    network = made(tied=True)
+    table = network.table
+    with partly_trained_vocabulary(network, SUBWORDS):
+        assert network.table is table

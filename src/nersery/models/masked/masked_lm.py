@@ -5,6 +5,7 @@ Inputs are words. This module alone turns them into subwords, windows and batche
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,6 +36,7 @@ from nersery.models.subwords.subword_vocabulary import (
 from nersery.models.subwords.subwords import MOST_UNMARKED, SubwordEncoder, collate
 from nersery.models.subwords.token_embeddings import add_rows, output_at
 from nersery.models.training.trainer import History, TrainingPlan, seeded, train
+from nersery.models.training.vocabulary_pruning import partly_trained_vocabulary
 
 Example = TypeVar("Example")
 Guess = tuple[str, float]
@@ -151,7 +153,13 @@ class MaskedLM:
             return self.gaps.hidden(masked_input(example, rng), rate, rng)
 
         dev_rows = [row for index, example in enumerate(dev) for row in draw(example, index, 0, "dev")]
-        with seeded(seed):
+
+        def subwords() -> Iterator[int]:
+            yield from itertools.chain(*self.encoder.own.values())
+            for row in itertools.chain(*(draw(example, index, 0) for index, example in enumerate(examples))):
+                yield from (*row.window.subwords, *row.targets)
+
+        with partly_trained_vocabulary(self.network, subwords()), seeded(seed):
             return train(
                 self.network,
                 examples,

@@ -10,6 +10,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+MOST_TRAINED = 100_000
+"""Rows of a vocabulary for one language or a few."""
+
 
 @contextlib.contextmanager
 def pruned_vocabulary(network: nn.Module, subwords: Iterable[int]) -> Iterator[None]:
@@ -36,6 +39,74 @@ def pruned_vocabulary(network: nn.Module, subwords: Iterable[int]) -> Iterator[N
         _replace(network, rows, table)
         with torch.no_grad():
             table.weight[rows.subwords] = rows.weight
+
+
+@contextlib.contextmanager
+def partly_trained_vocabulary(network: Any, subwords: Iterable[int]) -> Iterator[None]:
+    """Within it, a large embedding matrix that is also the output layer learns in these rows only.
+
+    The gradient and the two moments of all rows of multilingual E5 or XLM-R base would need 1.2 to 2.3 GB, and be read
+    and written at every step. Rows that the text does not contain would learn little more than not to be chosen.
+
+    Args:
+        network: A masked language model; those with other output layers, or up to `MOST_TRAINED` rows, are left alone.
+        subwords: Rows to train. Others may be read and are scored as before.
+    """
+    table, output = network.get_input_embeddings(), network.get_output_embeddings()
+    is_large = isinstance(table, nn.Embedding) and table.num_embeddings > MOST_TRAINED
+    if not is_large or not isinstance(output, nn.Linear) or output.weight is not table.weight:
+        yield
+        return
+    rows = _PartlyTrainedEmbedding(table, sorted({*subwords} - {table.padding_idx}))
+    scores = _PartlyTrainedOutput(rows, output.bias)
+    _replace(network, table, rows)
+    _replace(network, output, scores)
+    try:
+        yield
+    finally:
+        _replace(network, rows, table)
+        _replace(network, scores, output)
+        with torch.no_grad():
+            table.weight[rows.subwords] = rows.weight
+
+
+class _PartlyTrainedEmbedding(nn.Module):
+    """An embedding matrix of which some rows learn."""
+
+    frozen: Tensor
+    subwords: Tensor
+    places: Tensor
+
+    def __init__(self, table: nn.Embedding, subwords: list[int]) -> None:
+        super().__init__()
+        device = table.weight.device
+        self.num_embeddings = table.num_embeddings
+        self.register_buffer("frozen", table.weight.detach(), persistent=False)
+        self.register_buffer("subwords", torch.tensor(subwords, dtype=torch.long, device=device), persistent=False)
+        places = torch.full((len(table.weight),), -1, device=device)
+        places[self.subwords] = torch.arange(len(subwords), device=device)
+        self.register_buffer("places", places, persistent=False)
+        self.weight = nn.Parameter(self.frozen[self.subwords])
+
+    def forward(self, ids: Tensor) -> Tensor:
+        places = self.places[ids]
+        learning = functional.embedding(places.clamp(min=0), self.weight)
+        return torch.where((places >= 0).unsqueeze(-1), learning, functional.embedding(ids, self.frozen))
+
+
+class _PartlyTrainedOutput(nn.Module):
+    """The scores of all rows. Shape: (…, size) to (…, rows)."""
+
+    def __init__(self, rows: _PartlyTrainedEmbedding, bias: nn.Parameter | None) -> None:
+        super().__init__()
+        self._rows = [rows]  # in a list, so that its weights keep one name
+        self.bias = bias
+
+    def forward(self, states: Tensor) -> Tensor:
+        rows = self._rows[0]
+        scores = functional.linear(states, rows.frozen)
+        scores = scores.index_copy(-1, rows.subwords, functional.linear(states, rows.weight).to(scores.dtype))
+        return scores if self.bias is None else scores + self.bias
 
 
 class _PrunedEmbedding(nn.Module):
