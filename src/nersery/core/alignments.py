@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 
 class Link(NamedTuple):
-    """A word of the source and a word of the target that belong together.
+    """A source word and a target word that translate each other.
 
     Args:
         source: Position of the source word, from 0.
         target: Position of the target word, from 0.
-        probability: How sure that is, in (0, 1]; 1 where nothing is known.
+        probability: In (0, 1]; 1 if unknown.
     """
 
     source: int

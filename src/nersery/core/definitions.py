@@ -18,10 +18,7 @@ QUESTION_MARKS = ("?", "؟", "？", ";")
 
 
 def description(type: str, own: Mapping[str, str]) -> str:
-    """A few words that name what a type stands for.
-
-    Args:
-        own: The user's descriptions, which go before the defaults.
+    """A short name of what a type means; the user's ``own`` descriptions override the defaults.
 
     >>> description("CW", {}), description("Chemical_Entity", {}), description("GENE", {"GENE": "gene or protein"})
     ('creative work', 'chemical entity', 'gene or protein')
@@ -30,10 +27,7 @@ def description(type: str, own: Mapping[str, str]) -> str:
 
 
 def definition(type: str, own: Mapping[str, str]) -> str:
-    """What a type stands for, in full.
-
-    Args:
-        own: The user's definitions, which go before the defaults.
+    """The definition of a type; the user's ``own`` definitions override the defaults.
 
     >>> definition("PER", {}), definition("SuperConductor", {})
     ('named person or family', 'super conductor')
@@ -42,10 +36,7 @@ def definition(type: str, own: Mapping[str, str]) -> str:
 
 
 def question(type: str, own: Mapping[str, str]) -> str:
-    """What to ask of a text to find its mentions of a type.
-
-    Args:
-        own: The user's definitions, which go before the defaults; one that ends in a question mark is asked as it is.
+    """A question for the mentions of a type; an ``own`` definition that ends in a question mark is used as is.
 
     >>> question("PER", {}), question("GENE", {"GENE": "gene of a plant"})
     ('Who is the named person or family mentioned in texts?', 'Which gene of a plant is mentioned in texts?')
@@ -55,21 +46,13 @@ def question(type: str, own: Mapping[str, str]) -> str:
 
 
 def check_texts(texts: Mapping[str, str], setting: str) -> None:
-    """Refuse descriptions or definitions that say nothing.
-
-    Raises:
-        SettingsError: Naming the types.
-    """
+    """Raise `SettingsError` if descriptions or definitions of types are empty."""
     if empty := [name for name, text in texts.items() if not text.split()]:
         raise SettingsError(f"{setting} says nothing of {', '.join(empty)}: expected a few words for each")
 
 
 def check_types(types: Iterable[str], setting: str) -> None:
-    """Refuse names that no entity can bear as its type.
-
-    Raises:
-        SettingsError: Naming the first.
-    """
+    """Raise `SettingsError` if a name cannot be the type of an entity."""
     for name in types:
         if not is_type_name(name):
             raise SettingsError(

@@ -1,6 +1,6 @@
-"""What can go wrong for a user, each with the exit code that a script sees.
+"""Errors for users, each with the exit code of the command.
 
-Every message says what happened and where, what was expected, and how to fix it.
+Every message says what happened, where, what was expected, and how to fix it.
 """
 
 from __future__ import annotations

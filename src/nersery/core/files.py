@@ -115,15 +115,12 @@ def remove_folder(folder: Path) -> None:
 
 
 def check_replaceable(folder: Path, mark: str, what: str, own: Sequence[str], *, force: bool) -> None:
-    """Refuse a folder that is not to be overwritten; one that holds anything but what is to be written never is.
+    """Raise `SettingsError` if a folder must not be overwritten; a folder with other files never is.
 
     Args:
-        mark: The file that every such folder has.
-        what: What such a folder holds, for the user.
-        own: Patterns for all that it holds.
-
-    Raises:
-        SettingsError: Saying which it is.
+        mark: The file that identifies such a folder.
+        what: Name of its content in messages.
+        own: Patterns of all files that it may hold.
     """
     here = Path.cwd()
     if folder.resolve() in (here, *here.parents):
@@ -241,10 +238,10 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = ""
 
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Keep a second process out of a folder; the system drops the lock of a killed process.
+    """Lock a folder against other processes; the system releases the lock of a killed process.
 
     Raises:
-        SettingsError: When another process is at work there.
+        SettingsError: If another process holds the lock.
     """
     try:
         import fcntl

@@ -14,12 +14,12 @@ Item = TypeVar("Item")
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """An item that gave no sentence, and why.
+    """An item without a result, and the reason.
 
     Args:
-        reason: Short and the same for all items of its kind, so that it can be counted.
-        sentence: What was rejected; a method may leave it out, the job fills it in.
-        error: The exception that the item raised, if it did.
+        reason: Short, and equal for items of the same kind, so that reasons can be counted.
+        sentence: The rejected sentence; the job adds it if the method does not.
+        error: The exception that the item raised, if any.
     """
 
     reason: str

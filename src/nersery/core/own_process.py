@@ -1,7 +1,4 @@
-"""Settings of a whole process, for those that run nothing but nersery: the command line and its workers.
-
-A library call never changes them, because the process belongs to the caller.
-"""
+"""Process-wide settings for the command line and its workers. Library calls never change them."""
 
 from __future__ import annotations
 

@@ -10,11 +10,11 @@ LOG_SECONDS = 15.0
 
 
 class Progress:
-    """Counts finished items of a job and shows them.
+    """Counts and shows the finished items of a job.
 
     Args:
-        label: What is going on, e.g. ``train``.
-        total: How many items there will be, if that is known.
+        label: Name of the job, e.g. ``train``.
+        total: Number of items, if known.
         quiet: Show nothing.
     """
 

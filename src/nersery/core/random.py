@@ -1,6 +1,6 @@
-"""Randomness belongs to the item: one generator per (seed, method, sentence, copy).
+"""One random generator per seed, method, sentence and copy.
 
-So a result depends neither on the order of the corpus, nor on the batch size, nor on the number of workers.
+So results do not depend on the order of the corpus, the batch size or the number of workers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ LARGEST_SEED = 2**32 - 1
 
 
 def item_seed(*keys: object) -> int:
-    """A 128-bit seed from whatever names the item; equal keys give equal seeds on every machine.
+    """A 128-bit seed derived from keys; equal on every machine.
 
     >>> item_seed(0, "melm", "train-1", 2) == item_seed(0, "melm", "train-1", 2)
     True

@@ -1,7 +1,7 @@
-"""Finds methods by name: a file in the folder of its kind is a method, and so is an entry point of a third party.
+"""Finds methods by name: each file in the folder of a kind is a method, and so is each third-party entry point.
 
-The file name is the method's name; its settings are the fields of the one public dataclass in it that implements the
-kind. Names are listed without importing anything, so that ``nersery --help`` stays quick.
+The file name is the method's name. Its settings are the fields of the public dataclass in the file that implements the
+kind. Listing names imports nothing, so ``nersery --help`` stays fast.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def get(kind: str, name: str) -> type[Any]:
     """The class of a method.
 
     Raises:
-        SettingsError: If there is no such method, or another package's cannot be used.
+        SettingsError: If there is no such method, or it cannot be loaded.
     """
     base = getattr(importlib.import_module(f"{package_of(kind)}.base"), KINDS[kind])
     if name in _module_names(kind):
@@ -144,11 +144,7 @@ def name_of(method: object) -> str:
 
 
 def instance(kind: str, method: Any, settings: Mapping[str, Any]) -> Any:
-    """A method given by name and settings, or the method itself.
-
-    Raises:
-        SettingsError: See `create`.
-    """
+    """A method by name and settings, or the given object itself; see `create`."""
     if isinstance(method, str):
         return create(kind, method, settings)
     if settings:
@@ -157,10 +153,10 @@ def instance(kind: str, method: Any, settings: Mapping[str, Any]) -> Any:
 
 
 def create(kind: str, name: str, settings: Mapping[str, Any] | None = None) -> Any:
-    """Build a method from its name and its settings, all of them checked.
+    """Build a method and check all its settings.
 
     Raises:
-        SettingsError: With every unknown setting and every value of a wrong type at once.
+        SettingsError: With all unknown settings and wrong values.
 
     >>> create("augment", "mention_replacement", {"rate": 0.3}).rate
     0.3
@@ -172,9 +168,9 @@ def create(kind: str, name: str, settings: Mapping[str, Any] | None = None) -> A
 
 
 def check(kind: str, name: str, settings: Mapping[str, Any]) -> list[str]:
-    """All that is wrong with a method's settings, one line each; empty when nothing is.
+    """All problems of a method's settings, one line each.
 
-    A value that is only out of range shows once all settings that the method has are there and of their types.
+    Values out of range are reported only if all settings exist and have the right types.
     """
     try:
         return _built(get(kind, name), name, settings)[1]
@@ -195,10 +191,10 @@ def _built(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[Any,
 
 
 def validated(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The settings of a dataclass in the types of its fields, and what is wrong with the others.
+    """The settings of a dataclass, converted to the types of its fields, and their problems.
 
     Args:
-        name: What the issues call the dataclass.
+        name: Name of the dataclass in messages.
     """
     values, issues = typed(cls, name, settings)
     missing = [field.name for field in dataclasses.fields(cls) if _is_required(field) and field.name not in settings]
@@ -206,10 +202,10 @@ def validated(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[d
 
 
 def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The same for some settings only: missing ones are not reported.
+    """As `validated`, without reporting missing settings.
 
     Args:
-        name: Empty if the issues should name the settings alone.
+        name: If empty, messages name the settings alone.
     """
     from pydantic import TypeAdapter, ValidationError
 
@@ -236,11 +232,7 @@ def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[
 
 
 def check_choices(method: object) -> None:
-    """Refuse values outside a setting's choices; the constructor alone takes anything.
-
-    Raises:
-        SettingsError: With all of them.
-    """
+    """Raise `SettingsError` for values that are not among the choices of their setting."""
     try:
         hints = get_type_hints(type(method))
     except NameError:  # of another package, whose types are only there for its type checker
@@ -304,7 +296,7 @@ def documentation(cls: type[Any]) -> str:
 
 
 def naming(cls: type[Any]) -> dict[str, Any]:
-    """The settings that name a file or model, or are a table of them, each with that type: `FileName` or `ModelName`.
+    """The settings that name files or models, each with its type, `FileName` or `ModelName`.
 
     >>> [key for key, type_ in naming(get("augment", "aclm")).items() if type_ == FileName]
     ['stop_words', 'adapt']
@@ -317,11 +309,10 @@ def naming(cls: type[Any]) -> dict[str, Any]:
 def names_in(
     cls: type[Any], settings: Mapping[str, Any], keys: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], Any, str]]:
-    """The names of files and models in the settings of a method, and of the methods within it.
+    """The files and models in the settings of a method and of its nested methods, without bundled models.
 
     Yields:
-        The keys that lead to the name (``("vectors", "en")``), its type, `FileName` or `ModelName`, and the name.
-        Bundled models are left out.
+        The keys that lead to the name (``("vectors", "en")``), the type of the setting, and the name.
     """
     types = naming(cls)
     for key, value in settings.items():
@@ -376,7 +367,7 @@ def describe(kind: str, name: str) -> dict[str, Any]:
 
 
 def type_text(hint: Any) -> str:
-    """A type as it is written in Python, with the choices in place of their name.
+    """A type as written in Python, with literal choices spelled out.
 
     >>> type_text(Literal["linear", "crf"]), type_text(int | None), type_text(str)
     ('"linear" | "crf"', 'int | None', 'str')

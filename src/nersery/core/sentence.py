@@ -26,22 +26,20 @@ Edit = tuple[int, int, Sequence[str]]
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """Words with the entities over them.
+    """Words and the entities over them.
 
     Args:
-        words: The tokens, at least one. A word is never empty and has no tab, no line break, and no space at
-            its ends.
-        entities: Flat and without overlap; kept in order of their start.
-        id: Distinct within a corpus; empty until a corpus or the loop gives one.
-        language: A BCP 47 tag such as ``en`` or ``hi``, or empty when it is not known.
-        origin: None for a sentence that nobody generated.
-        scores: What selectors said of the sentence; higher is better.
-        columns: Extra columns of the file it was read from, one tuple of ``len(words)`` each. A value has no tab
-            and no line break, but may be empty.
-        comments: Comment lines that stood before it in the file, without line breaks.
+        words: Tokens, at least one, none empty; without tabs, line breaks and outer spaces.
+        entities: Flat, without overlap, sorted by start.
+        id: Unique in a corpus; empty until a corpus or job assigns one.
+        language: A BCP 47 tag such as ``en``; empty if unknown.
+        origin: None for sentences that were not generated.
+        scores: Scores of selectors; higher is better.
+        columns: Extra columns of the source file, ``len(words)`` values each, without tabs and line breaks.
+        comments: Comment lines before the sentence in its file.
 
     Raises:
-        DataError: When words, entities and columns do not fit together, or a text cannot be stored.
+        DataError: If the parts do not fit together, or a text cannot be stored.
 
     >>> sentence = Sentence(("Ada", "Lovelace", "wrote"), (Entity(0, 2, "PER"),))
     >>> sentence.replace_span(0, 2, ["Grace"]).entities
@@ -105,7 +103,7 @@ class Sentence:
         return replace(self, entities=tuple(entities))
 
     def with_types(self, names: Mapping[str, str]) -> Sentence:
-        """The same sentence with types called otherwise; an empty name leaves the entities of the type out.
+        """Rename types; an empty name drops the entities of the type.
 
         >>> Sentence(("Ada", "saw", "it"), (Entity(0, 1, "PER"), Entity(2, 3, "MISC"))).with_types({"MISC": ""}).labels
         ((0, 1, 'PER'),)
@@ -122,18 +120,16 @@ class Sentence:
         return self.replace_spans([(start, end, words)])
 
     def replace_spans(self, edits: Iterable[Edit]) -> Sentence:
-        """Put other words in place of several spans at once; every entity moves with its words.
+        """Replace several spans at once; entities move with their words.
 
-        An entity that holds a whole edited span grows or shrinks with it; text may be inserted by an
-        empty span ``[start, start)``, which belongs to an entity only strictly inside it. Extra columns say
-        ``_`` for new words.
+        An entity that contains an edited span grows or shrinks with it. An empty span ``[start, start)`` inserts words,
+        which belong to an entity only if the position is strictly inside it. New words have ``_`` in extra columns.
 
         Args:
-            edits: ``(start, end, words)``, in words of *this* sentence, not overlapping.
+            edits: ``(start, end, words)``, in positions of *this* sentence, without overlap.
 
         Raises:
-            DataError: When a span lies outside, overlaps another, cuts through the border of an entity, or
-                would leave an entity without words.
+            DataError: If a span is outside, overlaps another, crosses the border of an entity, or empties an entity.
         """
         edits = sorted(edits, key=itemgetter(0, 1))
         position = 0
@@ -188,19 +184,19 @@ def _moved(entity: Entity, edits: Sequence[Edit], sentence: Sentence) -> Entity:
 
 
 def folded(text: str) -> str:
-    """A text as all its spellings have it that are equal without case, by Unicode's canonical caseless matching.
+    """A text for caseless comparison, by Unicode's canonical caseless matching.
 
-    >>> folded("CAF\u00c9") == folded("cafe\u0301")
+    >>> folded("CAFÉ") == folded("café")
     True
     """
     return normalize("NFD", normalize("NFD", text).casefold())
 
 
 class Corpus(Sequence[Sentence]):
-    """Sentences with distinct ids, in order. A sentence without an id gets its number as one.
+    """Sentences in order, with unique ids. A sentence without an id gets its number.
 
     Raises:
-        DataError: When two sentences share an id.
+        DataError: If two sentences have the same id.
 
     >>> corpus = Corpus([Sentence(("Oslo",), (Entity(0, 1, "LOC"),))])
     >>> corpus.types, corpus[0].id

@@ -1,7 +1,6 @@
-"""Tag schemes, converted at the door: behind it nothing knows about ``B-`` and ``I-``.
+"""Tag schemes. Only readers and writers use them; elsewhere there are no ``B-`` and ``I-``.
 
-A tag is ``O`` or a letter, a hyphen and a type, which may hold hyphens itself. What the letters mean is
-the table `SCHEMES`.
+A tag is ``O``, or a letter, a hyphen and a type, which may contain hyphens. `SCHEMES` defines the letters.
 """
 
 from __future__ import annotations
@@ -27,15 +26,14 @@ _BROKEN_TAG = re.compile(rf"[{LETTERS}]_.+|-.*", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Scheme:
-    """A way to write entities as tags, one for each word.
+    """A tag scheme.
 
     Args:
-        name: As users know it.
-        begin: The letter of the first word.
-        inside: The letter of the words between the first and the last.
-        end: The letter of the last word of several; the same as `inside` where ends are not marked.
-        single: The letter of an entity of one word.
-        lazy: Begin with `inside`, and with `begin` only directly after an entity of the same type.
+        begin: Letter of the first word of an entity.
+        inside: Letter of its inner words.
+        end: Letter of its last word; equal to `inside` if ends are not marked.
+        single: Letter of an entity of one word.
+        lazy: Use `begin` only directly after an entity of the same type, else `inside`.
     """
 
     name: str
@@ -73,10 +71,10 @@ _OTHER_NAMES = {"BIO": "IOB2", "BIO2": "IOB2", "IOBES": "BIOES", "BIOLU": "BILOU
 
 
 def scheme_name(name: str) -> str:
-    """A scheme's own name, for one of its names in any case.
+    """The canonical name of a scheme; aliases and case are accepted.
 
     Raises:
-        SettingsError: When there is no such scheme.
+        SettingsError: If there is no such scheme.
 
     >>> scheme_name("iobes")
     'BIOES'
@@ -136,13 +134,13 @@ UNKNOWN_TAG = "unknown tag"
 
 @dataclass(frozen=True, slots=True)
 class TagIssue:
-    """One broken place in the tags of a sentence.
+    """An illegal tag.
 
     Args:
-        index: The word's position.
-        kind: Short and the same for all of its kind, so that it can be counted.
-        message: What is wrong and what would be legal.
-        repair: The name of the repair that mends it, or empty.
+        index: Position of the word.
+        kind: Equal for issues of the same kind, so that they can be counted.
+        message: What is wrong, and what would be legal.
+        repair: Name of the repair that fixes it, or empty.
     """
 
     index: int
@@ -152,10 +150,9 @@ class TagIssue:
 
 
 def decode(tags: Sequence[str], scheme: str) -> tuple[tuple[Entity, ...], tuple[TagIssue, ...]]:
-    """The entities that tags stand for, and all that is illegal about the tags.
+    """The entities of a tag sequence, and its illegal tags.
 
-    Where there are issues, the entities are conlleval's reading: a tag that cannot continue an
-    entity begins one, and an entity ends where the next word does not continue it.
+    Illegal tags are read as by conlleval: a tag that cannot continue an entity begins one.
 
     Args:
         scheme: A key of `SCHEMES`.
@@ -211,14 +208,14 @@ _EVIDENCE = (("W", "BMEWO"), ("M", "BMES"), ("LU", "BILOU"), ("ES", "BIOES"))
 
 
 def detect(pairs: Iterable[tuple[str, str]]) -> str:
-    """The scheme of a corpus, from all its pairs of neighbouring tags.
+    """The scheme of a corpus, from its pairs of neighbouring tags.
 
-    E or S show BIOES, L or U BILOU, M or W the schemes that have them, unless more pairs would be illegal then
-    than without these letters: a stray tag is an issue and no evidence. With B and I alone it is IOB2, unless
-    I begins entities and B only ever parts one from another of its type. Without evidence it is IOB2.
+    E or S suggest BIOES, L or U BILOU, M or W their schemes, unless these make more pairs illegal than ignoring the
+    letters would. With B and I alone it is IOB2, unless I begins entities and B only separates entities of one type.
+    The default is IOB2.
 
     Args:
-        pairs: Each pair of neighbours, with ``O`` before the first and after the last word of a sentence.
+        pairs: All pairs of neighbours, with ``O`` before the first and after the last word of a sentence.
 
     >>> detect({("O", "I-PER"), ("I-PER", "I-PER"), ("I-PER", "O")})
     'IOB1'

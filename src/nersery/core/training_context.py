@@ -14,17 +14,16 @@ from nersery.core.sentence import Sentence
 
 @dataclass(frozen=True)
 class Training:
-    """What a method that trains a model is given beside the gold sentences; the others leave it alone.
+    """What methods that train a model get besides gold sentences.
 
     Args:
-        dev: Sentences to choose the best weights by; empty keeps the last ones.
-        seed: Of all chance in the training.
-        progress: Where it shows its steps.
-        folder: Where it keeps what it needs to go on after a kill; None keeps nothing. Whoever names the
-            folder removes it, and names it for no other sentences or settings.
-        tagger: Gives a trained `nersery.taggers.base.Tagger`, where there is one: in a run that of what the system goes
-            on from.
-        new_tagger: Gives a tagger of the run's settings that is not trained yet, where there are such.
+        dev: Sentences to choose the best weights by; empty keeps the last weights.
+        seed: Of the training.
+        progress: Shows its steps.
+        folder: For its checkpoint, so that it resumes after a kill; None keeps none. It belongs to one training; the
+            caller removes it.
+        tagger: Returns a trained `nersery.taggers.base.Tagger`; in a run, that of the system's base.
+        new_tagger: Returns an untrained tagger with the run's settings.
     """
 
     dev: Sequence[Sentence] = ()
@@ -44,12 +43,7 @@ def in_job(training: Training, folder: Path | None, progress: Progress | None) -
 
 
 def copies_for_upsampling(gold: int, others: int, share: float) -> int:
-    """How often gold sentences must be repeated to be at least that share of the training data; once at least.
-
-    Args:
-        gold: How many there are, 1 or more.
-        others: How many sentences they stand beside.
-        share: In [0, 1).
+    """How often to repeat gold sentences so that they are at least this share of the training data, in [0, 1).
 
     >>> copies_for_upsampling(100, 900, 0.25), copies_for_upsampling(100, 0, 0.25), copies_for_upsampling(100, 900, 0)
     (3, 1, 1)

@@ -121,7 +121,7 @@ def without_control(word: str) -> str:
 
 @lru_cache(1024)
 def is_type_name(name: str) -> bool:
-    """Whether an entity can bear a name as its type: files hold none with tabs, line breaks or outer spaces.
+    """Whether a name can be a type: not empty, without tabs, line breaks and outer spaces.
 
     >>> is_type_name("Big City"), is_type_name("City "), is_type_name("")
     (True, False, False)

@@ -52,14 +52,13 @@ _DEFAULTS = ReadOptions()
 
 
 def open_corpus(path: str | Path, options: ReadOptions = _DEFAULTS) -> Source:
-    """A corpus to read sentence by sentence, as often as needed, in memory that does not grow with it.
+    """Open a corpus. It is read sentence by sentence, as often as needed, in constant memory.
 
     Args:
-        path: A file, ``-`` for standard input, or a folder of files that are one corpus.
+        path: A file, ``-`` for standard input, or a folder of files.
 
     Raises:
-        DataError: When the file cannot be opened, or its format cannot be told. What is wrong with its
-            sentences comes out when they are read.
+        DataError: If the file cannot be opened or its format is unknown. Iteration reports problems of sentences.
     """
     if Path(path).is_dir():
         return FolderSource(TextFile(path, options.encoding), options, _open_file)
@@ -76,11 +75,11 @@ def _open_file(path: str | Path, options: ReadOptions) -> Source:
 
 
 def read(path: str | Path, **options: Any) -> Corpus:
-    """A whole corpus in memory.
+    """Read a whole corpus.
 
     Args:
         path: A file, ``-`` for standard input, or a folder.
-        options: The fields of `ReadOptions`.
+        options: Fields of `ReadOptions`.
 
     Raises:
         DataError: With all issues of the file.
@@ -104,10 +103,10 @@ def _recognise(file: TextFile, options: ReadOptions) -> str:
 
 
 def format_of(path: str | Path) -> str:
-    """The format that a file to write has by its extension.
+    """The format to write, by the extension of the path.
 
     Raises:
-        SettingsError: When the extension says nothing.
+        SettingsError: If the extension is unknown.
 
     >>> format_of("out/train.jsonl")
     'jsonl'
@@ -124,12 +123,12 @@ def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t", columns:
     """A writer of a format.
 
     Args:
-        scheme: For ``conll``, a name of `nersery.core.tags.SCHEMES`.
-        separator: For ``conll``, a tab or a space.
-        columns: For ``conll``, how many extra columns every sentence has; None takes the number of the first.
+        scheme: For ``conll``: a name of `nersery.core.tags.SCHEMES`.
+        separator: For ``conll``: a tab or a space.
+        columns: For ``conll``: extra columns of every sentence; None takes the number of the first.
 
     Raises:
-        SettingsError: When one of them is not known.
+        SettingsError: If a value is unknown.
     """
     known = formats().get(format)
     if known is None or (known.writer is None and not known.unwritable):
@@ -143,18 +142,18 @@ def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t", columns:
 def write(
     sentences: Iterable[Sentence], path: str | Path, *, format: str = AUTO, scheme: str = "IOB2", separator: str = "\t"
 ) -> int:
-    """Write a corpus whole or not at all: a file that was there is replaced only when everything is written.
+    """Write a corpus completely or not at all; an existing file is replaced at the end.
 
     Args:
-        sentences: Taken one by one, so a stream needs no memory.
-        format: ``conll``, ``jsonl``, ``text``, ``spans``, or ``auto``: by the extension.
+        sentences: May be a stream; they are written one by one.
+        format: A writable format, or ``auto``: by the extension.
 
     Returns:
         The number of sentences.
 
     Raises:
-        DataError: When the format cannot hold a sentence.
-        OSError: When the disk is full or the folder cannot be written; then nothing has changed.
+        DataError: If the format cannot hold a sentence.
+        OSError: If the file cannot be written; nothing has changed then.
     """
     path = Path(path)
     encoder = writer(format_of(path) if format == AUTO else format, scheme=scheme, separator=separator)

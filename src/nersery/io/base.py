@@ -35,21 +35,21 @@ RETURN_HINT = r"convert the line ends, e.g. with tr '\r' '\n'"
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How to read a corpus; all of it can be left to `nersery`.
+    """How to read a corpus; the defaults detect everything.
 
     Args:
-        format: A readable format, or ``auto``: by the file's extension, else by its content.
-        encoding: As Python names it, e.g. ``utf-8``, ``latin-1``, ``utf-16``.
-        language: A BCP 47 tag for the sentences that do not bring their own.
+        format: A readable format, or ``auto``: by extension, else by content.
+        encoding: E.g. ``utf-8``, ``latin-1``, ``utf-16``.
+        language: A BCP 47 tag for sentences that name none.
         repair: Names of `nersery.io.repairs.REPAIRS`; without them broken input is an error.
-        word_column: Where the word stands, from 1; None finds it.
-        tag_column: Where the tag stands, from 1; None finds it.
-        scheme: A name of `nersery.core.tags.SCHEMES`; None recognises it.
-        split: How lines of text are cut into words, see `nersery.io.tokenization.splitter`. Text with labels by
-            characters is cut at punctuation at least; other formats have words.
+        word_column: Column of the words, from 1; None detects it.
+        tag_column: Column of the tags, from 1; None detects it.
+        scheme: A name of `nersery.core.tags.SCHEMES`; None detects it.
+        split: How text is split into words, see `nersery.io.tokenization.splitter`. Text with character labels is
+            split at punctuation at least; other formats have words.
 
     Raises:
-        SettingsError: With all values that cannot be used.
+        SettingsError: With all wrong values.
     """
 
     format: str = AUTO
@@ -130,12 +130,12 @@ def lone_return(text: str, line: int) -> Issue | None:
 
 
 class Decoded(NamedTuple):
-    """What the tags of a sentence say.
+    """The entities of a tag sequence.
 
     Args:
-        entities: As the tags have them; not to be used where there are issues.
-        issues: What is illegal about the tags, after the repairs.
-        repaired: How many tags each repair changed.
+        entities: Unreliable if there are issues.
+        issues: Illegal tags after the repairs.
+        repaired: Number of tags that each repair changed.
     """
 
     entities: tuple[Entity, ...]
@@ -149,12 +149,7 @@ def repair_hint(name: str) -> str:
 
 
 class Pass:
-    """What one pass over a file finds besides its sentences.
-
-    Args:
-        file: What is read.
-        options: How it is read.
-    """
+    """The findings of one pass over a file."""
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         self.file, self.options = file, options
@@ -193,16 +188,16 @@ class Pass:
         return Issue(f'the id "{id}" stands in {where} already; expected another', line=line, kind="id used twice")
 
     def broken(self, sentence: str, issues: Sequence[Issue], remains: Sentence) -> None:
-        """Deal with a sentence that cannot be read: a reject where the user asked for that, else issues.
+        """Record an unreadable sentence: as a reject with ``--repair drop-sentence``, else as issues.
 
         Args:
             sentence: Its id.
-            issues: All that is wrong with it, at least one thing.
-            remains: Its words as far as they can be told, for the rejects.
+            issues: At least one.
+            remains: Its words as far as known, for the reject.
 
         Raises:
-            DataError: After too many issues to be worth reading on.
-            ValueError: When there are no issues: the sentence would vanish without a word.
+            DataError: After `MOST_ISSUES` issues.
+            ValueError: If there is no issue.
         """
         if not issues:
             raise ValueError(f"sentence {sentence} is broken, but no issue says why")
@@ -232,12 +227,7 @@ class Pass:
 
 
 class Source(ABC):
-    """The sentences of a file. Each iteration reads the file again, in constant memory.
-
-    Args:
-        file: What to read.
-        options: How to read it.
-    """
+    """The sentences of a file. Each iteration reads the file again, in constant memory."""
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         self.file, self.options = file, options
@@ -263,9 +253,7 @@ class Source(ABC):
         """One pass; what is wrong goes to ``found``."""
 
     def __iter__(self) -> Iterator[Sentence]:
-        """The sentences, with distinct ids.
-
-        After the first issue no more sentences come, but the rest of the file is read for further ones.
+        """The sentences, with unique ids. After the first issue, the rest of the file is only checked.
 
         Raises:
             DataError: At the end, with all issues of the file.
@@ -284,14 +272,14 @@ class Source(ABC):
         yield from self.rejects
 
     def fingerprint(self) -> Any:
-        """What tells this text, and how it is read, from any other, so that no job resumes with changed input.
+        """Content and reading options as JSON values, so that no job resumes with changed input.
 
-        It has the name that a format without ids makes them of.
+        The file name is part of it, because sentences without ids get ids from it.
         """
         return {"content": f"{self.file.stem} {content_hash(self.file.path)}", "reading": asdict(self.options)}
 
     def check(self) -> None:
-        """Read everything once and keep nothing, so that work that cannot end well need not begin.
+        """Read everything once, to report problems before any work.
 
         Raises:
             DataError: With all issues of the file.
@@ -333,8 +321,4 @@ class Writer(ABC):
 
     @abstractmethod
     def encode(self, sentence: Sentence) -> str:
-        """The sentence with its line breaks.
-
-        Raises:
-            DataError: When the format cannot hold it.
-        """
+        """The sentence as text; raises `DataError` if the format cannot hold it."""

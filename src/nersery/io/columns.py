@@ -32,10 +32,10 @@ def split_line(line: str) -> list[str]:
 
 
 def paragraphs(file: TextFile) -> Iterator[tuple[int, list[str]]]:
-    """The runs of lines between blank ones, each with the number of its first line, from 1.
+    """Runs of lines between blank lines, each with the number of its first line, from 1.
 
     Raises:
-        DataError: When a run is so long that it cannot be a sentence, and could fill the memory.
+        DataError: If a run is too long to be a sentence.
     """
     current: list[str] = []
     number = 0
@@ -56,15 +56,15 @@ def paragraphs(file: TextFile) -> Iterator[tuple[int, list[str]]]:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How the lines of a file are to be read; positions count from 0.
+    """The columns of a file; positions count from 0.
 
     Args:
-        width: The number of columns.
-        word: The position of the word.
-        tag: The position of the tag.
-        tabs: Whether tabs part the columns, else spaces.
-        ragged: Whether lines of another width are taken for words too.
-        rivals: The positions of other columns that look like tags as much.
+        width: Number of columns.
+        word: Position of the word.
+        tag: Position of the tag.
+        tabs: Columns are separated by tabs, else by spaces.
+        ragged: Lines of another width are words too.
+        rivals: Other columns that look like tags.
     """
 
     width: int
@@ -75,7 +75,7 @@ class Layout:
     rivals: tuple[int, ...] = ()
 
     def fitted(self, values: list[str]) -> list[str]:
-        """A line of another width as one of this width: its word, and its tag, which is counted from the end.
+        """The word and the tag of a line of another width; the tag's position counts from the end.
 
         >>> Layout(2, 0, 1, True).fitted(["Oslo", "_", "_", "B-LOC"])
         ['Oslo', 'B-LOC']
@@ -91,10 +91,10 @@ class Layout:
         return row
 
     def is_comment(self, line: str) -> bool:
-        """Whether a line at the start of a sentence is a comment or a document mark, and not a word.
+        """Whether a line at the start of a sentence is a comment or a document mark.
 
-        Tweets begin with words such as ``#MH17``, so a line that can be a word with its tag is one. A line that
-        goes on after a carriage return is none, so that what stands there does not go unseen.
+        A line that can be a word with its tag is none, because tweets begin with words such as ``#MH17``. Neither is a
+        line with a carriage return inside, so that the text after it is reported.
         """
         if lone_return(line, 0):
             return False
@@ -125,20 +125,20 @@ class Layout:
 
 
 def detect_layout(file: TextFile, options: ReadOptions, *, sure: bool = False) -> Layout | None:
-    """The layout of a file, from its first lines with words.
+    """The layout of a file, from its first lines.
 
     The tag is the last column in which nearly all values look like tags, unless that is an inner level of nested
-    entities (see `_outer`); the word is the first other column, unless that counts the words of each sentence.
+    entities (see `_outer`). The word is the first other column that does not count the words.
 
     Args:
-        options: Columns that the user named are not guessed.
-        sure: Give None unless the file is clearly one of columns; else be content with weaker signs.
+        options: Columns named by the user are not detected.
+        sure: Require clear signs, and return None without them.
 
     Returns:
         None for a file without words.
 
     Raises:
-        DataError: When no column looks like tags, or a named column is not there.
+        DataError: If no column looks like tags, or a named column does not exist.
     """
     sentences = _sample(file.lines())
     rows = [split_line(line) for sentence in sentences for line in sentence]
@@ -213,10 +213,10 @@ def _looks_like_tags(column: Sequence[str], share: float, broken: bool) -> bool:
 
 
 def _outer(columns: Sequence[Sequence[str]], tags: Sequence[int]) -> int:
-    """The column to read of those that look like tags: the last, or the outer level where that is an inner one.
+    """Of the columns that look like tags, the last one, or the outer level of nested entities.
 
-    It is an inner level of nested entities when nearly all of it is ``O``, and another column with all its types
-    has more than twice as many tagged words, but at most half of all (which tells entities from chunks).
+    The last column is an inner level if it is nearly always ``O``, and another column with all its types tags more than
+    twice as many words, but at most half of all, which distinguishes entities from chunks.
     """
     inner = _tagged(columns[tags[0]])
     if len(inner) > (1 - NEARLY_ALL) * len(columns[tags[0]]):

@@ -1,9 +1,8 @@
-"""CoNLL columns: a word a line, its tag in one of the columns, a blank line after each sentence.
+"""CoNLL columns: one word per line, its tag in one of the columns, a blank line after each sentence.
 
-Columns beside word and tag are kept in the order of the file. Comments (``#``) and ``-DOCSTART-`` lines are
-kept with the sentence that follows them; those after the last sentence are not. A comment ``# sent_id = X``,
-``# id: X`` or ``# id X``, perhaps with ``key=value`` behind it, gives the sentence its id, otherwise it is
-``{file}:{number}``.
+Extra columns keep their order. Comments (``#``) and ``-DOCSTART-`` lines belong to the sentence after them. A comment
+``# sent_id = X``, ``# id: X`` or ``# id X``, optionally followed by ``key=value``, is the id of the sentence; otherwise
+the id is ``{file}:{number}``.
 """
 
 from __future__ import annotations
@@ -48,10 +47,10 @@ class Paragraph(NamedTuple):
     """The lines of a sentence.
 
     Args:
-        line: The number of the first line with a word, from 1.
-        rows: The values of each line.
-        comments: The comment lines in front, without line breaks.
-        repaired: How many of the lines each repair changed.
+        line: Number of the first line with a word, from 1.
+        rows: Values of each line.
+        comments: Comment lines before it.
+        repaired: Number of lines that each repair changed.
     """
 
     line: int
@@ -61,10 +60,10 @@ class Paragraph(NamedTuple):
 
 
 class ConllSource(Source):
-    """Sentences of a file of columns; the file is read once beforehand to recognise layout and tag scheme.
+    """Sentences of a file of columns. A first pass detects layout and tag scheme.
 
     Raises:
-        DataError: When the file cannot be read, or nothing in it looks like tags.
+        DataError: If the file cannot be read, or no column looks like tags.
     """
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
@@ -214,17 +213,15 @@ def _remains(paragraph: Paragraph, layout: Layout) -> Sentence:
 
 
 class ConllWriter(Writer):
-    """Writes word, extra columns and tag, in this order, and the comments in front of the sentence.
-
-    Ids, languages, origins and scores have no place in this format; JSONL keeps them.
+    """Writes word, extra columns and tag, after the comments of the sentence. Ids, languages, origins and scores are lost.
 
     Args:
         scheme: A name of `nersery.core.tags.SCHEMES`.
-        separator: A tab, or a space, which then can be part of no word and no type.
-        columns: How many extra columns each sentence has; None takes the number of the first.
+        separator: A tab, or a space, which then cannot occur in words and types.
+        columns: Extra columns of each sentence; None takes the number of the first.
 
     Raises:
-        SettingsError: When there is no such scheme, or the separator is another character.
+        SettingsError: If the scheme or separator is unknown.
     """
 
     def __init__(self, scheme: str = "IOB2", separator: str = TAB, columns: int | None = None) -> None:
@@ -236,8 +233,8 @@ class ConllWriter(Writer):
         """The sentence and a blank line.
 
         Raises:
-            DataError: When it has another number of columns than the first, a value that would be read as
-                two, or a comment that would not be read as one.
+            DataError: If the number of columns differs from the first sentence, or a value or comment would be read
+                differently.
         """
         self.columns = len(sentence.columns) if self.columns is None else self.columns
         if len(sentence.columns) != self.columns:

@@ -28,17 +28,16 @@ Open = Callable[[Path, ReadOptions], Source]
 
 
 class FolderSource(Source):
-    """The sentences of all files in a folder, in the order of their names.
+    """The sentences of all files in a folder, ordered by file name.
 
-    Hidden files are left alone, and so are a ``README.md``, brat's settings (``.conf``), and the manifest and the
-    rejects that a job has left there. Of a published dataset the JSONL files are read, all splits in one.
+    Hidden files, ``README.md``, brat's ``.conf``, manifests and rejects are skipped. Of a published dataset, the JSONL
+    files are read, all splits together.
 
     Args:
-        open_file: Opens one of the files.
+        open_file: Opens a file.
 
     Raises:
-        DataError: When there is no file, or something that is none, or two of a name; or when a job has not finished
-            the folder.
+        DataError: If there is no file, a subfolder, two files with one name, or an unfinished job.
     """
 
     def __init__(self, file: TextFile, options: ReadOptions, open_file: Open) -> None:

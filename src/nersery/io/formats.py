@@ -1,6 +1,6 @@
-"""The formats: a module of `nersery.io` or of `nersery.io.annotation_tools` declares its own as ``FORMATS``.
+"""The registry of formats. A module of `nersery.io` or `nersery.io.annotation_tools` declares its own as ``FORMATS``.
 
-A new format touches one file: it is found here, and so gets its place in reading, writing, help and errors.
+A new format touches one file; reading, writing, help and errors find it here.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ PACKAGES = ("nersery.io", "nersery.io.annotation_tools")
 
 @dataclass
 class Beginning:
-    """What the format of a file is recognised by.
+    """The beginning of a file, by which its format is recognised.
 
     Args:
-        options: The `nersery.io.ReadOptions`.
+        options: A `nersery.io.ReadOptions`.
     """
 
     file: TextFile
@@ -53,19 +53,18 @@ class Beginning:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A format of corpora.
+    """A corpus format.
 
     Args:
-        name: As options have it.
-        summary: What it is, for help.
-        extensions: Of its files; the first format with an extension gets it.
-        reader: Makes a `Source` of a `TextFile` and `ReadOptions`; None if it is only written.
-        writer: Makes a `Writer` from the options of `nersery.io.writer`; None if it is only read.
-        unwritable: Why it has no writer, and what to choose; empty if it has one.
-        holds_labels: Whether entities come back.
-        holds_ids: Whether ids come back.
-        recognises: Whether a file begins like one of this format; asked in the order of ``rank``.
-        shares_extensions: Whether files with its extensions are often of other formats, so that content decides.
+        summary: For help.
+        extensions: Of its files.
+        reader: Makes a `Source` from a `TextFile` and `ReadOptions`; None for formats that are only written.
+        writer: Makes a `Writer` from the options of `nersery.io.writer`; None for formats that are only read.
+        unwritable: Why it has no writer, and what to choose instead.
+        holds_labels: Entities survive a round trip.
+        holds_ids: Ids survive a round trip.
+        recognises: Whether a file begins like this format; formats of a lower ``rank`` are tried first.
+        shares_extensions: Other formats use its extensions too, so the content decides.
     """
 
     name: str

@@ -61,10 +61,10 @@ def temporary_table(columns: str) -> sqlite3.Connection:
 
 @contextlib.contextmanager
 def naming_the_temporary_folder() -> Iterator[None]:
-    """Say where there is no space for a `temporary_table`.
+    """Name the folder of a `temporary_table` if its disk fails.
 
     Raises:
-        DiskError: When it can no longer be written or read.
+        DiskError: If the table cannot be read or written.
     """
     import sqlite3
 

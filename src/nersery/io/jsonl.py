@@ -1,10 +1,9 @@
-"""JSONL, the native format: an object a line, which holds all of a sentence and gives it back as it was.
+"""JSONL, the native format: one object per line, lossless.
 
-The keys are ``id``, ``words``, ``language``, ``entities`` (with ``start``, ``end``, ``type``, ``score``),
-``origin`` (with ``method``, ``parents``, ``copy``), ``scores``, ``columns`` and ``comments``; what is empty
-is left out. For convenience ``tokens`` is read as ``words``, and ``tags`` or ``ner_tags``, strings in any
-scheme, in place of ``entities``. Where both stand, as in Hugging Face's datasets, other keys are welcome: what has a
-value for each word becomes a column, the rest is left out, and the description of the source says so.
+Keys: ``id``, ``words``, ``language``, ``entities`` (``start``, ``end``, ``type``, ``score``), ``origin`` (``method``,
+``parents``, ``copy``), ``scores``, ``columns``, ``comments``; empty ones are omitted. As in Hugging Face datasets,
+``tokens`` is read as ``words``, and ``tags`` or ``ner_tags`` in any scheme as ``entities``; of other keys, those with a
+value per word become columns, and the source's description names the ignored ones.
 """
 
 from __future__ import annotations
@@ -87,10 +86,10 @@ _PLAIN = {key: check for key, (check, _) in _SHAPES.items() if key not in ("toke
 
 
 class JsonlSource(Source):
-    """Sentences of a JSONL file; it is read once beforehand for the scheme of its tags, if it has any.
+    """Sentences of a JSONL file. If it has tags, a first pass detects their scheme.
 
     Raises:
-        DataError: When the file cannot be read.
+        DataError: If the file cannot be read.
     """
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
@@ -290,11 +289,7 @@ class JsonlWriter(Writer):
     """Writes every part of a sentence."""
 
     def encode(self, sentence: Sentence) -> str:
-        """One line.
-
-        Raises:
-            DataError: When a score is NaN or infinite.
-        """
+        """One line; raises `DataError` if a score is NaN or infinite."""
         return _line(to_object(sentence), sentence)
 
 
@@ -316,10 +311,10 @@ def _line(value: Object, sentence: Sentence | None) -> str:
 
 
 def read_rejects(path: Path) -> Iterator[Reject]:
-    """The rejects that `reject_line` wrote; none when there is no such file.
+    """Read rejects that `reject_line` wrote; none if the file does not exist.
 
     Raises:
-        DataError: When a line is no reject.
+        DataError: If a line is no reject.
     """
     if not path.exists():
         return

@@ -37,11 +37,7 @@ ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
 def parsed(text: str, line: int) -> Any:
-    """The value in a line.
-
-    Raises:
-        BrokenError: When there is none, or one that cannot be stored.
-    """
+    """The JSON value of a line; raises `BrokenError` if it is invalid or cannot be stored."""
     try:
         return _decoded(text)
     except ValueError as error:

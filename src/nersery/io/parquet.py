@@ -1,8 +1,7 @@
-"""Parquet, with columns named and shaped like the keys of JSONL: it holds all of a sentence and gives it back.
+"""Parquet, lossless: its columns are the keys of JSONL.
 
-Only the scores, an object in JSONL, are a list of ``{"name": string, "value": number}``: their names differ from one
-corpus to the next, and columns must not. Tags may be numbers where the file says what they mean, as those of Hugging
-Face's datasets do.
+Scores are a list of ``{"name": string, "value": number}``, because their names differ between corpora and columns must
+not. Integer tags are read if the file's metadata names them, as in Hugging Face datasets.
 """
 
 from __future__ import annotations
@@ -30,11 +29,11 @@ Names = Mapping[str, Sequence[str]]
 
 
 class ParquetSource(JsonlSource):
-    """Sentences of a Parquet file, with the same keys, checks and conveniences as those of JSONL.
+    """Sentences of a Parquet file, read and checked like JSONL.
 
     Raises:
-        DataError: When the file cannot be read.
-        MissingResourceError: When pyarrow is not installed.
+        DataError: If the file cannot be read.
+        MissingResourceError: If pyarrow is not installed.
     """
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
@@ -96,10 +95,10 @@ def _with_names(row: Object, names: Names) -> Object:
 
 
 def write_objects(objects: Iterable[Object], path: Path) -> None:
-    """Write sentences that are JSON values, as `nersery.io.jsonl.to_object` gives them.
+    """Write sentences as JSON values, as from `nersery.io.jsonl.to_object`.
 
     Raises:
-        MissingResourceError: When pyarrow is not installed.
+        MissingResourceError: If pyarrow is not installed.
     """
     arrow = _pyarrow()
     schema, iterator = _schema(arrow), iter(objects)
@@ -135,11 +134,7 @@ def _schema(arrow: Any) -> Any:
 
 
 def check_installed() -> None:
-    """Refuse to begin what could not end.
-
-    Raises:
-        MissingResourceError: When pyarrow is not installed.
-    """
+    """Raise `MissingResourceError` if pyarrow is not installed."""
     _pyarrow()
 
 

@@ -31,11 +31,11 @@ def parse_alignment(text: str, *, first: int = 0, probabilities: str | None = No
     """The links of a line, sorted.
 
     Args:
-        first: The number of the first word, 0 or 1; no file says which.
-        probabilities: A line of as many numbers, where they stand in a file of their own.
+        first: Number of the first word, 0 or 1.
+        probabilities: The corresponding line of a separate file of probabilities.
 
     Raises:
-        ValueError: Saying what is wrong with the line.
+        ValueError: If the line is malformed.
 
     >>> parse_alignment("1-2:0.5 0-0")
     (Link(source=0, target=0, probability=1.0), Link(source=1, target=2, probability=0.5))
@@ -91,7 +91,7 @@ def _joined(text: str, probabilities: str) -> str:
 
 
 def format_alignment(alignment: Alignment, *, first: int = 0, probabilities: bool = True) -> str:
-    """The links as a line without its line break, the probabilities with six digits unless all of them are 1.
+    """The links as a line; probabilities have six digits, and are omitted if all are 1.
 
     >>> format_alignment((Link(0, 0), Link(1, 2, 0.5)), first=1)
     '1-1:1 2-3:0.5'
@@ -102,16 +102,16 @@ def format_alignment(alignment: Alignment, *, first: int = 0, probabilities: boo
 
 
 class AlignmentFile:
-    """The alignments of a file, one line per pair; each iteration reads it again, in constant memory.
+    """The alignments of a file, one pair per line. Each iteration reads it again, in constant memory.
 
     Args:
         path: The file, or ``-`` for standard input.
-        first: The number of the first word, 0 or 1.
-        probabilities: A second file with the probabilities of the links, line by line, in their order.
-        reject: Whether a malformed line is a reject; otherwise it is an error.
+        first: Number of the first word, 0 or 1.
+        probabilities: A second file with the probabilities of the links.
+        reject: Reject malformed lines instead of raising an error.
 
     Raises:
-        SettingsError: When the first word has another number.
+        SettingsError: If ``first`` is another number.
     """
 
     def __init__(
@@ -132,10 +132,10 @@ class AlignmentFile:
         return [*map(content_hash, paths), self.first, self.reject]
 
     def __iter__(self) -> Iterator[Alignment | Reject]:
-        """The links of each line, in order.
+        """The alignments in order.
 
         Raises:
-            DataError: At the end, with every malformed line; or when the two files differ in length.
+            DataError: At the end, with all malformed lines; or if the two files differ in length.
         """
         issues: list[Issue] = []
         for line, (text, beside) in enumerate(self._lines(), start=1):

@@ -12,11 +12,11 @@ from nersery.core.tags import NOTHING, OUTSIDE, SCHEMES, Scheme, decode, is_bare
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """A named way to mend tags.
+    """A named repair.
 
     Args:
-        summary: What it does, in one line.
-        mend: Broken tags in, the same number of tags out; None where the reader itself acts.
+        summary: One line.
+        mend: Maps broken tags to the same number of tags; None if the reader does the repair.
     """
 
     summary: str
@@ -96,10 +96,10 @@ REPAIRS: Mapping[str, Repair] = MappingProxyType(
 
 
 def repair(tags: Sequence[str], scheme: str, names: Iterable[str]) -> tuple[list[str], Counter[str]]:
-    """Mend tags by the named repairs, in the order of `REPAIRS` whatever the order of the names.
+    """Apply repairs to tags, in the order of `REPAIRS`.
 
     Returns:
-        The tags, and how many of them each repair changed.
+        The tags, and the number of tags that each repair changed.
 
     >>> repair(["O", "-LOC", "-LOC"], "IOB2", ["lost-prefix"])
     (['O', 'B-LOC', 'I-LOC'], Counter({'lost-prefix': 2}))

@@ -22,10 +22,10 @@ SPLIT_HINT = r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?
 
 
 class TextSource(Source):
-    """Sentences without labels; blank lines are skipped, and the id is ``{file}:{line}``.
+    """Unlabelled sentences, one per line, with ids ``{file}:{line}``; blank lines are skipped.
 
     Args:
-        split: Cuts a line into words; None does it as the options say.
+        split: Splits a line into words; None takes the options' way.
     """
 
     def __init__(self, file: TextFile, options: ReadOptions, split: Splitter | None = None) -> None:
@@ -77,10 +77,10 @@ def _too_long(line: str, number: int) -> Issue | None:
 
 
 class TextWriter(Writer):
-    """Writes the words alone, a sentence a line. Ids, scores and columns are lost.
+    """Writes the words, one sentence per line. Ids, scores and columns are lost.
 
     Args:
-        drop_labels: Whether labels are lost too; otherwise a sentence that has some is refused.
+        drop_labels: Lose labels too; otherwise a labelled sentence is refused.
     """
 
     def __init__(self, *, drop_labels: bool = False) -> None:
@@ -90,7 +90,7 @@ class TextWriter(Writer):
         """One line.
 
         Raises:
-            DataError: When labels would be lost, or a word would be read as several.
+            DataError: If labels would be lost, or a word contains white space.
         """
         place = sentence.id or None
         if sentence.entities and not self.drop_labels:

@@ -43,17 +43,16 @@ _COMPRESSED = {
 
 
 class TextFile:
-    """A file of text that can be read again and again; standard input and pipes are copied for that.
+    """A text file that can be read repeatedly; standard input and pipes are copied first.
 
-    Lines end at a line feed only: any other character, such as U+2028 or U+0085, belongs to somebody's words.
+    Lines end at line feeds only; other characters such as U+2028 belong to words.
 
     Args:
         path: The file, or ``-`` for standard input.
-        encoding: Of the file; a byte order mark at its start is no part of the text. One further on, as putting
-            files together leaves it, is: it could as well be somebody's word.
+        encoding: A byte order mark at the start of the file is skipped.
 
     Raises:
-        SettingsError: When standard input is read already.
+        SettingsError: If standard input was read before.
     """
 
     def __init__(self, path: str | Path, encoding: str = "utf-8") -> None:
@@ -89,8 +88,8 @@ class TextFile:
         """The lines with their line breaks.
 
         Raises:
-            DataError: When the file is not there, cannot be read, holds bytes of another encoding, or a line so long
-                that it would fill the memory.
+            DataError: If the file does not exist, cannot be read, has another encoding, or a line of more than
+                `MOST_CHARACTERS`.
         """
         for number, line in enumerate(self.beginnings(MOST_CHARACTERS), start=1):
             if len(line) > MOST_CHARACTERS:
@@ -98,10 +97,10 @@ class TextFile:
             yield line
 
     def beginnings(self, longest: int) -> Iterator[str]:
-        """The lines, or ``longest`` + 1 characters of a longer line, so that no line fills the memory.
+        """The lines, each cut after ``longest`` + 1 characters.
 
         Raises:
-            DataError: As `lines`, but for a line that is too long only after its beginning.
+            DataError: As `lines`.
         """
         with self._opened() as stream:
             number, begins, left_out = 1, True, 0
@@ -117,7 +116,7 @@ class TextFile:
         """The whole text.
 
         Raises:
-            DataError: As `lines`; or when the text has more than `MOST_IN_MEMORY` characters.
+            DataError: As `lines`; or if the text has more than `MOST_IN_MEMORY` characters.
         """
         with self._opened() as stream:
             text = stream.read(MOST_IN_MEMORY + 1)

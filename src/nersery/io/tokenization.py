@@ -1,7 +1,4 @@
-"""Cuts plain text into words: at white space, at punctuation too, or into characters where a script has no spaces.
-
-No character is lost: the words of a line, joined, are the line without its white space.
-"""
+"""Splits plain text into words. No character except white space is lost."""
 
 from __future__ import annotations
 
@@ -62,16 +59,16 @@ LEAST_SHARE = 0.05
 
 
 def splitter(splitting: str, language: str = "") -> Splitter:
-    """What cuts a line into words.
+    """A function that splits a line into words.
 
     Args:
-        splitting: ``spaces`` takes words as they are given. ``punctuation`` parts punctuation and symbols from words,
-            but not those inside numbers, addresses and abbreviations. ``characters`` also parts every character
-            (with its marks) of scripts without spaces.
-        language: Of the text; it decides where an apostrophe and a full stop belong.
+        splitting: ``spaces`` splits at white space. ``punctuation`` also separates punctuation and symbols, except
+            inside numbers, addresses and abbreviations. ``characters`` also separates characters of scripts without
+            spaces.
+        language: Decides where apostrophes and full stops belong.
 
     Raises:
-        SettingsError: When there is no such way.
+        SettingsError: If there is no such splitting.
 
     >>> splitter("punctuation")("Dr. Müller's firm (AT&T) paid $3.50.")
     ['Dr.', 'Müller', "'s", 'firm', '(', 'AT&T', ')', 'paid', '$', '3.50', '.']
@@ -89,7 +86,7 @@ def splitter(splitting: str, language: str = "") -> Splitter:
 
 
 def runs_on(words: Sequence[str]) -> bool:
-    """Whether words are whole phrases, as those of scripts without spaces are where only spaces part them.
+    """Whether words look like whole phrases of a script without spaces.
 
     >>> runs_on(["王小明在北京工作很多年"]), runs_on(["王小明", "在", "北京", "工作"])
     (True, False)

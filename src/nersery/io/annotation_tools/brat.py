@@ -21,10 +21,7 @@ _TRIGGER = re.compile(r"E\S*\t[^\s:]+:(\S+)")
 
 
 class BratSource(StandoffSource):
-    """The sentences of a document: a line is a sentence.
-
-    Relations, events with the words that trigger them, attributes and notes are left out.
-    """
+    """Sentences of a brat document, one per line. Relations, events, attributes and notes are ignored."""
 
     numbers_lines = True
 

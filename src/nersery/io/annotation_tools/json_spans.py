@@ -1,12 +1,11 @@
-"""Texts with labels by characters in JSON: what doccano, Prodigy and Label Studio export, and what spaCy is fed with.
+"""Texts with character spans in JSON, as doccano, Prodigy, Label Studio and spaCy use them.
 
-An object has a ``text`` and a list of its labels, under ``label``, ``labels``, ``entities``, ``spans``, or any other
-key of such a list. A label is ``[start, end, type]`` or an object of ``start`` or ``start_offset``, ``end`` or
-``end_offset``, and ``label``, ``labels`` or ``type``; it may say what ``text`` it covers. A pair
-``["text", {"entities": […]}]`` is read likewise, and so is a task of Label Studio, with its ``data`` and
-``annotations``. Prodigy's ``tokens`` are the words; without them words are cut. The objects stand one a line, or in one
-array. Keys other than these, ``id`` and ``language`` are left out. What is written is doccano's: ``text`` and
-``label``.
+An object has a ``text`` and a list of labels under ``label``, ``labels``, ``entities``, ``spans`` or any other key. A
+label is ``[start, end, type]``, or an object with ``start`` or ``start_offset``, ``end`` or ``end_offset``, and
+``label``, ``labels`` or ``type``; it may repeat its ``text``. Pairs ``["text", {"entities": […]}]`` and tasks of Label
+Studio (``data`` and ``annotations``) are read too. Prodigy's ``tokens`` are the words; otherwise the text is tokenized.
+Objects stand one per line or in an array. Other keys except ``id`` and ``language`` are ignored. The output is
+doccano's format: ``text`` and ``label``.
 """
 
 from __future__ import annotations
@@ -131,11 +130,7 @@ def _id(value: Object) -> str:
 
 
 def _document(value: Object, id: str, line: int) -> Document:
-    """The document in an object.
-
-    Raises:
-        BrokenError: When it is none.
-    """
+    """The document of an object; raises `BrokenError` if it is none."""
     if isinstance(value.get("data"), dict):
         value = _of_task(value, line)
     text = value.get("text")
@@ -265,17 +260,17 @@ def _broken(line: int, message: str) -> BrokenError:
 
 
 class SpansWriter(Writer):
-    """Writes the text, words joined by spaces, and its labels: an object a line, which doccano takes.
+    """Writes doccano's format: one object per line with the text, words joined by spaces, and its labels.
 
-    Where the words could not be cut out of the text again, they stand beside it as Prodigy has them. Scores, origin,
-    columns and comments are lost.
+    ``tokens`` are added, as in Prodigy, if tokenizing the text would give other words. Scores, origin, columns and
+    comments are lost.
     """
 
     def encode(self, sentence: Sentence) -> str:
         """One line.
 
         Raises:
-            DataError: When a word begins or ends with white space, which would not come back.
+            DataError: If a word begins or ends with white space, which would be lost.
         """
         if odd := next((word for word in sentence.words if word.strip() != word), None):
             message = f"the word {odd!r} begins or ends with white space, which labels by characters cannot keep"

@@ -1,7 +1,7 @@
-"""Texts whose labels stand apart, by characters, as annotation tools write them: cut into sentences and words.
+"""Texts with labels by character offsets, split into sentences and words.
 
-A line of a text is a sentence. Words are cut at punctuation, in every format the same, and never inside a label: where
-a label begins or ends in the middle of a word, that is an issue, which can be mended by name.
+Each line is a sentence. Words are split at punctuation. A label that begins or ends inside a word is an issue, which a
+repair can fix.
 """
 
 from __future__ import annotations
@@ -31,12 +31,11 @@ class Span:
     """A label of a text.
 
     Args:
-        start: The first character.
-        end: The character behind the last.
-        type: Of the entity.
-        line: Where it stands in the file, from 1.
-        text: What it covers as the file says, white space apart; None where it says nothing.
-        parts: In how many pieces it is.
+        start: First character.
+        end: Character after the last one.
+        line: Line in the file, from 1.
+        text: The covered text according to the file, or None.
+        parts: Number of fragments.
     """
 
     start: int
@@ -66,10 +65,10 @@ class Document:
     """A text with its labels.
 
     Args:
-        id: Of its sentence; of several lines each has the number of its line behind it.
-        line: Where it begins in the file, from 1.
-        places: Its words, in order, where the file has them; None has them cut.
-        language: Of the text; None takes that of the options.
+        id: Id of its sentence; with several lines, each sentence adds its line number.
+        line: First line in the file, from 1.
+        places: Words of the text, if the file has them.
+        language: None takes that of the options.
     """
 
     id: str
@@ -85,10 +84,7 @@ class Document:
         return max(self.text, default="") > LAST_OF_PLANE
 
     def in_code_points(self) -> Document:
-        """The document with labels counted in units of UTF-16, as JavaScript does, counted in characters.
-
-        A label whose text says that it is right stays as it is.
-        """
+        """Convert UTF-16 offsets, as JavaScript counts, to characters. Labels whose text shows that they are right stay."""
         units = [0]
         for character in self.text:
             units.append(units[-1] + 1 + (character > LAST_OF_PLANE))
@@ -126,9 +122,9 @@ class Line:
 
     Args:
         number: From 1.
-        start: Its first character.
-        end: The character behind its last.
-        spans: The labels that touch it.
+        start: First character.
+        end: Character after the last one.
+        spans: Labels that touch it.
         has_pairs: See `Document.has_pairs`.
     """
 
@@ -207,9 +203,9 @@ class Line:
 
 
 class StandoffSource(Source):
-    """Sentences from texts with labels by characters.
+    """Sentences from texts with labels by code points.
 
-    Characters are code points. ``--split characters`` also parts each character of scripts without spaces.
+    ``--split characters`` also separates the characters of scripts without spaces.
     """
 
     numbers_lines = False
