@@ -15,10 +15,17 @@ from nersery.augment.denoising.seq2seq_backend import Seq2SeqBackEnd
 from nersery.augment.denoising.templates import NO_TEMPLATE, Template, attention_keywords, random_keywords
 from nersery.augment.linearized.linearization import token_descriptions
 from nersery.augment.linearized.parsing import check_new, check_similarity
-from nersery.augment.masked_lm.model_setup import check_fine_tuning, warn_of_unused
+from nersery.augment.masked_lm.model_setup import (
+    AdaptationSettings,
+    FineTuningSettings,
+    TypeDescriptions,
+    check_fine_tuning,
+    sentences_with_entities,
+    warn_of_unused,
+)
 from nersery.augment.words.stop_words import stop_words
 from nersery.core.definitions import check_texts
-from nersery.core.errors import DataError, SettingsError
+from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.random import item_rng
 from nersery.core.registry import BUNDLED, FileName, ModelName, name_of
@@ -37,7 +44,7 @@ NO_GAP = "no word to rewrite"
 
 
 @dataclass
-class ACLM(Augmenter, ModelSettings):
+class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, ModelSettings):
     """Keeps entities and keywords; a language model rewrites the rest of the sentence.
 
     Keywords are the words to which entities attend most in a tagger trained on gold. As in the paper, an
@@ -61,15 +68,8 @@ class ACLM(Augmenter, ModelSettings):
         passes: Number of passes in which a masked language model fills the gaps, most certain words first.
         max_subwords: Maximum length of an encoder-decoder's output; longer texts are rejected.
         similarity: Reject a sentence that shares at least this share of words with its parent, in (0, 1].
-        epochs: Fine-tuning passes over the gold sentences. The epoch with the lowest dev loss is used.
-        patience: Stop after this many epochs without a lower dev loss. None: never.
-        batch_size: Sentences per step.
         learning_rate: Of Adam. None: 1e-5 as in the paper, or 1e-4 for the bundled model.
-        descriptions: Short descriptions of types, which initialize the embeddings of the tag tokens. Types without
-            one use the default (`nersery list types`) or their name.
         language: Language of sentences that do not name theirs, for models with language codes such as mBART.
-        adapt: File of raw text, one sentence per line, to train a masked language model on first. Empty: none.
-        adapt_epochs: Passes over that text.
 
     Reference:
         Sreyan Ghosh, Utkarsh Tyagi, Manan Suri, Sonal Kumar, S. Ramaneswaran and Dinesh Manocha (2023). ACLM: A
@@ -105,13 +105,7 @@ class ACLM(Augmenter, ModelSettings):
     max_subwords: int = 100
     similarity: float = 0.9
     epochs: int = 10
-    patience: int | None = None
-    batch_size: int = 32
-    learning_rate: float | None = None
-    descriptions: dict[str, str] = field(default_factory=dict)
     language: str = ""
-    adapt: FileName = ""
-    adapt_epochs: int = 3
     _back_end: BackEnd | None = field(default=None, init=False, repr=False, compare=False)
     _tagger: Any = field(default=None, init=False, repr=False, compare=False)
     _partners: Any = field(default=None, init=False, repr=False, compare=False)
@@ -153,12 +147,7 @@ class ACLM(Augmenter, ModelSettings):
             DataError: When no sentence has an entity.
         """
         everything = sorted(sentences, key=lambda sentence: sentence.id)
-        gold = [sentence for sentence in everything if sentence.entities]
-        if not gold:
-            raise DataError(
-                "no training sentence has an entity, and aclm has nothing to learn from",
-                fix="name a file with entities; nersery inspect stats shows what is read from one",
-            )
+        gold = sentences_with_entities(self, everything)
         warn_of_unused(self.descriptions, "descriptions", gold)
         self._stop_words = {} if self.keywords == "none" else stop_words(gold, self.stop_words)
         self._tagger = (

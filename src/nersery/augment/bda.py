@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nersery.augment.base import Augmenter
-from nersery.augment.masked_lm.model_setup import open_model
+from nersery.augment.masked_lm.model_setup import AdaptationSettings, open_model
 from nersery.augment.masked_lm.word_replacement import WordPredictions
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -14,7 +14,7 @@ from nersery.models.model_settings import ModelSettings
 
 
 @dataclass
-class BDA(WordPredictions, Augmenter, ModelSettings):
+class BDA(WordPredictions, AdaptationSettings, Augmenter, ModelSettings):
     """Replaces words by predictions of a pretrained masked language model, given only the context.
 
     Words inside and outside mentions may be replaced. The model does not see the labels, so a new word may not fit

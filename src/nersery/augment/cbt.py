@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nersery.augment.base import Augmenter
-from nersery.augment.masked_lm.model_setup import check_fine_tuning
+from nersery.augment.masked_lm.model_setup import AdaptationSettings, FineTuningSettings, check_fine_tuning
 from nersery.augment.masked_lm.word_replacement import WordPredictions, fine_tuned_on_words
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -16,7 +16,7 @@ OUTSIDE = "O"
 
 
 @dataclass
-class CBT(WordPredictions, Augmenter, ModelSettings):
+class CBT(WordPredictions, FineTuningSettings, AdaptationSettings, Augmenter, ModelSettings):
     """Replaces words by predictions of a masked language model that is fine-tuned with their labels.
 
     The label itself, ``PER`` or ``O``, precedes the sentence. This is the baseline of `label_conditioned` that knows
@@ -26,9 +26,6 @@ class CBT(WordPredictions, Augmenter, ModelSettings):
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
         epochs: Fine-tuning passes over the gold sentences, with one masked word per sentence. The epoch with the
             lowest dev loss is used.
-        patience: Stop after this many epochs without a lower dev loss. None: never.
-        batch_size: Sentences per step.
-        learning_rate: Of Adam. None: 1e-5, or 1e-4 for the bundled model.
 
     Reference:
         The baseline CBT of Liu et al. (2022). Low-Resource NER by Data Augmentation With Prompting. IJCAI, section 4;
@@ -42,9 +39,6 @@ class CBT(WordPredictions, Augmenter, ModelSettings):
     """
 
     epochs: int = 3
-    patience: int | None = None
-    batch_size: int = 32
-    learning_rate: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -10,7 +10,8 @@ from typing import Any
 from nersery.augment.base import Augmenter, check_positive, unfitted
 from nersery.augment.linearized.linearization import language_token, linearize
 from nersery.augment.linearized.parsing import child_of, parse
-from nersery.core.errors import DataError, SettingsError
+from nersery.augment.masked_lm.model_setup import FineTuningSettings, sentences_with_entities
+from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -23,7 +24,7 @@ OTHER_LANGUAGE = "a language that gold does not have"
 
 
 @dataclass
-class DAGA(Augmenter):
+class DAGA(FineTuningSettings, Augmenter):
     """Generates new labelled sentences with a small language model trained on gold alone.
 
     The model is an LSTM over gold sentences in which the tag of each entity word precedes it as a separate token. Its
@@ -38,8 +39,6 @@ class DAGA(Augmenter):
         temperature: Sampling temperature, above 0; below 1 favours probable words.
         max_words: Maximum length including tags; longer texts are rejected.
         epochs: Passes over the gold sentences. The epoch with the lowest dev loss is used.
-        patience: Stop after this many epochs without a lower dev loss. None: never.
-        batch_size: Sentences per step.
         learning_rate: Initial rate of gradient descent; decays to zero.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
 
@@ -66,8 +65,6 @@ class DAGA(Augmenter):
     temperature: float = 1.0
     max_words: int = 100
     epochs: int = 30
-    patience: int | None = None
-    batch_size: int = 32
     learning_rate: float = 1.0
     device: str = "auto"
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
@@ -98,12 +95,8 @@ class DAGA(Augmenter):
         from nersery.taggers.base import training_record
 
         gold, dev = (sorted(part, key=lambda sentence: sentence.id) for part in (sentences, training.dev))
-        self._types = frozenset(entity.type for sentence in gold for entity in sentence.entities)
-        if not self._types:
-            raise DataError(
-                "no training sentence has an entity, and daga has nothing to learn from",
-                fix="name a file with entities; nersery inspect stats shows what is read from one",
-            )
+        labelled = sentences_with_entities(self, gold)
+        self._types = frozenset(entity.type for sentence in labelled for entity in sentence.entities)
         self._languages = frozenset(sentence.language for sentence in gold)
         texts, dev_texts = ([self._text(sentence) for sentence in part] for part in (gold, dev))
         words = frequent(texts, self.min_count)

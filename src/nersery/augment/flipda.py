@@ -11,11 +11,20 @@ from typing import TYPE_CHECKING, Any
 from nersery.augment.base import Augmenter, check_positive, check_rate, unfitted
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.augment.masked_lm.mention_masking import fill
-from nersery.augment.masked_lm.model_setup import check_fine_tuning, check_model, fine_tune, open_model, warn_of_unused
+from nersery.augment.masked_lm.model_setup import (
+    AdaptationSettings,
+    FineTuningSettings,
+    TypeDescriptions,
+    check_fine_tuning,
+    check_model,
+    fine_tune,
+    open_model,
+    sentences_with_entities,
+    warn_of_unused,
+)
 from nersery.core.definitions import check_texts
-from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
-from nersery.core.registry import FileName, ModelName, name_of
+from nersery.core.registry import ModelName, name_of
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import Drawing, is_replaceable
@@ -31,7 +40,7 @@ NOT_NEW = "no candidate with new words"
 
 
 @dataclass
-class FlipDA(Augmenter, ModelSettings):
+class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, ModelSettings):
     """Gives entities other types and other words; a tagger selects the best of several candidates.
 
     Each entity, with probability ``flip_rate``, gets another type and new words; a share of all other words is replaced
@@ -49,14 +58,6 @@ class FlipDA(Augmenter, ModelSettings):
         top_k: Draw each word from this many most probable words, in proportion to their probability.
         in_turn: Replace the words of a sentence one after the other, each prediction seeing the previous ones,
             instead of all at once. Time grows with the number of words.
-        epochs: Fine-tuning passes over the gold sentences. The epoch with the lowest dev loss is used.
-        patience: Stop after this many epochs without a lower dev loss. None: never.
-        batch_size: Sentences per step.
-        learning_rate: Of Adam. None: 1e-5, or 1e-4 for the bundled model.
-        descriptions: Short descriptions of types, which initialize the embeddings of the tag tokens. Types without
-            one use the default (`nersery list types`) or their name.
-        adapt: File of raw text, one sentence per line, to train the model on first. Empty: none.
-        adapt_epochs: Passes over that text.
 
     Reference:
         Jing Zhou, Yanan Zheng, Jie Tang, Jian Li and Zhilin Yang (2022). FlipDA: Effective and Robust Data Augmentation
@@ -78,13 +79,7 @@ class FlipDA(Augmenter, ModelSettings):
     candidates: int = 10
     top_k: int = 15
     in_turn: bool = True
-    epochs: int = 20
-    patience: int | None = None
     batch_size: int = 30
-    learning_rate: float | None = None
-    descriptions: dict[str, str] = field(default_factory=dict)
-    adapt: FileName = ""
-    adapt_epochs: int = 3
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
     _tagger: Any = field(default=None, init=False, repr=False, compare=False)
     _types: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
@@ -110,12 +105,8 @@ class FlipDA(Augmenter, ModelSettings):
             DataError: When no sentence has an entity.
         """
         gold = sorted(sentences, key=lambda sentence: sentence.id)
-        self._types = tuple(sorted({entity.type for sentence in gold for entity in sentence.entities}))
-        if not self._types:
-            raise DataError(
-                "no training sentence has an entity, and flipda has nothing to learn from",
-                fix="name a file with entities; nersery inspect stats shows what is read from one",
-            )
+        labelled = sentences_with_entities(self, gold)
+        self._types = tuple(sorted({entity.type for sentence in labelled for entity in sentence.entities}))
         warn_of_unused(self.descriptions, "descriptions", gold)
         self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)
         model = open_model(self, gold, training)

@@ -7,7 +7,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from nersery.augment.base import Augmenter
-from nersery.augment.masked_lm.model_setup import check_fine_tuning, warn_of_unused
+from nersery.augment.masked_lm.model_setup import (
+    AdaptationSettings,
+    FineTuningSettings,
+    check_fine_tuning,
+    warn_of_unused,
+)
 from nersery.augment.masked_lm.word_replacement import WordPredictions, fine_tuned_on_words, types_in
 from nersery.core.definitions import OUTSIDE, check_texts, definition, is_known
 from nersery.core.sentence import Sentence
@@ -16,7 +21,7 @@ from nersery.models.model_settings import ModelSettings
 
 
 @dataclass
-class LabelConditioned(WordPredictions, Augmenter, ModelSettings):
+class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, Augmenter, ModelSettings):
     """Replaces words by predictions of a masked language model that sees definitions of their types.
 
     The definition of the masked word's type ("named person or family"; "other" outside entities) precedes the
@@ -29,9 +34,6 @@ class LabelConditioned(WordPredictions, Augmenter, ModelSettings):
             of a type without a definition; a note says so.
         epochs: Fine-tuning passes over the gold sentences, with one masked word per sentence. The epoch with the
             lowest dev loss is used.
-        patience: Stop after this many epochs without a lower dev loss. None: never.
-        batch_size: Sentences per step.
-        learning_rate: Of Adam. None: 1e-5, or 1e-4 for the bundled model.
 
     Reference:
         Jian Liu, Yufeng Chen and Jinan Xu (2022). Low-Resource NER by Data Augmentation With Prompting. IJCAI,
@@ -52,9 +54,6 @@ class LabelConditioned(WordPredictions, Augmenter, ModelSettings):
 
     definitions: dict[str, str] = field(default_factory=dict)
     epochs: int = 3
-    patience: int | None = None
-    batch_size: int = 32
-    learning_rate: float | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

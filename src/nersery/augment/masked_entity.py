@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from nersery.augment.base import Augmenter
 from nersery.augment.masked_lm.mention_masking import MentionPredictions
-from nersery.augment.masked_lm.model_setup import open_model
+from nersery.augment.masked_lm.model_setup import AdaptationSettings, open_model
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.model_settings import ModelSettings
 
 
 @dataclass
-class MaskedEntity(MentionPredictions, Augmenter, ModelSettings):
+class MaskedEntity(MentionPredictions, AdaptationSettings, Augmenter, ModelSettings):
     """Replaces words of mentions by predictions of a pretrained masked language model from context alone.
 
     The model does not see the labels, so a new word may not fit the type: this is the baseline of `melm`.

@@ -10,9 +10,17 @@ from typing import TYPE_CHECKING
 from nersery.augment.base import Augmenter, check_rate
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.augment.masked_lm.mention_masking import MentionPredictions
-from nersery.augment.masked_lm.model_setup import check_fine_tuning, fine_tune, open_model, warn_of_unused
+from nersery.augment.masked_lm.model_setup import (
+    AdaptationSettings,
+    FineTuningSettings,
+    TypeDescriptions,
+    check_fine_tuning,
+    fine_tune,
+    open_model,
+    sentences_with_entities,
+    warn_of_unused,
+)
 from nersery.core.definitions import check_texts
-from nersery.core.errors import DataError
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import MaskedInput
@@ -23,7 +31,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class MELM(MentionPredictions, Augmenter, ModelSettings):
+class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, ModelSettings):
     """Replaces words of mentions by predictions of a masked language model that sees their labels.
 
     Two tokens with its tag surround each word of a mention, so the model knows the label of the word that it predicts.
@@ -34,12 +42,7 @@ class MELM(MentionPredictions, Augmenter, ModelSettings):
         linearize: Show the tags to the model. False is the paper's ablation.
         mask_rate: Probability in [0, 1] of masking a subword of a mention in fine-tuning (the paper's η); at least one
             per sentence is masked.
-        epochs: Fine-tuning passes over the gold sentences. The epoch with the lowest dev loss is used.
-        patience: Stop after this many epochs without a lower dev loss. None: never.
-        batch_size: Sentences per step.
         learning_rate: Of Adam. None: 1e-5 as in the paper, or 1e-4 for the bundled model.
-        descriptions: Short descriptions of types, which initialize the embeddings of the tag tokens. Types without
-            one use the default (`nersery list types`) or their name.
 
     Reference:
         Ran Zhou, Xin Li, Ruidan He, Lidong Bing, Erik Cambria, Luo Si and Chunyan Miao (2022). MELM: Data Augmentation
@@ -58,11 +61,7 @@ class MELM(MentionPredictions, Augmenter, ModelSettings):
 
     linearize: bool = True
     mask_rate: float = 0.7
-    epochs: int = 20
-    patience: int | None = None
     batch_size: int = 30
-    learning_rate: float | None = None
-    descriptions: dict[str, str] = field(default_factory=dict)
     _languages: dict[tuple[str, ...], frozenset[str]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -77,12 +76,7 @@ class MELM(MentionPredictions, Augmenter, ModelSettings):
         Raises:
             DataError: When no sentence has an entity.
         """
-        gold = [sentence for sentence in sentences if sentence.entities]
-        if not gold:
-            raise DataError(
-                "no training sentence has an entity, and melm has nothing to learn from",
-                fix="name a file with entities; nersery inspect stats shows what is read from one",
-            )
+        gold = sentences_with_entities(self, sentences)
         warn_of_unused(self.descriptions, "descriptions", gold)
         self._languages = _languages_of_mentions(gold)
         model = open_model(self, gold, training)

@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING, Any
 from nersery.augment.base import Augmenter, check_rate, unfitted
 from nersery.augment.linearized.linearization import apart, linearize, token_descriptions
 from nersery.augment.linearized.parsing import UNKNOWN_TYPE, check_new, check_similarity, child_of, parse
-from nersery.augment.masked_lm.model_setup import check_fine_tuning, fine_tuning, warn_of_unused
+from nersery.augment.masked_lm.model_setup import (
+    FineTuningSettings,
+    TypeDescriptions,
+    check_fine_tuning,
+    fine_tuning,
+    sentences_with_entities,
+    warn_of_unused,
+)
 from nersery.core.definitions import check_texts
-from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.registry import ModelName
 from nersery.core.sentence import Sentence
@@ -30,7 +36,7 @@ NO_ENTITIES = "no entities"
 
 
 @dataclass
-class MulDA(Augmenter, ModelSettings):
+class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
     """Continues the beginnings of gold sentences, including entities, with a fine-tuned encoder-decoder.
 
     In fine-tuning the model sees the beginning of a sentence, in which a tag token precedes each entity word, and
@@ -44,12 +50,7 @@ class MulDA(Augmenter, ModelSettings):
         candidates: Texts to sample per sentence; the most probable one is used.
         max_subwords: Maximum length; longer texts are rejected.
         similarity: Reject a sentence that shares at least this share of words with its parent, in (0, 1].
-        epochs: Fine-tuning passes over the gold sentences. The epoch with the lowest dev loss is used.
-        patience: Stop after this many epochs without a lower dev loss. None: never.
-        batch_size: Sentences per step.
         learning_rate: Of Adam. None: 1e-5.
-        descriptions: Short descriptions of types, which initialize the embeddings of the tag tokens. Types without
-            one use the default (`nersery list types`) or their name.
         language: Language of sentences that do not name theirs, for models with language codes such as mBART.
 
     Reference:
@@ -69,10 +70,6 @@ class MulDA(Augmenter, ModelSettings):
     max_subwords: int = 100
     similarity: float = 0.9
     epochs: int = 10
-    patience: int | None = None
-    batch_size: int = 32
-    learning_rate: float | None = None
-    descriptions: dict[str, str] = field(default_factory=dict)
     language: str = ""
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
     _types: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
@@ -102,11 +99,7 @@ class MulDA(Augmenter, ModelSettings):
         from nersery.models.seq2seq.encoder_decoder import Seq2Seq, fitting_sentences, warn_of_words_apart
 
         gold = list(sentences)
-        if not any(sentence.entities for sentence in gold):
-            raise DataError(
-                "no training sentence has an entity, and mulda has nothing to learn from",
-                fix="name a file with entities; nersery inspect stats shows what is read from one",
-            )
+        sentences_with_entities(self, gold)
         warn_of_unused(self.descriptions, "descriptions", gold)
         examples, plan, keeping = fine_tuning(self, gold, training)
         model = Seq2Seq(self.source, self.device, self.precision, self.language)

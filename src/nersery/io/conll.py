@@ -213,7 +213,7 @@ def _remains(paragraph: Paragraph, layout: Layout) -> Sentence:
 
 
 class ConllWriter(Writer):
-    """Writes word, extra columns and tag, after the comments of the sentence. Ids, languages, origins and scores are lost.
+    """Writes word, extra columns and tag, after the sentence's comments; ids, languages, origins and scores are lost.
 
     Args:
         scheme: A name of `nersery.core.tags.SCHEMES`.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nersery.augment.base import check_rate, unfitted
 from nersery.augment.masked_lm.model_setup import Adapted, check_model
 from nersery.core.outcome import Reject
-from nersery.core.registry import FileName, check_choices
+from nersery.core.registry import check_choices
 from nersery.core.sentence import Entity, Sentence
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, is_replaceable
 
@@ -30,16 +30,12 @@ class MentionPredictions:
         by_subword: Draw each subword of a word separately instead of a whole word.
         in_turn: Replace the words of a sentence one after the other, each prediction seeing the previous ones,
             instead of all at once. Time grows with the number of words.
-        adapt: File of raw text, one sentence per line, to train the model on first. Empty: none.
-        adapt_epochs: Passes over that text.
     """
 
     mean_rate: float = 0.5
     top_k: int = 5
     by_subword: bool = False
     in_turn: bool = False
-    adapt: FileName = ""
-    adapt_epochs: int = 3
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

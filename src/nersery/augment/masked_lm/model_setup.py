@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import Field
+from dataclasses import KW_ONLY, Field, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 from nersery.augment.base import check_positive
-from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.errors import DataError, MissingResourceError, SettingsError
 from nersery.core.random import item_seed
-from nersery.core.registry import BUNDLED, FileName, ModelName, Precision
+from nersery.core.registry import BUNDLED, FileName, ModelName, Precision, name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import MaskedInput
@@ -27,6 +27,51 @@ LEARNING_RATE = 1e-5
 """Of the papers, for models of a hundred million weights."""
 BUNDLED_LEARNING_RATE = 1e-4
 """What suits the bundled model, a tenth of that: on MultiCoNER's sample of 100, less loss on dev than 3e-4."""
+
+
+@dataclass
+class AdaptationSettings:
+    """Settings of methods whose model may first learn from raw text.
+
+    Args:
+        adapt: File of raw text, one sentence per line, to train the model on first. Empty: none.
+        adapt_epochs: Passes over that text.
+    """
+
+    _: KW_ONLY
+    adapt: FileName = ""
+    adapt_epochs: int = 3
+
+
+@dataclass
+class FineTuningSettings:
+    """Settings of methods that train a model on gold sentences.
+
+    Args:
+        epochs: Fine-tuning passes over the gold sentences. The epoch with the lowest dev loss is used.
+        patience: Stop after this many epochs without a lower dev loss. None: never.
+        batch_size: Sentences per step.
+        learning_rate: Of Adam. None: 1e-5, or 1e-4 for the bundled model.
+    """
+
+    _: KW_ONLY
+    epochs: int = 20
+    patience: int | None = None
+    batch_size: int = 32
+    learning_rate: float | None = None
+
+
+@dataclass
+class TypeDescriptions:
+    """Setting of methods that show tags to a model.
+
+    Args:
+        descriptions: Short descriptions of types, which initialize the embeddings of the tag tokens. Types without
+            one use the default (`nersery list types`) or their name.
+    """
+
+    _: KW_ONLY
+    descriptions: dict[str, str] = field(default_factory=dict)
 
 
 class Adapted(Protocol):
@@ -113,6 +158,20 @@ class FineTuned(Protocol):
     batch_size: int
     learning_rate: float | None
     patience: int | None
+
+
+def sentences_with_entities(method: object, sentences: Iterable[Sentence]) -> list[Sentence]:
+    """The sentences that have entities.
+
+    Raises:
+        DataError: If there is none.
+    """
+    if found := [sentence for sentence in sentences if sentence.entities]:
+        return found
+    raise DataError(
+        f"no training sentence has an entity, and {name_of(method)} has nothing to learn from",
+        fix="name a file with entities; nersery inspect stats shows what is read from one",
+    )
 
 
 def warn_of_unused(texts: Mapping[str, str], setting: str, sentences: Iterable[Sentence]) -> None:

@@ -11,7 +11,7 @@ from nersery.augment.base import unfitted
 from nersery.augment.masked_lm.model_setup import Adapted, FineTunedAndAdapted, check_model, fine_tune, open_model
 from nersery.core.errors import DataError, SettingsError
 from nersery.core.outcome import Reject
-from nersery.core.registry import FileName, check_choices, name_of
+from nersery.core.registry import check_choices, name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, is_replaceable
@@ -32,15 +32,11 @@ class WordPredictions:
         words: Number of words to replace per sentence, one after the other; each prediction sees the previous ones.
         top_k: Draw each word from this many most probable words, in proportion to their probability.
         by_subword: Draw each subword of a word separately instead of a whole word.
-        adapt: File of raw text, one sentence per line, to train the model on first. Empty: none.
-        adapt_epochs: Passes over that text.
     """
 
     words: int = 1
     top_k: int = 50
     by_subword: bool = False
-    adapt: FileName = ""
-    adapt_epochs: int = 3
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

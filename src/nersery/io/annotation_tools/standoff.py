@@ -84,7 +84,7 @@ class Document:
         return max(self.text, default="") > LAST_OF_PLANE
 
     def in_code_points(self) -> Document:
-        """Convert UTF-16 offsets, as JavaScript counts, to characters. Labels whose text shows that they are right stay."""
+        """Convert UTF-16 offsets, as in JavaScript, to characters. Labels whose text shows that they are right stay."""
         units = [0]
         for character in self.text:
             units.append(units[-1] + 1 + (character > LAST_OF_PLANE))
