@@ -6,19 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from nersery import Corpus, Entity, Sentence
+from nersery import Entity, Sentence
 from nersery.core.errors import DataError, NerseryError, SettingsError
 from nersery.core.outcome import Reject
+from nersery.io.sentence_table import SentenceTable
 from nersery.review.decisions import FILE, REJECTED, UNDECIDED, Decision, Decisions
 
 ADA = Sentence(("Ada", "Lovelace", "lives"), (Entity(0, 1, "PER", score=0.7),), id="a", comments=("old",))
 OSLO = Sentence(("Oslo\u2028", "is", "cold"), (Entity(0, 1, "LOC"),), id="o")
-CORPUS = Corpus([ADA, OSLO])
+CORPUS = SentenceTable([ADA, OSLO])
 WHOLE = Decision("accept", ((0, 2, "PER"),))
 
 
-def outcomes(folder: Path, corpus: Corpus = CORPUS) -> list[Sentence | Reject]:
+def outcomes(folder: Path, corpus: SentenceTable = CORPUS) -> list[Sentence | Reject]:
     with Decisions.opened(corpus, folder) as decisions:
+        for sentence in corpus:
+            decisions.check(sentence)
+        decisions.check_all()
         return [decisions.outcome(sentence) for sentence in corpus]
 
 
@@ -103,9 +107,9 @@ def test_a_damaged_line_is_named(line: bytes, tmp_path: Path) -> None:
 def test_decisions_on_other_sentences_are_refused(tmp_path: Path) -> None:
     with Decisions.opened(CORPUS, tmp_path) as decisions:
         decisions.decide("a", WHOLE)
-    more = Corpus([ADA, OSLO, Sentence(("new",), id="n")])
+    more = SentenceTable([ADA, OSLO, Sentence(("new",), id="n")])
     assert len(outcomes(tmp_path, more)) == 3, "a corpus that has grown is the same to them"
-    for other in (Corpus([OSLO]), Corpus([ADA.with_entities(()), OSLO])):
+    for other in (SentenceTable([OSLO]), SentenceTable([ADA.with_entities(()), OSLO])):
         with pytest.raises(DataError, match="about another sentence than the input has"):
             outcomes(tmp_path, other)
 

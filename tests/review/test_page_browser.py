@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from nersery import Corpus, Entity, Sentence
+from nersery import Corpus, Entity, Sentence, io
+from nersery.io.sentence_table import SentenceTable
 from nersery.review.decisions import Decision, Decisions
+from nersery.review.loading import ReviewLoader
 from nersery.review.server import Review, ReviewServer
 from tests.report.test_rendering_browser import FLAGS
 
@@ -31,8 +33,12 @@ CORPUS = Corpus(
 def review(tmp_path: Path) -> Iterator[tuple[sync_api.Page, Decisions]]:
     """The page and the decisions that are made on it; afterwards nothing odd may have happened."""
     faults: list[str] = []
-    with Decisions.opened(CORPUS, tmp_path) as decisions, sync_api.sync_playwright() as playwright:
-        server = ReviewServer(Review(decisions, [sentence.id for sentence in CORPUS], {}, name=EVIL))
+    io.write(CORPUS, tmp_path / "in.jsonl")
+    table = SentenceTable(searchable=True)
+    with Decisions.opened(table, tmp_path) as decisions, sync_api.sync_playwright() as playwright:
+        loader = ReviewLoader(io.open_corpus(tmp_path / "in.jsonl"), decisions)
+        loader.start()
+        server = ReviewServer(Review(decisions, loader, name=EVIL))
         server.__enter__()
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         page = browser.new_page()
@@ -139,3 +145,14 @@ def test_the_end(review) -> None:
     page, _ = review
     page.click("#over")
     page.wait_for_selector("text=The review has ended")
+
+
+def test_a_text_is_found(review) -> None:
+    page, _ = review
+    press(page, "/")
+    page.keyboard.type("oslo")
+    press(page, "Enter")
+    assert page.inner_text("#place") == "3 of 3"
+    assert page.inner_text("#counts").endswith("3 to go, 1 found")
+    press(page, "j")
+    assert page.inner_text("#place") == "3 of 3", "there is no other"

@@ -12,19 +12,28 @@ from typing import Any
 
 import pytest
 
-from nersery import Corpus, Entity, Sentence
+from nersery import Entity, Sentence, io
+from nersery.core.entity import Origin
+from nersery.io.sentence_table import SentenceTable
 from nersery.review.decisions import Decision, Decisions
+from nersery.review.loading import ReviewLoader
 from nersery.review.server import HOST, LONGEST_BODY, Review, ReviewServer
 
-ADA = Sentence(("Ada", "</script>", "lives"), (Entity(0, 1, "PER"),), id="a", scores={"sure": 0.5})
-OSLO = Sentence(("Oslo",), (Entity(0, 1, "LOC"),), id="o", language="no")
+MADE = Origin("melm", ("o",))
+ADA = Sentence(("Ada", "</script>", "lives"), (Entity(0, 1, "PER"),), id="a", origin=MADE, scores={"sure": 0.5})
+OSLO = Sentence(("Oslo",), (Entity(0, 1, "LOC"),), id="o", language="no", scores={"sure": 0.1})
 JSON = {"Content-Type": "application/json"}
 
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[ReviewServer]:
-    with Decisions.opened(Corpus([ADA, OSLO]), tmp_path) as decisions:
-        server = ReviewServer(Review(decisions, ["o", "a"], {"a": [OSLO]}, ["ORG", "PER"], "a.jsonl"))
+    with Decisions.opened(SentenceTable(searchable=True), tmp_path / "review") as decisions:
+        io.write([ADA, OSLO], tmp_path / "in.jsonl")
+        io.write([OSLO], tmp_path / "beside.jsonl")
+        corpus, beside = (io.open_corpus(tmp_path / f"{name}.jsonl") for name in ("in", "beside"))
+        loader = ReviewLoader(corpus, decisions, beside, by="sure")
+        loader.start()
+        server = ReviewServer(Review(decisions, loader, ["ORG", "PER"], "a.jsonl"))
         with server:
             yield server
 
@@ -56,7 +65,7 @@ def test_text_is_never_read_as_html() -> None:
 
 def test_what_the_page_shows(server: ReviewServer) -> None:
     overview = ask(server, f"/{server.secret}/overview")[1]
-    assert overview == {"name": "a.jsonl", "types": ["LOC", "PER", "ORG"], "verdicts": ["", ""]}
+    assert overview == {"name": "a.jsonl", "types": ["LOC", "PER", "ORG"], "verdicts": ["", ""], "isWhole": True}
     shown = ask(server, f"/{server.secret}/sentence/1")[1]
     assert shown["words"] == ["Ada", "</script>", "lives"]
     assert (shown["labels"], shown["corrected"]) == ([[0, 1, "PER"]], [[0, 1, "PER"]])
@@ -96,6 +105,12 @@ def test_nonsense_is_refused(server: ReviewServer, said: Any, message: str) -> N
 @pytest.mark.parametrize("path", ["sentence/2", "sentence/-1", "sentence/x", "sentence/", "../../etc/passwd", "page"])
 def test_what_is_not_there(server: ReviewServer, path: str) -> None:
     assert ask(server, f"/{server.secret}/{path}")[0] == 404
+
+
+def test_a_search_gives_places_in_the_order_shown(server: ReviewServer) -> None:
+    assert ask(server, f"/{server.secret}/search?text=ADA%20%3C")[1] == [1]
+    assert ask(server, f"/{server.secret}/search?text=o")[1] == [0]
+    assert ask(server, f"/{server.secret}/search?text=%FF")[0] == 200
 
 
 def test_strangers_get_nothing(server: ReviewServer) -> None:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import os
 import sys
 import threading
 import webbrowser
-from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
@@ -20,9 +18,9 @@ from nersery import io
 from nersery.cli import options
 from nersery.cli.app import app
 from nersery.core.definitions import check_types
-from nersery.core.errors import DataError, SettingsError, did_you_mean
+from nersery.core.errors import SettingsError
 from nersery.core.files import content_hash
-from nersery.core.sentence import Corpus, Sentence
+from nersery.io.sentence_table import SentenceTable
 from nersery.pipeline.job import rejects_of
 from nersery.pipeline.stage_job import corpus_job, output_format
 
@@ -65,6 +63,7 @@ def review(
     """
     reading = options.shared_options(context, io.ReadOptions)
     from nersery.review.decisions import FILE, Decisions
+    from nersery.review.loading import ReviewLoader
     from nersery.review.server import Review
 
     options.refuse_same_file(target, source, *filter(None, (beside,)))
@@ -77,20 +76,18 @@ def review(
         for file in (target, rejects_of(target)):
             options.refuse_existing(file, force=force)
     opened = options.open_corpus(source, reading, quiet=quiet)
-    corpus = Corpus(opened)
-    options.report_repairs(opened, quiet=quiet)
-    if not corpus:
-        raise DataError(
-            f"{source} has no sentence", fix="name a corpus that has; nersery inspect stats shows what is read"
-        )
-    order = [sentence.id for sentence in _ordered(corpus, by)]
     labelled = replace(reading, format=io.AUTO)
-    others = _beside(corpus, io.open_corpus(options.input_path(beside), labelled), beside) if beside else {}
+    others = io.open_corpus(options.input_path(beside), labelled) if beside else None
     writer = io.writer(output_format(target))
-    with Decisions.opened(corpus, folder, writer.encode) as decisions:
+    with Decisions.opened(SentenceTable(searchable=True), folder, writer.encode) as decisions:
+        loader = ReviewLoader(opened, decisions, others, by)
+        loader.start()
         if page:
-            _serve(Review(decisions, order, others, names, source), port, folder / "open.html" if browser else None)
+            _serve(Review(decisions, loader, names, source), port, folder / "open.html" if browser else None)
+        loader.finish()
+        options.report_repairs(opened, quiet=quiet)
         job = corpus_job(target, {"review": opened.fingerprint(), "decisions": content_hash(decisions.file)}, writer)
+        corpus = decisions.corpus
         tally = job.run(corpus, lambda batch: [decisions.outcome(sentence) for sentence in batch], overwrite=True)
     counts = {key: decisions.counts[key] for key in ("accept", "corrected", "reject")}
     if json:
@@ -98,30 +95,6 @@ def review(
     else:
         print(f"{target}: {tally}")
         _print_progress(decisions, len(corpus), quiet=quiet)
-
-
-def _ordered(corpus: Corpus, by: str) -> Sequence[Sentence]:
-    """The sentences as they are shown: by a score, those without it last, or as they stand in the file."""
-    known = {name for sentence in corpus for name in sentence.scores}
-    if by and by not in known:
-        hint = did_you_mean(by, sorted(known)) if known else "no sentence has any"
-        raise SettingsError(f'no sentence has the score "{by}"; {hint}')
-    return sorted(corpus, key=lambda sentence: sentence.scores.get(by, math.inf)) if by else corpus
-
-
-def _beside(corpus: Corpus, others: Iterable[Sentence], name: str) -> dict[str, list[Sentence]]:
-    """What is shown beside each sentence: the sentence of the same id, and its parents."""
-    known = {sentence.id: sentence for sentence in others}
-    found = {}
-    for sentence in corpus:
-        parents = sentence.origin.parents if sentence.origin else ()
-        found[sentence.id] = [known[id] for id in dict.fromkeys((sentence.id, *parents)) if id in known]
-    if not any(found.values()):
-        raise SettingsError(
-            f"--beside {name} has no sentence that belongs to one of the input: expected those that it was made from, "
-            "or the same ids"
-        )
-    return found
 
 
 def _serve(review: Review, port: int, door: Path | None) -> None:

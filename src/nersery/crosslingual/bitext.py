@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,8 +20,9 @@ from nersery.crosslingual.divergence import where_apart
 from nersery.io.annotation_tools.standoff import StandoffSource
 from nersery.io.base import Pass, ReadOptions, Source
 from nersery.io.folder import FolderSource
-from nersery.io.ids import Ids, naming_the_temporary_folder, temporary_table
+from nersery.io.ids import Ids
 from nersery.io.jsonl import JsonlSource
+from nersery.io.sentence_table import SentenceTable
 from nersery.io.text import TextSource
 from nersery.io.text_file import BLANKS, TextFile
 from nersery.pipeline.stage_job import Sentences, opened
@@ -201,7 +201,7 @@ class Bitext:
                 raise self._unequal()
 
     def _by_id(self) -> Iterator[Row]:
-        tables = [_Table(source) for source in self.sources]
+        tables = [_Unpaired(source) for source in self.sources]
         for target in in_order(self.target):
             found = [None if isinstance(target, Reject) else table.take(target.id) for table in tables]
             yield Row(target, tuple(side or Reject(UNPAIRED) for side in found))
@@ -360,33 +360,31 @@ def _ids_digest(source: Source) -> tuple[int, int]:
     return count, total
 
 
-class _Table:
-    """The sentences of a corpus by their ids, in a temporary file without a name, which the system removes."""
+class _Unpaired:
+    """The sentences of a corpus by their ids, and which of them nobody has taken."""
 
     def __init__(self, source: Source) -> None:
         self._rejects: list[Reject] = []
-        with naming_the_temporary_folder():
-            self._table = temporary_table("sentences (id text primary key, sentence blob, taken integer default 0)")
-            for side in in_order(source):
-                if isinstance(side, Reject):
-                    self._rejects.append(side)
-                else:
-                    row = side.id, pickle.dumps(side)
-                    self._table.execute("insert into sentences (id, sentence) values (?, ?)", row)
+        self._table = SentenceTable(self._sentences(source))
+        self._taken = bytearray(len(self._table))
+
+    def _sentences(self, source: Source) -> Iterator[Sentence]:
+        for side in in_order(source):
+            if isinstance(side, Reject):
+                self._rejects.append(side)
+            else:
+                yield side
 
     def take(self, id: str) -> Sentence | None:
         """The sentence of an id, if there is one; it is no longer left over."""
-        with naming_the_temporary_folder():
-            found = self._table.execute("select sentence from sentences where id = ?", (id,)).fetchone()
-            if found is None:
-                return None
-            self._table.execute("update sentences set taken = 1 where id = ?", (id,))
-        sentence: Sentence = pickle.loads(found[0])
-        return sentence
+        if (number := self._table.number_of(id)) is None:
+            return None
+        self._taken[number] = True
+        return self._table[number]
 
     def rest(self) -> Iterator[Reject]:
         """What nobody has taken, in order."""
         yield from self._rejects
-        with naming_the_temporary_folder():
-            for (pickled,) in self._table.execute("select sentence from sentences where taken = 0 order by rowid"):
-                yield Reject(UNPAIRED, pickle.loads(pickled))
+        for number, is_taken in enumerate(self._taken):
+            if not is_taken:
+                yield Reject(UNPAIRED, self._table[number])

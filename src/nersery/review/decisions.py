@@ -16,7 +16,8 @@ from nersery.core.errors import DataError, Issue, NerseryError
 from nersery.core.files import locked, naming_the_full_disk
 from nersery.core.outcome import Outcome, Reject
 from nersery.core.random import item_seed
-from nersery.core.sentence import Corpus, Entity, Sentence
+from nersery.core.sentence import Entity, Sentence
+from nersery.io.sentence_table import SentenceTable
 
 Verdict = Literal["accept", "reject", ""]
 VERDICTS: tuple[Verdict, ...] = ("accept", "reject", "")
@@ -45,7 +46,7 @@ class Decisions:
     """The decisions on the sentences of a corpus, in a folder of their own; the last on a sentence holds.
 
     Args:
-        corpus: What is reviewed.
+        corpus: What is reviewed; sentences may still be added, each after `check`.
         folder: Where each decision is written down as it is made.
         encode: Writes a sentence as the output's format does, so that what it cannot write is refused at once.
 
@@ -53,37 +54,50 @@ class Decisions:
         types: Those that were given, in the order in which they first were.
     """
 
-    def __init__(self, corpus: Corpus, folder: Path, encode: Callable[[Sentence], str] = str) -> None:
+    def __init__(self, corpus: SentenceTable, folder: Path, encode: Callable[[Sentence], str] = str) -> None:
         self.corpus, self.file, self._encode = corpus, folder / FILE, encode
         self.types: dict[str, None] = {}
         self._of: dict[str, Decision] = {}
+        self._unchecked: dict[str, tuple[int, str]] = {}
 
     @classmethod
     @contextlib.contextmanager
-    def opened(cls, corpus: Corpus, folder: Path, encode: Callable[[Sentence], str] = str) -> Iterator[Self]:
+    def opened(cls, corpus: SentenceTable, folder: Path, encode: Callable[[Sentence], str] = str) -> Iterator[Self]:
         """The decisions that are there, and a place for more; a second process is kept out.
 
         Raises:
             SettingsError: When another process reviews into this folder.
-            DataError: When a decision there was made about another sentence than the corpus has.
+            NerseryError: When a line there is damaged.
         """
         folder.mkdir(parents=True, exist_ok=True)
         with locked(folder):
             decisions = cls(corpus, folder, encode)
+            is_new = not decisions.file.exists()
             decisions.file.touch()
             decisions._read()
-            yield decisions
+            try:
+                yield decisions
+            except NerseryError:
+                if is_new and not decisions.file.stat().st_size:
+                    decisions.file.unlink()  # else the next call would take this one for a review that has begun
+                raise
 
     def __getitem__(self, id: str) -> Decision:
         """The decision on a sentence; the sentence's own labels where there is none."""
-        return self._of.get(id) or Decision("", self.corpus.by_id[id].labels)
+        return self._of.get(id) or Decision("", self._sentence(id).labels)
+
+    @property
+    def verdicts(self) -> dict[int, Verdict]:
+        """The verdicts by the numbers of their sentences."""
+        numbers = {id: self.corpus.number_of(id) for id in self._of}
+        return {number: self._of[id].verdict for id, number in numbers.items() if number is not None}
 
     @property
     def counts(self) -> Counter[str]:
         """How many sentences were accepted and rejected, and how many of the accepted corrected."""
         found: Counter[str] = Counter(decision.verdict for decision in self._of.values() if decision.verdict)
         found["corrected"] = sum(
-            decision.verdict == "accept" and decision.labels != self.corpus.by_id[id].labels
+            decision.verdict == "accept" and decision.labels != self._sentence(id).labels
             for id, decision in self._of.items()
         )
         return found
@@ -102,7 +116,7 @@ class Decisions:
         decision = replace(decision, labels=sentence.labels)
         line = {
             "id": id, "verdict": decision.verdict, "labels": decision.labels, "note": decision.note,
-            "shown": _shown(self.corpus.by_id[id]),
+            "shown": _shown(self._sentence(id)),
         }  # fmt: skip
         self._append(json.dumps(line, ensure_ascii=False).encode() + b"\n")
         self._take(id, decision)
@@ -132,19 +146,28 @@ class Decisions:
 
     def _corrected(self, id: str, decision: Decision) -> Sentence:
         """The sentence under a decision's labels; an entity that was there before keeps its score."""
-        if id not in self.corpus.by_id:
-            raise DataError(Issue("there is no such sentence", sentence=id))
-        sentence = self.corpus.by_id[id]
+        sentence = self._sentence(id)
         before = {(entity.start, entity.end, entity.type): entity for entity in sentence.entities}
         return sentence.with_entities(before.get(label) or Entity(*label) for label in sorted(decision.labels))
 
-    def _read(self) -> None:
-        """Read what is there; half a line at the end, which a kill has left, is cut off."""
+    def _sentence(self, id: str) -> Sentence:
+        if (sentence := self.corpus.find(id)) is None:
+            raise DataError(Issue("there is no such sentence", sentence=id))
+        return sentence
+
+    def _lines(self) -> Iterator[bytes]:
+        """The lines of the file; half a line at the end, which a kill has left, is cut off."""
+        whole = 0
         with self.file.open("rb+") as stream:
-            content = stream.read()
-            whole = content.rfind(b"\n") + 1
-            stream.truncate(whole)
-        for number, line in enumerate(content[:whole].split(b"\n")[:-1], start=1):
+            for line in stream:
+                if not line.endswith(b"\n"):
+                    stream.truncate(whole)
+                    return
+                whole += len(line)
+                yield line
+
+    def _read(self) -> None:
+        for number, line in enumerate(self._lines(), start=1):
             try:
                 found: Mapping[str, Any] = json.loads(line)
                 decision = Decision(found["verdict"], tuple((s, e, t) for s, e, t in found["labels"]), found["note"])
@@ -154,12 +177,33 @@ class Decisions:
                     f"{self.file}, line {number} is damaged: expected what `nersery review` wrote. Take the line out, "
                     "and no other decision is lost; or start over (--force)"
                 ) from None
-            if id not in self.corpus.by_id or _shown(self.corpus.by_id[id]) != shown:
-                raise DataError(
-                    Issue("the decision is about another sentence than the input has", str(self.file), number, id),
-                    fix="review the input that it was made about, choose another output, or start over (--force)",
-                )
+            self._unchecked[id] = number, shown
             self._take(id, decision)
+
+    def check(self, sentence: Sentence) -> None:
+        """Compare a sentence with the one that a decision was made about.
+
+        Raises:
+            DataError: When they differ.
+        """
+        number, shown = self._unchecked.pop(sentence.id, (0, ""))
+        if shown and shown != _shown(sentence):
+            raise self._misplaced(sentence.id, number)
+
+    def check_all(self) -> None:
+        """Refuse decisions on sentences that the corpus does not have.
+
+        Raises:
+            DataError: When there is one.
+        """
+        for id, (number, _) in self._unchecked.items():
+            raise self._misplaced(id, number)
+
+    def _misplaced(self, id: str, number: int) -> DataError:
+        return DataError(
+            Issue("the decision is about another sentence than the input has", str(self.file), number, id),
+            fix="review the input that it was made about, choose another output, or start over (--force)",
+        )
 
 
 def _noted(sentence: Sentence, note: str) -> Sentence:

@@ -13,10 +13,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib.resources import files
 from operator import index
 from typing import Any, Self
+from urllib.parse import parse_qs, urlsplit
 
 from nersery.core.errors import NerseryError
 from nersery.core.sentence import Sentence
 from nersery.review.decisions import VERDICTS, Decision, Decisions
+from nersery.review.loading import ReviewLoader
 
 HOST = "127.0.0.1"
 POLL_SECONDS = 0.05
@@ -39,38 +41,46 @@ class Review:
 
     Args:
         decisions: Those that are there, and the place for new ones.
-        order: The ids of all sentences in the order in which they are shown.
-        beside: Sentences to show beside, each by the id of the one that it belongs to.
+        loader: Has started to read the sentences.
         types: Names of entity types that may be given besides those that the sentences have, or were given before.
         name: What is reviewed.
     """
 
-    def __init__(
-        self,
-        decisions: Decisions,
-        order: Sequence[str],
-        beside: Mapping[str, Sequence[Sentence]],
-        types: Sequence[str] = (),
-        name: str = "",
-    ) -> None:
-        self.decisions, self.order, self.beside, self.name = decisions, order, beside, name
-        self._types = [*decisions.corpus.types, *types]
+    def __init__(self, decisions: Decisions, loader: ReviewLoader, types: Sequence[str] = (), name: str = "") -> None:
+        self.decisions, self.loader, self.name = decisions, loader, name
+        self._types = types
         self.over = threading.Event()
         self._lock = threading.Lock()
+        loader.on_error(self.over.set)
+
+    @property
+    def order(self) -> Sequence[int]:
+        """The numbers of the sentences read so far, in the order in which they are shown."""
+        return self.loader.order or range(len(self.decisions.corpus))
 
     @property
     def types(self) -> list[str]:
         """The types that may be given, always in the same order: each has a key."""
-        return list(dict.fromkeys([*self._types, *self.decisions.types]))
+        return list(dict.fromkeys([*self.loader.types, *self._types, *self.decisions.types]))
 
     def overview(self) -> dict[str, Any]:
-        """What the page shows at first."""
-        verdicts = [self.decisions[id].verdict for id in self.order]
-        return {"name": self.name, "types": self.types, "verdicts": verdicts}
+        """What the page shows at first, and asks for again until everything is read."""
+        is_whole = self.loader.done.is_set()
+        verdicts = self.decisions.verdicts
+        shown = [verdicts.get(number, "") for number in self.order]
+        return {"name": self.name, "types": self.types, "verdicts": shown, "isWhole": is_whole}
+
+    def search(self, text: str) -> list[int]:
+        """The places of the sentences that contain a text, in the order in which they are shown."""
+        found = self.decisions.corpus.containing(text)
+        if self.loader.order is None:
+            return found
+        numbers = set(found)
+        return [place for place, number in enumerate(self.order) if number in numbers]
 
     def shown(self, number: int) -> dict[str, Any]:
         """A sentence by its place in the order, with what has been decided about it."""
-        sentence = self.decisions.corpus.by_id[self.order[number]]
+        sentence = self.decisions.corpus[self.order[number]]
         decision = self.decisions[sentence.id]
         return {
             **_plain(sentence),
@@ -79,7 +89,7 @@ class Review:
             "note": decision.note,
             "scores": dict(sentence.scores),
             "method": sentence.origin.method if sentence.origin else "",
-            "beside": [_plain(other) for other in self.beside.get(sentence.id, ())],
+            "beside": [_plain(other) for other in self.loader.shown_beside(sentence)],
         }
 
     def decide(self, number: int, answer: Any) -> dict[str, Any]:
@@ -98,7 +108,7 @@ class Review:
         with self._lock:
             if self.over.is_set():
                 raise NerseryError("the review has ended; start it again to go on")
-            self.decisions.decide(self.order[number], decision)
+            self.decisions.decide(self.decisions.corpus[self.order[number]].id, decision)
         return self.shown(number)
 
     def end(self) -> None:
@@ -165,6 +175,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(HTTPStatus.OK, files("nersery.review").joinpath("page", name).read_bytes(), kind)
         elif requested == "overview":
             self._send_json(review.overview())
+        elif requested == "search":
+            self._send_json(review.search(parse_qs(urlsplit(self.path).query).get("text", [""])[0]))
         elif (number := self._number(requested, "sentence/")) is not None:
             self._send_json(review.shown(number))
         else:

@@ -4,7 +4,9 @@
 const $ = (id) => document.getElementById(id);
 const KNOWN = { accept: "accepted", reject: "rejected", "": "" };
 const GOLDEN_ANGLE = 137.508;  // between the hues of neighbouring types
-let all = { name: "", types: [], verdicts: [] };
+const WAIT = 500;  // milliseconds between two looks at what has been read meanwhile
+let all = { name: "", types: [], verdicts: [], isWhole: false };
+let found = null;           // the places of the sentences that contain the text searched for
 let at = 0;                 // the place of the sentence that is shown
 let one = null;             // the sentence
 let labels = [];            // as corrected: [start, end, type]
@@ -67,14 +69,19 @@ function isCorrected() {
   return JSON.stringify(labels) !== JSON.stringify(one.labels);
 }
 
-function draw() {
+function drawProgress() {
   const counts = { accept: 0, reject: 0, "": 0 };
   for (const verdict of all.verdicts) counts[verdict] += 1;
   $("name").textContent = all.name;
   document.title = `${counts.accept + counts.reject} of ${all.verdicts.length} reviewed`;
   $("bar").value = (counts.accept + counts.reject) / Math.max(1, all.verdicts.length);
-  $("counts").textContent = `${counts.accept} accepted, ${counts.reject} rejected, ${counts[""]} to go`;
+  $("counts").textContent = `${counts.accept} accepted, ${counts.reject} rejected, ${counts[""]} to go`
+    + (found ? `, ${found.size} found` : "") + (all.isWhole ? "" : " (still reading)");
   $("place").textContent = `${at + 1} of ${all.verdicts.length}`;
+}
+
+function draw() {
+  drawProgress();
   $("verdict").textContent = KNOWN[one.verdict] + (isCorrected() ? (one.verdict ? ", " : "") + "corrected" : "");
   $("verdict").className = `verdict ${one.verdict}`;
   const scores = Object.entries(one.scores).map(([name, value]) => `${name} ${Number(value.toPrecision(3))}`);
@@ -217,8 +224,13 @@ async function decide(verdict) {
   if ($("error").hidden) await move(1, verdict ? "open" : null);
 }
 
-function matches(verdict, filter) {
-  return filter === "all" || (filter === "open" ? !verdict : verdict === filter);
+function matches(number, filter) {
+  const verdict = all.verdicts[number];
+  return (!found || found.has(number)) && (filter === "all" || (filter === "open" ? !verdict : verdict === filter));
+}
+
+function showMatching() {
+  if (one && !matches(at, $("filter").value)) move(1);
 }
 
 // The next sentence that the filter shows; behind a decision the next that is not reviewed, from the beginning again.
@@ -227,7 +239,7 @@ async function move(step, wanted) {
   const filter = wanted && $("filter").value === "all" ? wanted : $("filter").value;
   for (let i = 1; i <= count; i += 1) {
     const number = (at + step * i + count * i) % count;
-    if (matches(all.verdicts[number], filter)) return show(number);
+    if (matches(number, filter)) return show(number);
   }
   return draw();
 }
@@ -253,7 +265,7 @@ function step(direction, isFurther) {
 const KEYS = {
   a: () => decide("accept"), r: () => decide("reject"), u: () => save(""), Enter: () => decide("accept"),
   j: () => move(1), k: () => move(-1),
-  n: () => $("note").focus(), Escape: () => { chosen = null; draw(); }, o: () => restore(),
+  n: () => $("note").focus(), "/": () => $("find").focus(), Escape: () => { chosen = null; draw(); }, o: () => restore(),
   0: () => label(null), Delete: () => label(null), Backspace: () => label(null),
 };
 
@@ -294,14 +306,34 @@ $("sentence").addEventListener("pointerover", (event) => {
 $("note").addEventListener("change", () => save(one.verdict));
 $("filter").addEventListener("change", () => {
   $("sentence").focus();  // else the next key would choose another filter
-  if (one && !matches(all.verdicts[at], $("filter").value)) move(1);
+  showMatching();
 });
+$("find").addEventListener("change", () => inTurn(async () => {
+  const text = $("find").value.trim();
+  found = text ? new Set(await ask(`search?text=${encodeURIComponent(text)}`)) : null;
+  drawProgress();
+}).then(showMatching));
 for (const [id, work] of Object.entries({
   accept: KEYS.a, reject: KEYS.r, undo: KEYS.u, next: KEYS.j, before: KEYS.k, over: end,
 })) $(id).addEventListener("click", work);
 
+// What was read since the last look; sentences beside come last.
+async function readOn() {
+  const now = await ask("overview");
+  all.verdicts = all.verdicts.concat(now.verdicts.slice(all.verdicts.length));
+  for (const type of now.types) if (!all.types.includes(type)) all.types.push(type);
+  all.isWhole = now.isWhole;
+  if (one) {
+    one.beside = (await ask(`sentence/${at}`)).beside;
+    drawProgress();
+    drawBeside();
+  }
+  if (!all.isWhole) setTimeout(() => inTurn(readOn), WAIT);
+}
+
 inTurn(async () => {
   all = await ask("overview");
+  if (!all.isWhole) setTimeout(() => inTurn(readOn), WAIT);
   const open = all.verdicts.indexOf("");
   const first = open < 0 ? 0 : open;
   take(await ask(`sentence/${first}`), first);

@@ -1,0 +1,238 @@
+"""Peak memory and time of each command on an input and on one ten times as large, and how quickly `review` answers.
+
+    python benchmarks/memory.py [NAME …] [--quick]
+
+NAME is a row of the table, e.g. ``review``; without one all rows are measured, which takes half an hour. Each command
+runs in a process of its own. The peak is that of its largest process (``ru_maxrss``). Seconds are those of the
+processor, of all its processes, so that what else runs there counts little. The aim: the peak grows by a factor of at
+most 1.5, or by 20 bytes per sentence. Commands that run a transformer get fewer sentences.
+
+The sentences have 20 words, frequent and rare as in a language. New words and new names keep coming, as in real text.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+from nersery import Entity, Sentence, io
+from nersery.core.entity import Origin
+
+SIZES, QUICK = (10_000, 100_000), (100, 1_000)
+GOLD = 30
+"""Labelled sentences that models learn from."""
+WORDS = 20
+FORMS = 200_000
+FACTOR, BYTES = 1.5, 20
+TYPES = ("PER", "LOC", "ORG")
+
+
+@dataclass(frozen=True)
+class Case:
+    """A row of the table.
+
+    Args:
+        arguments: Of `nersery`; names of files of a size in braces.
+        share: Part of the usual number of sentences.
+    """
+
+    arguments: str
+    share: float = 1.0
+
+
+CASES: Mapping[str, Case] = {
+    "convert": Case("convert {corpus} {out}.conll"),
+    "augment mention_replacement": Case(
+        "augment {corpus} {out}.jsonl --method mention_replacement --learn-from {gold}"
+    ),
+    "the same, shards, 2 workers": Case(
+        "augment {corpus} {out} --method mention_replacement --learn-from {gold} --shards 5000 --workers 2"
+    ),
+    "select duplicates": Case("select {made} {out}.jsonl --method duplicates --gold {corpus}"),
+    "select duplicates, near": Case(
+        "select {made} {out}.jsonl --method duplicates --gold {gold} --set similarity=0.8", 0.2
+    ),
+    "inspect quality": Case("inspect quality {made} --gold {corpus} --no-perplexity --json"),
+    "inspect stats": Case("inspect stats {corpus} --json"),
+    "review": Case("review {made} {out}.jsonl --beside {corpus}"),
+    "dataset publish": Case("dataset publish {corpus} {out}"),
+    "dataset publish, with copies": Case("dataset publish {corpus} {made} {out}", 0.5),
+    "crosslingual align": Case("crosslingual align {source} {target} {out}.align", 1.0),
+    "crosslingual project": Case("crosslingual project {corpus} {corpus} {out}.jsonl --alignments {links}"),
+    "evaluate": Case("evaluate {corpus} {corpus} --json"),
+    "predict, bilstm_crf": Case("predict {bilstm} {corpus} {out}.jsonl", 0.2),
+    "predict, transformer": Case("predict {transformer} {corpus} {out}.jsonl", 0.02),
+    "annotate tagger_labels": Case(
+        "annotate {text} {out}.jsonl --method tagger_labels --set tagger={bilstm} --types PER,LOC,ORG", 0.2
+    ),
+    "select agreement": Case("select {corpus} {out}.jsonl --method agreement --set tagger={transformer}", 0.02),
+    "augment melm": Case("augment {corpus} {out}.jsonl --method melm --learn-from {gold} --set epochs=1", 0.02),
+}
+
+
+def sentences(count: int) -> Iterator[Sentence]:
+    """Sentences with two entities each; words follow Zipf's law, and half of the names occur once."""
+    rng = random.Random(0)
+    zipf = list(accumulate(1 / rank for rank in range(1, FORMS + 1)))
+    for number in range(count):
+        words = [f"w{rank:x}" for rank in rng.choices(range(FORMS), cum_weights=zipf, k=WORDS)]
+        entities = []
+        for start in (2, 11):
+            end = start + rng.randint(1, 3)
+            words[start:end] = [f"Name{rng.randrange(2 * count):x}" for _ in range(start, end)]
+            entities.append(Entity(start, end, rng.choice(TYPES)))
+        yield Sentence(tuple(words), tuple(entities), id=f"s{number}", language="en")
+
+
+def made(count: int) -> Iterator[Sentence]:
+    """A generated sentence for each, with some other words."""
+    rng = random.Random(1)
+    for sentence in sentences(count):
+        place = rng.randrange(14, WORDS)
+        new = replace(sentence.replace_span(place, place + 1, [f"new{rng.randrange(count):x}"]), id=f"{sentence.id}~1")
+        yield replace(new, origin=Origin("mention_replacement", (sentence.id,), 1), scores={"agreement": rng.random()})
+
+
+def write_files(folder: Path, count: int) -> dict[str, str]:
+    """The files of one size, by the names that `CASES` uses."""
+    files = {name: str(folder / f"{count}.{name}") for name in ("text", "source", "target", "links")}
+    files |= {name: str(folder / f"{count}.{name}.jsonl") for name in ("corpus", "made")}
+    io.write(sentences(count), files["corpus"])
+    io.write(made(count), files["made"])
+    for name, shown in (("text", str), ("source", str), ("target", lambda word: word[::-1])):
+        with open(files[name], "w", encoding="utf-8") as stream:
+            stream.writelines(" ".join(map(shown, sentence.words)) + "\n" for sentence in sentences(count))
+    with open(files["links"], "w", encoding="utf-8") as stream:
+        stream.writelines(" ".join(f"{place}-{place}" for place in range(WORDS)) + "\n" for _ in range(count))
+    return files
+
+
+def finished(process: subprocess.Popen[str]) -> tuple[float, float]:
+    """Wait for a process that has closed its outputs; its peak in MiB, and the processor's seconds.
+
+    Raises:
+        SystemExit: When it failed.
+    """
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"{process.args} failed")
+    return usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime
+
+
+def started(arguments: list[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "nersery", *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+
+
+def measured(arguments: list[str]) -> tuple[float, float]:
+    """Peak in MiB and seconds of a command."""
+    process = started(arguments)
+    assert process.stderr is not None
+    message = process.stderr.read()
+    try:
+        return finished(process)
+    except SystemExit:
+        print(message, file=sys.stderr)
+        raise
+
+
+def reviewed(arguments: list[str]) -> tuple[float, float, dict[str, float]]:
+    """Peak in MiB, seconds, and milliseconds until the page does what a person asks for."""
+    begun = time.monotonic()
+    process = started(arguments)
+    assert process.stderr is not None
+    address = next(found[1] for line in process.stderr if (found := re.search(r"review at (\S+)", line)))
+
+    def ask(path: str, said: Any = None) -> Any:
+        body = None if said is None else json.dumps(said).encode()
+        request = urllib.request.Request(address + path, body, {"Content-Type": "application/json"} if body else {})
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)
+
+    def milliseconds(*paths: str, said: Any = None) -> float:
+        start = time.monotonic()
+        for number, path in enumerate(paths):
+            ask(path, said if number == 0 else None)
+        return 1000 * (time.monotonic() - start)
+
+    def decision(number: int) -> float:
+        accept = {"verdict": "accept", "labels": [], "note": ""}
+        return milliseconds(f"sentence/{number}", f"sentence/{number + 1}", said=accept)
+
+    ask("overview")
+    ask("sentence/0")
+    took = {"first sentence after": 1000 * (time.monotonic() - begun)}
+    took["decision to next sentence, while reading"] = max(decision(number) for number in range(10))
+    while not ask("overview")["isWhole"]:
+        time.sleep(0.5)
+    took["decision to next sentence"] = max(decision(number) for number in range(10, 19))
+    took["overview"] = milliseconds("overview")
+    took["search"] = max(milliseconds(f"search?text={text}") for text in ("w1f", "nothing", "name"))
+    ask("over", {})
+    process.stderr.read()
+    return *finished(process), took
+
+
+def trained(folder: Path) -> dict[str, str]:
+    """Gold, and taggers that were trained on it."""
+    files = {name: str(folder / name) for name in ("bilstm", "transformer")} | {"gold": str(folder / "gold.jsonl")}
+    io.write(sentences(GOLD), files["gold"])
+    for name, tagger in (("bilstm", "bilstm_crf"), ("transformer", "transformer")):
+        measured(["train", files["gold"], files[name], "--method", tagger, "--set", "steps=2"])
+    return files
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(CASES)}")
+    parser.add_argument("--quick", action="store_true", help="tiny inputs, to see that everything still runs")
+    options = parser.parse_args()
+    unknown = {*options.names} - {*CASES}
+    if unknown:
+        parser.error(f"there is no {', '.join(unknown)}")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        fixed = trained(folder)
+        print(f"{'peak MiB (seconds)':32} {'sentences':>18} {'small':>16} {'large':>16} {'factor':>7} {'bytes':>6}")
+        for title in options.names or CASES:
+            case, peaks, shown, took = CASES[title], [], [], {}
+            counts = [
+                max(least, round(size * case.share))
+                for least, size in zip((20, 60), QUICK if options.quick else SIZES, strict=True)
+            ]
+            for count in counts:
+                files = fixed | write_files(folder, count) | {"out": str(folder / f"out-{len(list(folder.iterdir()))}")}
+                arguments = [part.format(**files) for part in case.arguments.split()]
+                if title == "review":
+                    peak, seconds, took = reviewed(arguments)
+                else:
+                    peak, seconds = measured(arguments)
+                peaks.append(peak)
+                shown.append(f"{peak:,.0f} ({seconds:.1f})")
+            growth = 1024**2 * (peaks[1] - peaks[0]) / (counts[1] - counts[0])
+            print(
+                f"{title:32} {counts[0]:>8,} {counts[1]:>9,} {shown[0]:>16} {shown[1]:>16} {peaks[1] / peaks[0]:7.2f} "
+                f"{growth:6,.0f}",
+                flush=True,
+            )
+            for what, time_ in took.items():
+                print(f"    {what}: {time_:.0f} ms at most, of {counts[1]:,} sentences")
+
+
+if __name__ == "__main__":
+    main()

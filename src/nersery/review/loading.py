@@ -1,0 +1,126 @@
+"""Reads what is reviewed while the first sentences are on the page already."""
+
+from __future__ import annotations
+
+import math
+import threading
+from array import array
+from collections.abc import Callable, Sequence
+
+from nersery import io
+from nersery.core.errors import DataError, SettingsError, did_you_mean
+from nersery.core.sentence import Sentence
+from nersery.io.sentence_table import SentenceTable
+from nersery.review.decisions import Decisions
+
+PATIENCE = 1.0
+"""Seconds; a corpus that is read by then is on the page as a whole at once."""
+
+
+class ReviewLoader:
+    """Reads sentences into a table, and those that are shown beside them.
+
+    Args:
+        source: What is reviewed.
+        decisions: Their table receives the sentences; each sentence is compared with the decision on it.
+        beside: The sentences to show beside: those of the same id, and those that a sentence was made from.
+        by: A score; the sentences with the lowest come first.
+
+    Attributes:
+        order: The numbers of the sentences as they are shown; None as they stand in the file.
+    """
+
+    def __init__(self, source: io.Source, decisions: Decisions, beside: io.Source | None = None, by: str = "") -> None:
+        self._source, self._decisions, self._beside, self._by = source, decisions, beside, by
+        self._known_first: list[str] = []
+        self._types: dict[str, None] = {}
+        self.order: Sequence[int] | None = None
+        self.beside = SentenceTable()
+        self._error: BaseException | None = None
+        self._first, self.done = threading.Event(), threading.Event()
+        self._on_error: Callable[[], None] = lambda: None
+
+    @property
+    def types(self) -> list[str]:
+        """The types of the sentences read so far; once `start` has returned, a type never changes its place."""
+        return list(dict.fromkeys([*self._known_first, *self._types]))
+
+    def start(self) -> None:
+        """Read in the background, and return when there is something to show.
+
+        Raises:
+            NerseryError: When the sentences cannot be read, if that is known by then.
+        """
+        threading.Thread(target=self._load, daemon=True).start()
+        self.done.wait(None if self._by else PATIENCE)
+        self._first.wait()
+        self._known_first = sorted(self._types)
+        if self.done.is_set():
+            self.finish()
+
+    def finish(self) -> None:
+        """Wait until everything is read.
+
+        Raises:
+            NerseryError: When the sentences cannot be read, or a decision was made about another sentence.
+        """
+        self.done.wait()
+        if self._error is not None:
+            raise self._error
+
+    def on_error(self, work: Callable[[], None]) -> None:
+        """Call ``work`` when the sentences turn out to be unreadable."""
+        self._on_error = work
+        if self._error is not None:
+            work()
+
+    def _load(self) -> None:
+        try:
+            self._read_corpus()
+            self._read_beside()
+        except BaseException as error:
+            self._error = error
+            self._on_error()
+        finally:
+            self.done.set()
+            self._first.set()
+
+    def _read_corpus(self) -> None:
+        known: set[str] = set()
+        scores = array("d")
+        corpus = self._decisions.corpus
+        for sentence in self._source:
+            self._decisions.check(sentence)
+            corpus.add(sentence)
+            self._types.update(dict.fromkeys(entity.type for entity in sentence.entities))
+            known.update(sentence.scores)
+            scores.append(sentence.scores.get(self._by, math.inf))
+            self._first.set()
+        if not len(corpus):
+            raise DataError(
+                f"{self._source.file.name} has no sentence",
+                fix="name a corpus that has; nersery inspect stats shows what is read",
+            )
+        self._decisions.check_all()
+        if self._by and self._by not in known:
+            hint = did_you_mean(self._by, sorted(known)) if known else "no sentence has any"
+            raise SettingsError(f'no sentence has the score "{self._by}"; {hint}')
+        if self._by:
+            self.order = array("L", sorted(range(len(corpus)), key=scores.__getitem__))
+
+    def _read_beside(self) -> None:
+        if self._beside is None:
+            return
+        for sentence in self._beside:
+            self.beside.add(sentence)
+        if not any(map(self.shown_beside, self._decisions.corpus)):
+            raise SettingsError(
+                f"--beside {self._beside.file.name} has no sentence that belongs to one of the input: expected those "
+                "that it was made from, or the same ids"
+            )
+
+    def shown_beside(self, sentence: Sentence) -> list[Sentence]:
+        """The sentence of the same id among those beside, and its parents."""
+        parents = sentence.origin.parents if sentence.origin else ()
+        found = map(self.beside.find, dict.fromkeys((sentence.id, *parents)))
+        return [other for other in found if other is not None]

@@ -1,0 +1,40 @@
+"""A table gives back what it was given, and refuses an id that stands twice."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nersery import Entity, Sentence
+from nersery.core.entity import Origin
+from nersery.core.errors import DataError
+from nersery.io.sentence_table import SentenceTable
+from tests.io.strategies import full_sentences
+
+
+@given(st.lists(full_sentences(), max_size=5, unique_by=lambda sentence: sentence.id))
+def test_every_sentence_comes_back(given: list[Sentence]) -> None:
+    table = SentenceTable(given)
+    assert list(table) == given
+    assert [sentence.scores for sentence in table] == [sentence.scores for sentence in given]
+    assert [table.find(sentence.id) for sentence in given] == given
+
+
+def test_every_part_comes_back() -> None:
+    whole = Sentence(
+        ("Ada", "है"), (Entity(0, 1, "PER", 0.5),), "a~1", "hi", Origin("melm", ("a",), 1), {"sure": -2.0},
+        (("x", "_"),), ("# text",),
+    )  # fmt: skip
+    found = SentenceTable([whole])[0]
+    assert found == whole
+    assert found.entities[0].score == 0.5
+
+
+def test_an_id_stands_once() -> None:
+    one, other = Sentence(("Ada",), id="a"), Sentence(("Bob",), id="b")
+    with pytest.raises(DataError, match="another sentence has the same id"):
+        SentenceTable([one, other, one])
+    assert SentenceTable([one]).find("b") is None
+    with pytest.raises(IndexError):
+        SentenceTable([one])[1]

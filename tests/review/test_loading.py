@@ -1,0 +1,85 @@
+"""The first sentences are on the page before all are read, and what is wrong further on still ends the review."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from nersery import Entity, Sentence, io
+from nersery.core.errors import DataError
+from nersery.io.base import Pass, ReadOptions, Source
+from nersery.io.sentence_table import SentenceTable
+from nersery.io.text_file import TextFile
+from nersery.review import loading
+from nersery.review.decisions import Decision, Decisions
+from nersery.review.loading import ReviewLoader
+from nersery.review.server import Review
+
+FIRST, SECOND = (Sentence((word,), (Entity(0, 1, type_),), id=word) for word, type_ in (("Oslo", "LOC"), ("Ada", "A")))
+
+
+class SlowSource(Source):
+    """Two sentences; the second comes, or is broken, when somebody lets it."""
+
+    def __init__(self, path: Path, *, breaks: bool = False) -> None:
+        super().__init__(TextFile(path, "utf-8"), ReadOptions())
+        self.let, self._breaks = threading.Event(), breaks
+
+    @property
+    def description(self) -> str:
+        return "slow"
+
+    def sentences(self, found: Pass) -> Iterator[Sentence]:
+        yield FIRST
+        assert self.let.wait(10)
+        if self._breaks:
+            raise DataError([])
+        yield SECOND
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(loading, "PATIENCE", 0.0)
+    io.write([FIRST], tmp_path / "in.jsonl")
+    return tmp_path / "in.jsonl"
+
+
+def test_the_first_sentence_is_shown_while_others_are_read(path: Path) -> None:
+    source = SlowSource(path)
+    with Decisions.opened(SentenceTable(searchable=True), path.parent / "review") as decisions:
+        loader = ReviewLoader(source, decisions, io.open_corpus(path))
+        loader.start()
+        review = Review(decisions, loader)
+        assert (review.overview()["verdicts"], review.overview()["isWhole"]) == ([""], False)
+        assert review.shown(0)["words"] == ("Oslo",)
+        review.decide(0, {"verdict": "accept", "labels": []})
+        source.let.set()
+        loader.finish()
+        assert review.overview() == {"name": "", "types": ["LOC", "A"], "verdicts": ["accept", ""], "isWhole": True}
+        assert [other["id"] for other in review.shown(0)["beside"]] == ["Oslo"]
+        assert (review.search("ADA"), review.search("a o"), review.search("o")) == ([1], [], [0])
+
+
+def test_what_is_broken_further_on_ends_the_review(path: Path) -> None:
+    source = SlowSource(path, breaks=True)
+    with Decisions.opened(SentenceTable(), path.parent / "review") as decisions:
+        loader = ReviewLoader(source, decisions)
+        loader.start()
+        review = Review(decisions, loader)
+        assert not review.over.is_set()
+        source.let.set()
+        assert review.over.wait(10)
+        with pytest.raises(DataError):
+            loader.finish()
+
+
+def test_a_decision_on_a_sentence_that_is_not_there_is_found_at_the_end(path: Path) -> None:
+    with Decisions.opened(SentenceTable([FIRST, SECOND]), path.parent / "review") as decisions:
+        decisions.decide("Ada", Decision("accept", ()))
+    with Decisions.opened(SentenceTable(), path.parent / "review") as decisions:
+        loader = ReviewLoader(io.open_corpus(path), decisions, by="sure")  # which waits until all is read
+        with pytest.raises(DataError, match="about another sentence"):
+            loader.start()
