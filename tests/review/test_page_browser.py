@@ -11,7 +11,7 @@ import pytest
 from nersery import Corpus, Entity, Sentence, io
 from nersery.io.sentence_table import SentenceTable
 from nersery.review.decisions import Decision, Decisions
-from nersery.review.loading import ReviewLoader
+from nersery.review.review_loader import ReviewLoader
 from nersery.review.server import Review, ReviewServer
 from tests.report.test_rendering_browser import FLAGS
 

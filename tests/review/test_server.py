@@ -16,7 +16,7 @@ from nersery import Entity, Sentence, io
 from nersery.core.entity import Origin
 from nersery.io.sentence_table import SentenceTable
 from nersery.review.decisions import Decision, Decisions
-from nersery.review.loading import ReviewLoader
+from nersery.review.review_loader import ReviewLoader
 from nersery.review.server import HOST, LONGEST_BODY, Review, ReviewServer
 
 MADE = Origin("melm", ("o",))

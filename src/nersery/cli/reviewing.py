@@ -63,7 +63,7 @@ def review(
     """
     reading = options.shared_options(context, io.ReadOptions)
     from nersery.review.decisions import FILE, Decisions
-    from nersery.review.loading import ReviewLoader
+    from nersery.review.review_loader import ReviewLoader
     from nersery.review.server import Review
 
     options.refuse_same_file(target, source, *filter(None, (beside,)))

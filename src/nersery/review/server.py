@@ -18,7 +18,7 @@ from urllib.parse import parse_qs, urlsplit
 from nersery.core.errors import NerseryError
 from nersery.core.sentence import Sentence
 from nersery.review.decisions import VERDICTS, Decision, Decisions
-from nersery.review.loading import ReviewLoader
+from nersery.review.review_loader import ReviewLoader
 
 HOST = "127.0.0.1"
 POLL_SECONDS = 0.05

@@ -13,9 +13,9 @@ from nersery.core.errors import DataError
 from nersery.io.base import Pass, ReadOptions, Source
 from nersery.io.sentence_table import SentenceTable
 from nersery.io.text_file import TextFile
-from nersery.review import loading
+from nersery.review import review_loader
 from nersery.review.decisions import Decision, Decisions
-from nersery.review.loading import ReviewLoader
+from nersery.review.review_loader import ReviewLoader
 from nersery.review.server import Review
 
 FIRST, SECOND = (Sentence((word,), (Entity(0, 1, type_),), id=word) for word, type_ in (("Oslo", "LOC"), ("Ada", "A")))
@@ -42,7 +42,7 @@ class SlowSource(Source):
 
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(loading, "PATIENCE", 0.0)
+    monkeypatch.setattr(review_loader, "PATIENCE", 0.0)
     io.write([FIRST], tmp_path / "in.jsonl")
     return tmp_path / "in.jsonl"
 
