@@ -61,7 +61,7 @@ CASES: Mapping[str, Case] = {
     "the same, shards, 2 workers": Case(
         "augment {corpus} {out} --method mention_replacement --learn-from {gold} --shards 5000 --workers 2"
     ),
-    "select duplicates": Case("select {made} {out}.jsonl --method duplicates --gold {corpus}"),
+    "select duplicates": Case("select {made} {out}.jsonl --method duplicates --gold {gold}"),
     "select duplicates, near": Case(
         "select {made} {out}.jsonl --method duplicates --gold {gold} --set similarity=0.8", 0.2
     ),

@@ -43,8 +43,16 @@ class Ids:
             )
             if self._table.execute("insert or ignore into ids values (?, ?, ?)", (key, line, name)).rowcount:
                 return None
-            line, name = self._table.execute("select line, file from ids where id = ?", (key,)).fetchone()
-        return line, name.decode("utf-8", "surrogatepass")
+        return self.find(id)
+
+    def find(self, id: str) -> tuple[int, str] | None:
+        """The line and the file where an id stood; None if it was not seen."""
+        if id in self._places or self._table is None:
+            return self._places.get(id)
+        with naming_the_temporary_folder():
+            key = id.encode("utf-8", "surrogatepass")
+            found = self._table.execute("select line, file from ids where id = ?", (key,)).fetchone()
+        return found and (found[0], found[1].decode("utf-8", "surrogatepass"))
 
 
 def temporary_table(columns: str) -> sqlite3.Connection:

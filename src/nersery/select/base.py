@@ -145,7 +145,7 @@ class SelectStage(Stage[Sentence, Sentence]):
 
     def fit(self, method: Selector, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
         """See `Stage`."""
-        method.fit(list(self.gold), held_out=list(self.held_out), training=in_job(self.training, folder, progress))
+        method.fit(list(self.gold), held_out=self.held_out, training=in_job(self.training, folder, progress))
         method.fit_candidates(self.candidates)
         if self.report_history is not None and method.history:
             self.report_history(method.history)

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.io.ids import Ids, naming_the_temporary_folder, temporary_table
 from nersery.select.base import Selector
 from nersery.select.similarity.near_duplicates import NOTHING, Found, NearDuplicates, Text, text_of
+
+if TYPE_CHECKING:
+    import sqlite3
 
 SOURCES = ("held-out data", "gold", "another generated sentence")
 """What a sentence may be a duplicate of; of several that are equally near, the first counts."""
@@ -41,7 +46,7 @@ class Duplicates(Selector):
     similarity: float = 1.0
     ignore_case: bool = True
     threshold: float = 1.0
-    _numbers: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _candidates: Ids = field(default_factory=Ids, init=False, repr=False, compare=False)
     _starts: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -59,7 +64,7 @@ class Duplicates(Selector):
         self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
     ) -> None:
         """Take note of what is there already."""
-        self._seen, self._numbers, self._starts = self._memory(), {}, []
+        self._seen, self._candidates, self._starts = self._memory(), Ids(), []
         for sentences in (held_out, gold):
             self._starts.append(len(self._seen))
             for sentence in sentences:
@@ -74,9 +79,8 @@ class Duplicates(Selector):
         """
         repeated = []
         for sentence in candidates:
-            if sentence.id in self._numbers:
+            if self._candidates.add(sentence.id, len(self._seen)) is not None:
                 repeated.append(Issue("another candidate has the same id", sentence=sentence.id))
-            self._numbers[sentence.id] = len(self._seen)
             self._seen.add(self._text(sentence))
         if repeated:
             raise DataError(repeated, fix="give every sentence an id of its own")
@@ -96,31 +100,38 @@ class Duplicates(Selector):
         return f"{'near-' if score > 0 else ''}duplicate of {source}"
 
     def _nearest(self, sentence: Sentence) -> Found:
-        number = self._numbers.get(sentence.id)
-        if number is None:
+        place = self._candidates.find(sentence.id)
+        if place is None:
             raise NerseryError(
                 f"duplicates was asked about sentence {sentence.id!r}, which it was not shown: "
                 "call fit, then fit_candidates with all candidates, then score"
             )
-        return self._seen.nearest(number)
+        return self._seen.nearest(place[0])
 
     def _text(self, sentence: Sentence) -> Text:
         return text_of(sentence, ignore_case=self.ignore_case)
 
 
 class _Exact:
-    """Remembers of each text where it came first, and of the text itself a hash alone."""
+    """Remembers of each text where it came first, and of the text itself a hash alone, on disk."""
 
     def __init__(self) -> None:
-        self._first: dict[bytes, int] = {}
-        self._first_of: list[int] = []
+        self._first_of = array("L")
+        self._first: sqlite3.Connection | None = None
 
     def __len__(self) -> int:
         return len(self._first_of)
 
     def add(self, text: Text) -> None:
-        digest = hashlib.blake2b("\n".join(text).encode(), digest_size=16).digest()
-        self._first_of.append(self._first.setdefault(digest, len(self)))
+        hash = hashlib.blake2b("\n".join(text).encode(), digest_size=16).digest()
+        with naming_the_temporary_folder():
+            self._first = self._first or temporary_table("texts (hash blob primary key, number integer) without rowid")
+            if self._first.execute("insert or ignore into texts values (?, ?)", (hash, len(self))).rowcount:
+                self._first_of.append(len(self))
+            else:
+                self._first_of.extend(
+                    self._first.execute("select number from texts where hash = ?", (hash,)).fetchone()
+                )
 
     def nearest(self, number: int) -> Found:
         first = self._first_of[number]
