@@ -108,6 +108,29 @@ class TestAgain:
         assert "note: this run continues with numpy 9.9 in place of" in capsys.readouterr().err
         assert json.loads(Path("run/seed-1/one/result.json").read_text("utf-8"))["versions"]["torch"] == "9.9"
 
+    def test_other_threads_and_another_precision_are_refused(self, monkeypatch: pytest.MonkeyPatch):
+        first = execute("seeds=[0]")["versions"]
+        assert {"processor", "precision", "threads"} <= first.keys()
+        with monkeypatch.context() as patch:
+            patch.setattr("torch.get_num_threads", lambda: 7)
+            assert execute("seeds=[0]"), "where all is finished, nothing depends on it"
+            with pytest.raises(SettingsError, match="other threads") as refused:
+                execute("seeds=[0, 1]")
+        assert f"threads: there {first['threads']}, now 7" in str(refused.value)
+        assert f"OMP_NUM_THREADS={first['threads']} nersery run" in str(refused.value)
+        other = {"bf16": "fp32", "fp32": "bf16"}[first["precision"]]
+        monkeypatch.setenv("NERSERY_PRECISION", other)
+        with pytest.raises(SettingsError, match=f"NERSERY_PRECISION={first['precision']} nersery run"):
+            execute("seeds=[0, 1]")
+
+    def test_another_processor_is_named_and_the_run_continues(self, monkeypatch: pytest.MonkeyPatch):
+        execute("seeds=[0]")
+        monkeypatch.setattr("nersery.models.computer._processor", lambda: "Abacus 9")
+        report = execute("seeds=[0, 1]")
+        (note,) = (note for note in report["notes"] if "Abacus 9" in note)
+        assert note.startswith("made with processor Abacus 9 in place of ")
+        assert report["versions"]["processor"] != "Abacus 9"
+
     def test_other_words_about_it_and_other_ends(self, memory: Trainings):
         execute()
         memory.clear()

@@ -9,6 +9,9 @@ FEW_COLLECTIONS = 100_000
 some hundreds a fifth of the time goes into collections."""
 _owned: list[bool] = []
 
+THREADS = "OMP_NUM_THREADS"
+"""The environment variable that sets the threads of numeric libraries; they read it once, when they are imported."""
+
 
 def own_this_process() -> None:
     """Tune the process; call it only where nersery is its main program."""

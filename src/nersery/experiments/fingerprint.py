@@ -14,6 +14,7 @@ from typing import Any
 from nersery.core import registry
 from nersery.core.errors import SettingsError
 from nersery.core.files import content_hash, differences, remove_folder
+from nersery.core.own_process import THREADS
 from nersery.core.version import __version__
 from nersery.experiments.data_files import SPLITS
 from nersery.experiments.recipe import Recipe
@@ -101,9 +102,36 @@ def remove_abandoned(folder: Path, names: Iterable[str]) -> Iterator[str]:
 
 
 def versions() -> dict[str, str]:
-    """Versions of what a result may depend on."""
+    """What a result may depend on beside the recipe: versions, processor, precision and threads."""
+    from nersery.models.computer import computer
+
     found = {library: version(library) for library in LIBRARIES}
-    return {"python": ".".join(map(str, sys.version_info[:3])), "nersery": __version__, **found}
+    return {"python": ".".join(map(str, sys.version_info[:3])), "nersery": __version__, **found, **computer()}
+
+
+def check_computer(folder: Path) -> None:
+    """Refuse to continue a run with another number of threads or another precision, which change its results.
+
+    Another processor is not refused, because a run may have to move to another machine; the report says so.
+
+    Raises:
+        SettingsError: Saying how to set what the run began with.
+    """
+    from nersery.models.computer import ANY
+    from nersery.models.loading import PRECISION
+
+    first, now = first_versions(folder), versions()
+    variables = {"precision": PRECISION, "threads": THREADS}
+    if ANY in (first.get("threads"), now["threads"]):  # what a GPU began may continue on a CPU
+        del variables["threads"]
+    changed = [name for name in variables if first.get(name, now[name]) != now[name]]
+    if changed:
+        lines = "\n".join(f"  {name}: there {first[name]}, now {now[name]}" for name in changed)
+        fix = " ".join(f"{variables[name]}={first[name]}" for name in changed)
+        raise SettingsError(
+            f"{folder} holds a run that began with other {' and '.join(changed)}, which would change its results:\n"
+            f"{lines}\nResume it with {fix} in the environment ({fix} nersery run …), or choose another folder (--out)"
+        )
 
 
 def first_versions(folder: Path) -> dict[str, str]:

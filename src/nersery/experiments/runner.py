@@ -39,6 +39,7 @@ from nersery.core.training_context import Training
 from nersery.evaluate.scores import all_scores
 from nersery.experiments.fingerprint import (
     changed_versions,
+    check_computer,
     check_folder,
     fingerprint_of,
     first_versions,
@@ -127,6 +128,11 @@ class Run(RunFolder):
         self.read_corpora()
         fingerprint = fingerprint_of(self.recipe)
         self._abandoned = check_folder(self.folder, fingerprint)
+        results = (
+            self.path(seed, system, "result.json") for seed in self.recipe.seeds for system in self.recipe.systems
+        )
+        if not all(path.exists() for path in results):
+            check_computer(self.folder)
         check_prerequisites(self.recipe)
         return fingerprint
 

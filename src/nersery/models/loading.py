@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import torch
 from safetensors import SafetensorError
@@ -30,6 +30,8 @@ EXAMPLES = {
 """Advice for each Auto class."""
 FEWEST_SUBWORDS = 3
 """Besides special tokens. Without tokenizer files, transformers makes an empty tokenizer with at most two."""
+PRECISION = "NERSERY_PRECISION"
+"""Environment variable: what the precision ``auto`` means."""
 SPECIAL = ("pad", "unk", "cls", "sep", "bos", "eos", "mask")
 """Special tokens around or within text."""
 T = TypeVar("T")
@@ -277,6 +279,20 @@ def has_fast_bf16(device: torch.device) -> bool:
     return bool(torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported())
 
 
+def resolved(precision: Precision, device: torch.device) -> Literal["bf16", "fp32"]:
+    """The precision that a setting means on a device.
+
+    Raises:
+        SettingsError: If the environment variable `PRECISION` has another value.
+    """
+    wanted = os.environ.get(PRECISION) or "auto" if precision == "auto" else precision
+    if wanted == "auto":
+        wanted = "bf16" if has_fast_bf16(device) else "fp32"
+    if wanted not in ("bf16", "fp32"):
+        raise SettingsError(f'the environment variable {PRECISION} is "{wanted}", expected bf16 or fp32')
+    return wanted  # type: ignore[return-value]
+
+
 def autocast(device: torch.device, precision: Precision) -> torch.autocast:
     """Autocast for one forward pass, or for several while the weights do not change.
 
@@ -284,8 +300,7 @@ def autocast(device: torch.device, precision: Precision) -> torch.autocast:
     train on stale weights. In inference mode it caches nothing and casts all weights in every pass; therefore we use
     ``torch.no_grad`` and never ``torch.inference_mode``.
     """
-    wanted = precision == "bf16" or (precision == "auto" and has_fast_bf16(device))
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=wanted)
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=resolved(precision, device) == "bf16")
 
 
 def refuse_nan(values: torch.Tensor, source: ModelSource) -> None:

@@ -78,6 +78,10 @@ class Stage(ABC, Generic[Row, Item]):
                 replaced, never modified, because workers share them.
         """
 
+    def uses_model(self, method: Any) -> bool:
+        """Whether the method runs a neural network, so that results depend on threads and precision."""
+        return any(hasattr(method, name) for name in ("device", "tagger"))
+
     def counts_rows(self, method: Any) -> bool:
         """Whether all rows are read and counted before the first one is processed."""
         return True

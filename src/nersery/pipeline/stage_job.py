@@ -5,18 +5,20 @@ The library, the commands and experiments run every stage through here.
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import partial
 from pathlib import Path
-from types import NoneType
+from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from nersery import io
 from nersery.core.errors import NerseryError, SettingsError, did_you_mean
 from nersery.core.outcome import Result, Tally, collect
+from nersery.core.own_process import THREADS
 from nersery.core.progress import Progress
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
@@ -193,10 +195,10 @@ class StageJob:
         return self._into_file() if self.options.shards is None else self._into_shards(self.options.shards)
 
     def _into_file(self) -> Tally:
-        job = self._file_job()
-        job.check_target(overwrite=self.options.force)
+        self._file_job().check_target(overwrite=self.options.force)
         check_training(self.training)
         method = self.stage.load()
+        job = self._file_job(self._environment(method))
         total = _count(self.rows, self.stage) if self.stage.counts_rows(method) else None
         learn = self.learn_label or f"{self.label}: learn"
         with Progress(learn, quiet=self.options.quiet) as progress:
@@ -206,11 +208,20 @@ class StageJob:
             items, force = self.stage.items(self.rows.outcomes()), self.options.force
             return job.run(items, step, batch_size=self._batch_size, progress=progress, overwrite=force)
 
-    def _file_job(self) -> FileJob:
+    def _environment(self, method: Any, threads: int | None = None) -> Mapping[str, Any]:
+        """What the results of a model depend on beside its settings; nothing for methods without one."""
+        if not self.stage.uses_model(method):
+            return {}
+        from nersery.models.computer import environment, pick_device
+
+        device = pick_device(getattr(method, "device", "auto"))
+        return {"environment": environment(device, getattr(method, "precision", "auto"), threads)}
+
+    def _file_job(self, environment: Mapping[str, Any] = MappingProxyType({})) -> FileJob:
         if self.stage.extension == "jsonl":
-            job = corpus_job(self.target, self.fingerprint())
+            job = corpus_job(self.target, {**self.fingerprint(), **environment})
         else:  # a format that only the stage can write
-            made_by = {"nersery": __version__, **self.fingerprint()}
+            made_by = {"nersery": __version__, **self.fingerprint(), **environment}
             job = FileJob(self.target, self.stage.encode, io.reject_line, made_by, blank=self.stage.blank)
         return replace(job, sentence_of=self.stage.sentence_of)
 
@@ -229,8 +240,10 @@ class StageJob:
         from nersery.pipeline.engines.worker import WorkerTask
         from nersery.pipeline.shards import ShardJob
 
-        job = ShardJob(self.target, rows, {"nersery": __version__, **self.fingerprint()}, self._shard_format())
+        job = ShardJob(self.target, rows, {}, self._shard_format())
         job.check_target(overwrite=self.options.force)
+        environment = self._environment(self.stage.load(), threads=int(os.environ.get(THREADS, "1")))
+        job = replace(job, fingerprint={"nersery": __version__, **self.fingerprint(), **environment})
         check_training(self.training)
         total = _count(self.rows)
         learn = self.learn_label or f"{self.label}: learn"

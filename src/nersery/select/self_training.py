@@ -325,10 +325,13 @@ class SelfTraining(Selector):
 
     def _depends_on(self, pool: Corpus) -> dict[str, Any]:
         """What the steps depend on, as JSON values."""
+        from nersery.models.computer import environment, pick_device
+
         record = training_record(self, self._gold, self._training.dev)
         del record["settings"]["threshold"]
         ids = f"{item_seed(*pool.by_id):x}"
-        return {**record, "seed": self._training.seed, "candidates": labels_hash(pool), "ids": ids}
+        own = {"seed": self._training.seed, "candidates": labels_hash(pool), "ids": ids}
+        return {**record, **own, "environment": environment(pick_device("auto"))}
 
     def _best(self) -> int:
         """The number of the step whose tagger is best on dev, 0 for gold alone; the last one without dev."""

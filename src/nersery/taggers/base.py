@@ -205,6 +205,10 @@ class PredictStage(Stage[Sentence, Sentence]):
         """A tagger takes seconds to open, so `fit` does it; see `Stage`."""
         return self.tagger
 
+    def uses_model(self, method: str) -> bool:
+        """Taggers are neural networks; see `Stage`."""
+        return True
+
     def fit(self, method: str, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
         """There is nothing to learn; see `Stage`."""
         return load_tagger(method).predict

@@ -21,6 +21,7 @@ from nersery.core.errors import DataError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.registry import Precision
 from nersery.core.version import __version__
+from nersery.models.computer import environment
 from nersery.models.loading import autocast
 from nersery.models.training.checkpoint import Checkpoint, Tensors, opened, put_weights, restore, snapshot, weights_of
 from nersery.models.training.memory import give_back
@@ -155,6 +156,7 @@ def train(
     depends_on = {
         **(fingerprint or {}),
         "nersery": __version__,
+        "environment": environment(device, plan.precision),
         "plan": asdict(plan),
         "seed": seed,
         "examples": len(examples),

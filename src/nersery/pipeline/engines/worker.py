@@ -16,6 +16,7 @@ from typing import Any, Generic
 from nersery import io
 from nersery.core.errors import NerseryError
 from nersery.core.outcome import Reject, Step, Tally
+from nersery.core.own_process import THREADS
 from nersery.core.progress import Progress
 from nersery.core.warnings import NO_NOTES
 from nersery.pipeline.error_policy import ErrorPolicy
@@ -101,7 +102,7 @@ class MessageHandler:
     """
 
     def __init__(self, task: bytes) -> None:
-        os.environ.setdefault("OMP_NUM_THREADS", "1")  # before unpickling, which imports them
+        os.environ.setdefault(THREADS, "1")  # before unpickling, which imports them
         self._task = task
         self._runner: BatchRunner[Any, Any] | None = None
 

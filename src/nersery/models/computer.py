@@ -1,0 +1,44 @@
+"""What the results of a model depend on beside its settings: precision, threads and processor."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+import torch
+
+from nersery.core.own_process import THREADS
+from nersery.core.registry import Precision
+from nersery.models.loading import PRECISION, pick_device, resolved
+
+ANY = "any, on a GPU"
+
+
+def environment(device: torch.device, precision: Precision = "auto", threads: int | None = None) -> dict[str, str]:
+    """What an unfinished job or training is resumed with, by the variable that sets it.
+
+    With another number of threads a sum has other last digits, and soon a model writes other words.
+
+    Args:
+        threads: None takes those of this process. On a GPU they do not matter.
+    """
+    used = ANY if device.type == "cuda" else str(threads or torch.get_num_threads())
+    return {PRECISION: resolved(precision, device), THREADS: used}
+
+
+def computer() -> dict[str, str]:
+    """Processor, precision and threads, for the record of a run."""
+    device = pick_device("auto")
+    found = environment(device)
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else _processor()
+    return {"processor": name, "precision": found[PRECISION], "threads": found[THREADS]}
+
+
+def _processor() -> str:
+    """The model of the processor; its architecture where the system does not tell."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8", "replace").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, "") or platform.processor() or platform.machine()
