@@ -109,12 +109,14 @@ def made(count: int) -> Iterator[Sentence]:
 def write_files(folder: Path, count: int) -> dict[str, str]:
     """The files of one size, by the names that `CASES` uses."""
     files = {name: str(folder / f"{count}.{name}") for name in ("text", "source", "target", "links")}
-    files |= {name: str(folder / f"{count}.{name}.jsonl") for name in ("corpus", "made")}
+    for name in ("corpus", "made"):
+        files[name] = str(folder / f"{count}.{name}.jsonl")
     io.write(sentences(count), files["corpus"])
     io.write(made(count), files["made"])
-    for name, shown in (("text", str), ("source", str), ("target", lambda word: word[::-1])):
+    for name, step in {"text": 1, "source": 1, "target": -1}.items():  # a translation spells words backwards
         with open(files[name], "w", encoding="utf-8") as stream:
-            stream.writelines(" ".join(map(shown, sentence.words)) + "\n" for sentence in sentences(count))
+            lines = (" ".join(word[::step] for word in sentence.words) + "\n" for sentence in sentences(count))
+            stream.writelines(lines)
     with open(files["links"], "w", encoding="utf-8") as stream:
         stream.writelines(" ".join(f"{place}-{place}" for place in range(WORDS)) + "\n" for _ in range(count))
     return files
@@ -210,7 +212,8 @@ def main() -> None:
         fixed = trained(folder)
         print(f"{'peak MiB (seconds)':32} {'sentences':>18} {'small':>16} {'large':>16} {'factor':>7} {'bytes':>6}")
         for title in options.names or CASES:
-            case, peaks, shown, took = CASES[title], [], [], {}
+            case, peaks, shown = CASES[title], [], []
+            took: dict[str, float] = {}
             counts = [
                 max(least, round(size * case.share))
                 for least, size in zip((20, 60), QUICK if options.quick else SIZES, strict=True)

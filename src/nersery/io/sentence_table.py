@@ -89,7 +89,8 @@ class SentenceTable(Sequence[Sentence]):
 
 def _packed(sentence: Sentence) -> bytes:
     """A sentence as bytes, four times as fast as by pickle."""
-    origin = sentence.origin and (sentence.origin.method, sentence.origin.parents, sentence.origin.copy)
+    made = sentence.origin
+    origin = None if made is None else (made.method, made.parents, made.copy)
     entities = [(entity.start, entity.end, entity.type, entity.score) for entity in sentence.entities]
     rest = (sentence.language, origin, dict(sentence.scores), sentence.columns, sentence.comments)
     return marshal.dumps((sentence.words, entities, sentence.id, *rest))

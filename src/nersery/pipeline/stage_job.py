@@ -212,7 +212,8 @@ class StageJob:
         """What the results of a model depend on beside its settings; nothing for methods without one."""
         if not self.stage.uses_model(method):
             return {}
-        from nersery.models.computer import environment, pick_device
+        from nersery.models.computer import environment
+        from nersery.models.loading import pick_device
 
         device = pick_device(getattr(method, "device", "auto"))
         return {"environment": environment(device, getattr(method, "precision", "auto"), threads)}

@@ -325,7 +325,8 @@ class SelfTraining(Selector):
 
     def _depends_on(self, pool: Corpus) -> dict[str, Any]:
         """What the steps depend on, as JSON values."""
-        from nersery.models.computer import environment, pick_device
+        from nersery.models.computer import environment
+        from nersery.models.loading import pick_device
 
         record = training_record(self, self._gold, self._training.dev)
         del record["settings"]["threshold"]
