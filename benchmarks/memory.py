@@ -131,7 +131,7 @@ def finished(process: subprocess.Popen[str]) -> tuple[float, float]:
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise SystemExit(f"{process.args} failed")
+        raise SystemExit(f"{process.args!r} failed")
     return usage.ru_maxrss / 1024, usage.ru_utime + usage.ru_stime
 
 
