@@ -1,0 +1,77 @@
+"""The cost of 4-bit weights, measured on the bundled MiniLM, whose full weights are known.
+
+    python benchmarks/four_bits.py OUT [--text FILE]
+
+``bundled-multilingual`` has 4-bit weights, and its full weights are not in a package registry. This script rounds
+MiniLM in the same way (blocks of 32 numbers, a scale in fp16 each), writes it into the folder OUT, and prints how near
+the vectors of sentences stay. For the cost in F1, train taggers on both:
+
+    nersery run benchmarks/multiconer_en.toml --out runs/4-bit --set systems=[] --set tagger.model=OUT
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors.numpy import load_file, save_file
+
+from nersery import io
+from nersery.models import bundled
+from nersery.models.loading import ModelSource
+from nersery.models.text_encoder import TextEncoder
+
+BLOCK = 32
+LEVELS = 8
+SENTENCES = 500
+
+Array = NDArray[np.float32]
+
+
+def rounded(weight: Array) -> Array:
+    """A matrix after a round trip through 4-bit blocks: the number of largest size in a block becomes -8 steps."""
+    blocks = weight.reshape(-1, BLOCK)
+    largest = np.take_along_axis(blocks, np.abs(blocks).argmax(1)[:, None], 1)
+    scale = (largest / -LEVELS).astype(np.float16).astype(np.float32)
+    steps = np.divide(blocks, scale, out=np.zeros_like(blocks), where=scale != 0)
+    return (np.clip(np.rint(steps), -LEVELS, LEVELS - 1) * scale).reshape(weight.shape).astype(np.float32)
+
+
+def write(folder: Path) -> None:
+    """Write the bundled encoder with rounded matrices; as in the package, positions and token types stay exact."""
+    shutil.copytree(bundled.folder(), folder, dirs_exist_ok=True)
+    tensors = load_file(bundled.folder() / "model.safetensors")
+    exact = ("position_embeddings", "token_type_embeddings")
+    for name, tensor in tensors.items():
+        if tensor.ndim == 2 and tensor.dtype == np.float32 and not any(part in name for part in exact):
+            tensors[name] = rounded(tensor)
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def cosines(folder: Path, texts: list[tuple[str, ...]]) -> Array:
+    """The cosine of each sentence's vectors by the exact and the rounded encoder."""
+    vectors = [
+        np.asarray(TextEncoder(ModelSource(name), device="cpu", precision="fp32").sentences(texts))
+        for name in (bundled.NAME, str(folder))
+    ]
+    product: Array = (vectors[0] * vectors[1]).sum(1)
+    return product
+
+
+def main() -> None:
+    """Write the rounded encoder and print the cosines."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("out", type=Path, help="folder for the rounded encoder")
+    parser.add_argument("--text", type=Path, default=Path(__file__).parents[1] / "src/nersery/recipes/example/test.conll")
+    arguments = parser.parse_args()
+    write(arguments.out)
+    texts = [sentence.words for sentence in io.open_corpus(arguments.text)][:SENTENCES]
+    found = cosines(arguments.out, texts)
+    print(f"{len(texts)} sentences: cosine {found.mean():.4f} on average, {found.min():.4f} at least")
+
+
+if __name__ == "__main__":
+    main()
