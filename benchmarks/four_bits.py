@@ -65,7 +65,9 @@ def main() -> None:
     """Write the rounded encoder and print the cosines."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=Path, help="folder for the rounded encoder")
-    parser.add_argument("--text", type=Path, default=Path(__file__).parents[1] / "src/nersery/recipes/example/test.conll")
+    parser.add_argument(
+        "--text", type=Path, default=Path(__file__).parents[1] / "src/nersery/recipes/example/test.conll"
+    )
     arguments = parser.parse_args()
     write(arguments.out)
     texts = [sentence.words for sentence in io.open_corpus(arguments.text)][:SENTENCES]

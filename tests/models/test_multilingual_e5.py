@@ -18,12 +18,15 @@ import numpy as np
 import pytest
 
 from nersery.core.errors import MissingResourceError
-from nersery.models import bundled, multilingual_e5
+from nersery.models import bundled, bundled_heads, multilingual_e5
 from nersery.models.loading import ModelSource
+from nersery.models.masked.masked_inputs import MaskedInput
+from nersery.models.masked.masked_lm import MaskedLM
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.text_encoder import TextEncoder
 from tests.standins import environment
 
+MOST_BYTES = 8_000_000
 HIDDEN, LAYERS, INNER, ROWS, POSITIONS, TYPES = 32, 2, 64, 12, 16, 2
 SUBWORDS = ["<s>", "<pad>", "</s>", "<unk>", "▁", "▁in", "▁London", "▁दिल्ली", "s", "<mask>"]
 SCORES = [0.0, 0.0, 0.0, 0.0, -2.0, -3.0, -4.0, -4.0, -5.0, 0.0]
@@ -256,3 +259,18 @@ def test_translations_are_nearer_than_other_sentences(real: str) -> None:
 
     for language, texts in others.items():
         assert (vectors(english) @ vectors(texts).T).argmax(1).tolist() == [0, 1, 2], language
+
+
+@needs_package
+def test_the_masked_language_model_writes_words_of_the_language(real: str) -> None:
+    assert bundled_heads.MASKED_LM[real].stat().st_size <= MOST_BYTES
+    model = MaskedLM(ModelSource(real), "cpu", "fp32")
+    texts = [
+        ("she was born in Paris , the capital of France , in 1901 .", 4, {"France", "London", "Paris"}),
+        ("Er wurde in Berlin geboren und starb 1945 in Wien .", 3, {"Berlin", "London"}),
+        ("उनका जन्म 1950 में भारत में हुआ था ।", 4, {"चीन", "भारत"}),
+        ("El presidente de España viajó a París .", 6, {"Londres", "Madrid"}),
+    ]
+    found = model.guesses([MaskedInput(tuple(text.split()), (gap,)) for text, gap, _ in texts], 8)
+    for (text, _, expected), (guesses,) in zip(texts, found, strict=True):
+        assert expected & {word for word, _ in guesses}, text
