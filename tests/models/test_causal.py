@@ -78,7 +78,7 @@ def test_the_chain_of_subwords_behind_the_token_that_begins_texts(folder: Path, 
 
 def test_a_model_that_knows_nothing_guesses_among_all_subwords(model: CausalLM) -> None:
     with torch.no_grad():
-        model._network.transformer.wte.weight.zero_()
+        model.network.transformer.wte.weight.zero_()
     assert [found.perplexity for found in model.likelihoods(TEXTS)] == pytest.approx([VOCABULARY] * len(TEXTS))
 
 
@@ -115,12 +115,12 @@ def test_windows_neither_lose_nor_repeat_a_subword(folder: Path, max_subwords: i
     """A model that sees the subword before alone gets the same from any windows."""
     model = opened(folder, max_subwords=max_subwords)
     with torch.no_grad():
-        model._network.transformer.wpe.weight.zero_()
-        for layer in model._network.transformer.h:
+        model.network.transformer.wpe.weight.zero_()
+        for layer in model.network.transformer.h:
             layer.attn.c_proj.weight.zero_()
         subwords = torch.tensor([*model.begin, *cut(folder, TEXTS[5])])
         assert len(subwords) > 3 * 64
-        logs = model._network(input_ids=subwords[:-1, None]).logits[:, 0].log_softmax(-1)  # each subword by itself
+        logs = model.network(input_ids=subwords[:-1, None]).logits[:, 0].log_softmax(-1)  # each subword by itself
         expected = float(logs.gather(1, subwords[1:, None]).sum())
     (found,) = model.likelihoods([TEXTS[5]])
     assert found.subwords == len(subwords) - 1
@@ -161,7 +161,7 @@ def test_likelihoods_add_up_to_the_perplexity_over_all_subwords():
 
 def test_numbers_that_are_none_are_refused(model: CausalLM) -> None:
     with torch.no_grad():
-        model._network.transformer.ln_f.bias.fill_(float("nan"))
+        model.network.transformer.ln_f.bias.fill_(float("nan"))
     with pytest.raises(SettingsError, match="no numbers"):
         model.likelihoods([["Ada"]])
 

@@ -99,7 +99,7 @@ def test_every_word_of_a_long_text_counts_once_in_the_window_that_it_is_the_core
     total, count, words = np.zeros(32), 0, []
     for window in windows:
         with torch.no_grad():
-            hidden = encoder._network(torch.tensor([window.subwords])).last_hidden_state[0].numpy()
+            hidden = encoder.network(torch.tensor([window.subwords])).last_hidden_state[0].numpy()
         spans = [encoder.subwords.word_spans(window)[word - window.start] for word in range(*window.core)]
         own = [0, *range(spans[0][0], spans[-1][1]), len(hidden) - 1]
         total, count = total + hidden[own].sum(0), count + len(own)
@@ -154,7 +154,7 @@ def test_weights_of_another_model_are_refused(tmp_path: Path, tiny_model: str) -
 def test_numbers_that_are_none_are_refused(tiny_model: str) -> None:
     encoder = TextEncoder(ModelSource(tiny_model))
     with torch.no_grad():
-        encoder._network.encoder.layer[0].output.dense.bias.fill_(float("nan"))
+        encoder.network.encoder.layer[0].output.dense.bias.fill_(float("nan"))
     with pytest.raises(SettingsError, match="fp32"):
         encoder.sentences([["Ada"]])
     with pytest.raises(SettingsError, match="fp32"):

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor, nn
 
 from nersery.core.errors import SettingsError
-from nersery.core.registry import Precision
-from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers, refuse_nan
+from nersery.models.inference import Inference
+from nersery.models.loading import ModelSource, autocast, positions, quiet_transformers, refuse_nan
 from nersery.models.subwords.subwords import MAX_SUBWORDS, SubwordEncoder, by_length
 
 Text = Sequence[str]
@@ -61,7 +61,7 @@ class _Window:
     first: int
 
 
-class CausalLM:
+class CausalLM(Inference):
     """A causal language model that scores texts.
 
     A text is its words joined by single spaces. It starts with the BOS token, or with EOS if there is none, as in the
@@ -69,10 +69,7 @@ class CausalLM:
     not scored. A text longer than the model is read in overlapping windows: each subword is scored once, with at least
     half a window before it.
 
-    Args:
-        source: Any causal language model by name or folder.
-        device, precision: See `nersery.models.model_settings.ModelSettings`.
-        max_subwords: The longest window, BOS included. None takes the limit of the model.
+    The arguments are those of `Inference`; ``max_subwords`` includes BOS.
 
     Raises:
         MissingResourceError: If there is no such model.
@@ -81,20 +78,14 @@ class CausalLM:
 
     kind: Literal["perplexity", "pseudo-perplexity"] = "perplexity"
 
-    def __init__(
-        self,
-        source: ModelSource,
-        *,
-        device: str = "auto",
-        precision: Precision = "auto",
-        max_subwords: int | None = None,
-    ) -> None:
-        self.source = source
-        self.precision: Precision = precision
-        self.device = pick_device(device)
-        self.tokenizer: Any = source.tokenizer()
-        self._network: Any = source.model("AutoModelForCausalLM", whole=True).to(self.device).eval()
-        limits = (max_subwords, positions(self._network), self.tokenizer.model_max_length, MAX_SUBWORDS)
+    def opened(self, source: ModelSource) -> Any:
+        """See `Inference`."""
+        return source.model("AutoModelForCausalLM", whole=True)
+
+    def prepare(self, max_subwords: int | None) -> None:
+        """See `Inference`."""
+        self.tokenizer: Any = self.source.tokenizer()
+        limits = (max_subwords, positions(self.network), self.tokenizer.model_max_length, MAX_SUBWORDS)
         self.max_subwords = int(min(limit for limit in limits if limit is not None))
         if self.max_subwords < 2:
             raise SettingsError(f"max_subwords is {self.max_subwords}, expected 2 or more: a subword and one before it")
@@ -147,7 +138,7 @@ class CausalLM:
         filled = [*windows, *[windows[0]] * (_rows(padded) - len(windows))]
         ids, mask = (self._padded(filled, length, values).to(self.device) for values in ("subwords", "mask"))
         with autocast(self.device, self.precision):
-            logits: Tensor = self._network(input_ids=ids, attention_mask=mask, use_cache=False).logits
+            logits: Tensor = self.network(input_ids=ids, attention_mask=mask, use_cache=False).logits
         logs = -nn.functional.cross_entropy(logits[:, :-1].float().transpose(1, 2), ids[:, 1:], reduction="none")
         rows = [row[: len(window.subwords) - 1] for row, window in zip(logs, windows, strict=False)]
         refuse_nan(torch.cat(rows), self.source)

@@ -12,10 +12,10 @@ from torch import Tensor, nn
 
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
-from nersery.core.registry import Precision
 from nersery.core.warnings import warn
 from nersery.models import bundled
-from nersery.models.loading import ModelSource, autocast, pick_device, positions, refuse_nan
+from nersery.models.inference import Inference
+from nersery.models.loading import ModelSource, autocast, positions, refuse_nan
 from nersery.models.subwords.pair_inputs import PairBatch, PairEncoder, Reading
 from nersery.models.subwords.subwords import SubwordEncoder
 
@@ -38,7 +38,7 @@ class ExtractedAnswer(NamedTuple):
     score: float
 
 
-class QuestionAnswerer:
+class QuestionAnswerer(Inference):
     """An extractive question-answering model over words.
 
     The model scores each subword as start and end of an answer, and the class token as both if there is no answer. A
@@ -49,10 +49,7 @@ class QuestionAnswerer:
 
     A sentence longer than the model is read in overlapping windows, each with its own p₀.
 
-    Args:
-        source: ``bundled``, or any extractive question-answering model by name or folder.
-        device, precision: See `nersery.models.model_settings.ModelSettings`.
-        max_subwords: The longest window. None takes the limit of the model.
+    The arguments are those of `Inference`; the model may be ``bundled``.
 
     Raises:
         MissingResourceError: If there is no such model, or it is not a question-answering model.
@@ -64,19 +61,13 @@ class QuestionAnswerer:
         A question may have several answers, which do not overlap; SQuAD has one.
     """
 
-    def __init__(
-        self,
-        source: ModelSource,
-        *,
-        device: str = "auto",
-        precision: Precision = "auto",
-        max_subwords: int | None = None,
-    ) -> None:
-        self.source = source
-        self.precision: Precision = precision
-        self.device = pick_device(device)
-        self.network: Any = source.question_answering().to(self.device).eval()
-        self.subwords = SubwordEncoder(source.tokenizer(), max_subwords, positions(self.network))
+    def opened(self, source: ModelSource) -> Any:
+        """See `Inference`."""
+        return source.question_answering()
+
+    def prepare(self, max_subwords: int | None) -> None:
+        """See `Inference`."""
+        self.subwords = SubwordEncoder(self.source.tokenizer(), max_subwords, positions(self.network))
         self.pairs = PairEncoder(self.subwords, token_types(self.network))
 
     def warn_if_unsuited(self, words: Sequence[str], languages: Iterable[str] = ()) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,8 +12,8 @@ from torch import Tensor
 
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
-from nersery.core.registry import Precision
-from nersery.models.loading import ModelSource, autocast, pick_device, positions
+from nersery.models.inference import Inference
+from nersery.models.loading import ModelSource, autocast, positions
 from nersery.models.subwords.subwords import SubwordEncoder, Window, by_length, collate
 
 Embeddings = NDArray[np.float32]
@@ -26,38 +27,27 @@ CHUNK = 8192
 """Texts that are sorted by length together."""
 
 
-class TextEncoder:
+class TextEncoder(Inference):
     """A pretrained encoder that turns texts into vectors of length 1, so that a dot product is a cosine.
 
     A text longer than the model is read in overlapping windows, and every word counts once.
 
-    Args:
-        source: ``bundled`` or any Hugging Face encoder; the encoder of an encoder-decoder.
-        device, precision: See `nersery.models.model_settings.ModelSettings`.
-        max_subwords: The longest window. None takes the limit of the model.
+    The arguments are those of `Inference`. Of an encoder-decoder the encoder is used.
     """
 
-    def __init__(
-        self,
-        source: ModelSource,
-        *,
-        device: str = "auto",
-        precision: Precision = "auto",
-        max_subwords: int | None = None,
-    ) -> None:
-        self.name = source.name
-        self.precision: Precision = precision
-        self.device = pick_device(device)
+    def opened(self, source: ModelSource) -> Any:
+        """See `Inference`."""
         network = source.model("AutoModel")
-        if network.config.is_encoder_decoder:
-            network = network.get_encoder()
-        self._network = network.to(self.device).eval()
-        self.subwords = SubwordEncoder(source.tokenizer(), max_subwords, positions(network))
+        return network.get_encoder() if network.config.is_encoder_decoder else network
+
+    def prepare(self, max_subwords: int | None) -> None:
+        """See `Inference`."""
+        self.subwords = SubwordEncoder(self.source.tokenizer(), max_subwords, positions(self.network))
 
     @property
     def dimension(self) -> int:
         """Numbers in each vector."""
-        return int(self._network.config.hidden_size)
+        return int(self.network.config.hidden_size)
 
     def sentences(self, texts: Sequence[Text], progress: Progress | None = None) -> Embeddings:
         """A vector per text: the mean over its subwords and special tokens, as in sentence encoders. Shape: (texts,
@@ -122,7 +112,7 @@ class TextEncoder:
             windows, self.subwords.pad, rows=ROWS, multiple=LENGTH_MULTIPLE, longest=self.subwords.max_subwords
         ).to(self.device)
         with autocast(self.device, self.precision):
-            output = self._network(input_ids=batch.input_ids, attention_mask=batch.attention_mask)
+            output = self.network(input_ids=batch.input_ids, attention_mask=batch.attention_mask)
         hidden: Tensor = output.last_hidden_state.float()
         return hidden
 
@@ -131,6 +121,6 @@ class TextEncoder:
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         if not np.isfinite(norms).all():
             raise SettingsError(
-                f'the model "{self.name}" answers with what is no number. Use precision = "fp32", or another model'
+                f'the model "{self.source.name}" computes NaN or infinite values. Use precision = "fp32", or another model'
             )
         return (rows / np.where(norms > 0, norms, 1)).astype(np.float32)

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, Protocol, TypeVar
 
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.files import differences, locked, naming_the_full_disk, write_atomic
@@ -178,18 +178,7 @@ class FileJob:
 
     def _open_journal(self, overwrite: bool) -> _Journal:
         journal = _Journal(self.part / "journal.json", dict(self.fingerprint))
-        try:
-            difference = journal.load() if journal.path.exists() else ""
-        except NerseryError:
-            if not overwrite:
-                raise
-            difference = ""
-        if difference and not overwrite:
-            raise SettingsError(
-                f"{self.part} holds an unfinished job with other settings:\n{difference}\n"
-                "Repeat the command with those settings to resume, choose another output, or start over "
-                "(--force)"
-            )
+        take_over(journal, overwrite=overwrite)
         self._check_existing(overwrite, moved=journal.finished)
         journal.write()  # before the output is cut, so that no journal ever speaks of another job's bytes
         return journal
@@ -255,6 +244,49 @@ class FileJob:
             self.part.rmdir()
 
 
+class Record(Protocol):
+    """What is done of an unfinished job, on disk."""
+
+    path: Path
+
+    def load(self) -> str:
+        """Take over the state on disk, or return its differences from this job.
+
+        Raises:
+            BrokenRecordError: If it cannot be read.
+        """
+
+
+class BrokenRecordError(NerseryError):
+    """The record of an unfinished job that cannot be read."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(
+            f"{path} is broken, perhaps by a loss of power. Delete the folder {path.parent} to start the job again, or "
+            "use --force"
+        )
+
+
+def take_over(record: Record, *, overwrite: bool) -> None:
+    """Take over the state of an unfinished job, if there is one; with ``overwrite``, start over where that fails.
+
+    Raises:
+        BrokenRecordError: If the state cannot be read.
+        SettingsError: If it belongs to another job.
+    """
+    try:
+        difference = record.load() if record.path.exists() else ""
+    except BrokenRecordError:
+        if not overwrite:
+            raise
+        return
+    if difference and not overwrite:
+        raise SettingsError(
+            f"{record.path.parent} holds an unfinished job with other settings:\n{difference}\n"
+            "Repeat the command with those settings to resume, choose another output, or start over (--force)"
+        )
+
+
 @dataclass(slots=True)
 class _Journal:
     """What of an unfinished job is done; replaced whole, so it is never half written."""
@@ -266,23 +298,14 @@ class _Journal:
     finished: bool = False
 
     def load(self) -> str:
-        """Take over the state on disk if it is of the same job; otherwise say how the two differ.
-
-        A state in which nothing is done yet stands in nobody's way.
-
-        Raises:
-            NerseryError: When it cannot be read.
-        """
+        """See `Record`. A state in which nothing is done yet is overwritten."""
         wanted = json.loads(json.dumps(self.fingerprint))
         try:
             state = json.loads(self.path.read_text("utf-8"))
             there, tally = state["fingerprint"], Tally(state["read"], state["written"], Counter(state["reasons"]))
             (output, rejects), finished = state["bytes"], state["finished"]
         except (ValueError, LookupError, TypeError):
-            raise NerseryError(
-                f"{self.path} is broken, perhaps by a loss of power. Delete the folder {self.path.parent} to start "
-                "the job again, or use --force"
-            ) from None
+            raise BrokenRecordError(self.path) from None
         if there != wanted:
             return differences(there, wanted) if finished or tally.read else ""
         self.tally, self.bytes, self.finished = tally, (output, rejects), finished

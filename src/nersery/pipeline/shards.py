@@ -28,7 +28,7 @@ from nersery.core.progress import Progress
 from nersery.io.folder import MANIFEST, TOTAL
 from nersery.io.parquet import check_installed, write_lines
 from nersery.pipeline.error_policy import FAILED, JobFailedError
-from nersery.pipeline.job import BATCH_SIZE
+from nersery.pipeline.job import BATCH_SIZE, BrokenRecordError, take_over
 from nersery.pipeline.stage import Answer
 
 Row = TypeVar("Row")
@@ -136,17 +136,7 @@ class ShardJob:
     def _open_manifest(self, overwrite: bool) -> _Manifest:
         shards = {"rows": self.rows, "format": self.format}
         manifest = _Manifest(self.part / MANIFEST, {**self.fingerprint, "shards": shards})
-        try:
-            difference = manifest.load() if manifest.path.exists() else ""
-        except NerseryError:
-            if not overwrite:
-                raise
-            difference = ""
-        if difference and not overwrite:
-            raise SettingsError(
-                f"{self.part} holds an unfinished job with other settings:\n{difference}\n"
-                "Repeat the command with those settings to resume, choose another output, or start over (--force)"
-            )
+        take_over(manifest, overwrite=overwrite)
         manifest.write()  # before any file is touched, so that no manifest ever speaks of another job's
         manifest.remove_others()
         return manifest
@@ -219,13 +209,7 @@ class _Manifest:
         return tally
 
     def load(self) -> str:
-        """Take over the state on disk if it is of the same job; otherwise say how the two differ.
-
-        A shard whose files are not as they were is done again, and with it those behind it.
-
-        Raises:
-            NerseryError: When it cannot be read.
-        """
+        """See `Record`. A shard whose files have changed is done again, and so are those after it."""
         wanted = json.loads(json.dumps(self.fingerprint))
         try:
             *lines, _ = self.path.read_text("utf-8").split("\n")  # the last one is empty, or was cut off by a kill
@@ -235,10 +219,7 @@ class _Manifest:
             shards = [entry for entry in entries if TOTAL not in entry]
             self.shards = list(takewhile(self._is_whole, shards))
         except (ValueError, LookupError, TypeError):
-            raise NerseryError(
-                f"{self.path} is broken, perhaps by a loss of power. Delete the folder {self.path.parent} to start "
-                "the job again, or use --force"
-            ) from None
+            raise BrokenRecordError(self.path) from None
         self.finished = len(self.shards) == len(shards) < len(entries)
         return ""
 

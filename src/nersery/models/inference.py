@@ -1,0 +1,44 @@
+"""A pretrained network that is used as it is, without training."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from nersery.core.registry import Precision
+from nersery.models.loading import ModelSource, pick_device
+
+
+class Inference(ABC):
+    """Base of the classes that run a pretrained network.
+
+    Args:
+        source: A model by name or folder.
+        device, precision: See `nersery.models.model_settings.ModelSettings`.
+        max_subwords: The longest window. None takes the limit of the model.
+
+    Raises:
+        MissingResourceError: If there is no such model.
+    """
+
+    def __init__(
+        self,
+        source: ModelSource,
+        *,
+        device: str = "auto",
+        precision: Precision = "auto",
+        max_subwords: int | None = None,
+    ) -> None:
+        self.source = source
+        self.precision: Precision = precision
+        self.device = pick_device(device)
+        self.network: Any = self.opened(source).to(self.device).eval()
+        self.prepare(max_subwords)
+
+    @abstractmethod
+    def opened(self, source: ModelSource) -> Any:
+        """The network of a model."""
+
+    @abstractmethod
+    def prepare(self, max_subwords: int | None) -> None:
+        """Open the tokenizer."""
