@@ -22,10 +22,10 @@ BATCH_SIZE = 256
 
 
 class Annotator(ABC):
-    """Labels sentences that have no labels, or whose labels are not to be trusted.
+    """Labels sentences that have no labels or unreliable ones.
 
-    A subclass is a dataclass whose fields are its settings, alone in a file that bears its name. Ids, origin, batches
-    and rejects belong to the loop, and the labels of a sentence must not depend on its batch.
+    A subclass is a dataclass in a file of its name; its fields are its settings. The job handles ids, origin, batches
+    and rejects. The labels of a sentence must not depend on its batch.
     """
 
     def __post_init__(self) -> None:
@@ -46,20 +46,16 @@ class Annotator(ABC):
         """Learn from gold sentences, of which there may be none; called once, before anything is labelled."""
 
     def check(self) -> None:  # noqa: B027 - only those on models and files need it
-        """Refuse what is not there (a model, a file) before any other work is done.
-
-        Raises:
-            MissingResourceError: Naming it.
-        """
+        """Check that models and files exist before other work starts; raises `MissingResourceError` if not."""
 
     def fit_candidates(self, corpus: Iterable[Sentence]) -> None:  # noqa: B027 - only some annotators need it
         """Read all sentences that are going to be labelled, in order; called once, after `fit`."""
 
     @abstractmethod
     def annotate(self, sentences: Sequence[Sentence]) -> Sequence[Sentence | Reject]:
-        """For each sentence, in order, the same words under the annotator's labels, or why there are none.
+        """Each sentence with the annotator's labels, or a reject, in order.
 
-        Entities bear scores in [0, 1]; labels that a sentence brings along are not looked at.
+        Entities have scores in [0, 1]; existing labels are ignored.
         """
 
 
@@ -88,13 +84,12 @@ def _labelled(name: str, sentence: Sentence, outcome: Outcome) -> Outcome:
 
 @dataclass(frozen=True)
 class AnnotateStage(Stage[Sentence, Sentence]):
-    """Labels for raw text.
+    """Labelling of raw text.
 
     Args:
-        method: A name of `nersery list annotate`, or a method with its settings.
         gold: Sentences to learn from, if any; each worker reads them.
-        training: What the method needs beside gold; its folder and progress are those of the job.
-        raw: All sentences to be labelled, for methods that read them first.
+        training: Further needs of the method; the job sets folder and progress.
+        raw: All sentences to label, for methods that read them first.
     """
 
     kind: ClassVar[str] = "annotate"

@@ -31,11 +31,10 @@ Task = tuple[Sentence, int]
 
 
 class Augmenter:
-    """Makes new labelled sentences out of labelled ones.
+    """Makes new labelled sentences from labelled ones.
 
-    A subclass is a dataclass whose fields are its settings, alone in a file that bears its name. It
-    says how *one* sentence changes, or a batch of them; ids, origin, copies, seeds, batches and rejects belong to the
-    loop.
+    A subclass is a dataclass in a file of its name; its fields are its settings. It changes *one* sentence, or a batch.
+    The job handles ids, origin, copies, seeds, batches and rejects.
     """
 
     def __post_init__(self) -> None:
@@ -51,26 +50,18 @@ class Augmenter:
         """Learn from the gold sentences; called once, before anything is generated."""
 
     def check(self) -> None:
-        """Refuse what is not there (a model, a file) before any other work is done.
-
-        Raises:
-            MissingResourceError: Naming it.
-        """
+        """Check that models and files exist before other work starts; raises `MissingResourceError` if not."""
 
     def check_tagger(self, tagger: Tagger) -> None:
-        """Refuse the tagger of a run, not trained yet, where the method is going to ask it and cannot.
-
-        Raises:
-            SettingsError: Saying what else to do.
-        """
+        """Raise `SettingsError` if the run's untrained tagger does not suit the method."""
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
-        """One new sentence, or the reason why not.
+        """One new sentence, or a reject.
 
-        The loop gives it its id and origin. A draft made of other sentences too names them all in an origin of its own.
+        The job sets id and origin. A draft from several sentences names them all in its own origin.
 
         Args:
-            rng: The item's own generator; the only source of chance a method may use.
+            rng: Generator of this item, the only source of randomness.
         """
         return self.generate_batch([sentence], [rng])[0]
 
@@ -88,11 +79,11 @@ class Suggester(Protocol):
     def suggest(
         self, sentences: Sequence[Sentence], places: Sequence[Sequence[int]], top_k: int
     ) -> list[list[list[Guess]]]:
-        """For each place of each sentence the most probable words, the best first.
+        """The most probable words for each place of each sentence, best first.
 
         Args:
-            places: For each sentence the positions of its words to guess, in order; all of them are hidden at once.
-            top_k: The most words for a place.
+            places: Positions to predict in each sentence, in order; all are masked at once.
+            top_k: Maximum number of words per place.
         """
 
 
@@ -109,10 +100,7 @@ def _generated(method: Augmenter, sentence: Sentence, rng: random.Random) -> Sen
 
 
 def check_rate(rate: float, name: str = "rate") -> None:
-    """Refuse what is not a probability; for the ``__post_init__`` of methods with a rate.
-
-    Raises:
-        SettingsError: When it is not a number in [0, 1].
+    """Raise `SettingsError` if a rate is no number in [0, 1].
 
     >>> check_rate(1.5)
     Traceback (most recent call last):
@@ -123,11 +111,7 @@ def check_rate(rate: float, name: str = "rate") -> None:
 
 
 def check_positive(settings: object, *names: str) -> None:
-    """Refuse what is no number above 0; a setting that is None is left alone.
-
-    Raises:
-        SettingsError: Naming the first.
-    """
+    """Raise `SettingsError` for the first setting that is neither None nor a finite number above 0."""
     for name in names:
         value = getattr(settings, name)
         if value is not None and not 0 < value < math.inf:
@@ -141,10 +125,10 @@ def unfitted(method: object) -> NerseryError:
 
 
 def tasks(sentences: Iterable[Sentence | Reject], copies: int) -> Iterator[Task | Reject]:
-    """Each sentence ``copies`` times, with the number of the copy; what the reader rejected passes through once.
+    """Each sentence ``copies`` times, with the number of the copy; rejects of the reader pass once.
 
     Raises:
-        SettingsError: When ``copies`` is below 1.
+        SettingsError: If ``copies`` is below 1.
     """
     if copies < 1:
         raise SettingsError(f"copies is {copies}, expected 1 or more")
@@ -156,11 +140,10 @@ def _tasks_of(sentence: Sentence | Reject, copies: int) -> list[Task | Reject]:
 
 
 def augment_step(method: Augmenter, seed: int) -> Step[Task]:
-    """The step of the loop: a fitted method over a batch of tasks.
+    """The step of a fitted method over a batch of tasks.
 
     Raises:
-        NerseryError: By the step, when a sentence has no id, or the method's answer is not one valid sentence or
-            reject for each.
+        NerseryError: In the step, if a sentence has no id, or an outcome is missing or invalid.
     """
     name = name_of(method)
 
@@ -185,7 +168,7 @@ def child_id(parent: str, method: str, copy: int) -> str:
 
 
 def made_from(id: str) -> tuple[str, str]:
-    """The parent and the method that an id of `child_id` speaks of; of another id, nothing.
+    """The parent and the method in an id of `child_id`; empty strings for other ids.
 
     >>> made_from(child_id("train:7", "melm", 2)), made_from("train:7")
     (('train:7', 'melm'), ('', ''))
@@ -235,13 +218,12 @@ def _is_unchanged(a: Sentence, b: Sentence) -> bool:
 
 @dataclass(frozen=True)
 class AugmentStage(Stage[Sentence, Task]):
-    """New labelled sentences.
+    """Generation of new labelled sentences.
 
     Args:
-        method: A name of `nersery list augment`, or a method with its settings.
-        examples: Sentences to learn from; each worker reads them, so not an iterator.
+        examples: Sentences to learn from; each worker reads them.
         dev: Sentences to choose the best weights by.
-        copies: Attempts per row.
+        copies: New sentences to try per row.
         taggers: ``tagger`` and ``new_tagger`` of `Training`, for a run.
     """
 

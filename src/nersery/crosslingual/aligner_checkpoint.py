@@ -23,16 +23,16 @@ PLACE = "learnt"
 
 
 def place_for(aligner: Aligner, pairs: Pairs, folder: Path | None) -> Path | None:
-    """The folder, there already or not, for what an aligner learns from some pairs; None where nothing is kept.
+    """The folder, existing or not, for what an aligner learns from pairs; None if nothing is kept.
 
-    A folder with its record alone, as a call that failed before it learnt anything leaves it, is in nobody's way.
+    A folder with nothing but its record, left by a failed call, is reused.
 
     Args:
-        folder: That of the training. Whose it is stands in it before anything else.
+        folder: The training's folder.
 
     Raises:
-        OtherTrainingError: When it holds what was learnt otherwise, or from other pairs.
-        BrokenStateError: When it cannot be told what it holds.
+        OtherTrainingError: If it belongs to other settings or pairs.
+        BrokenStateError: If its record cannot be read.
     """
     if folder is None:
         return None
@@ -64,11 +64,7 @@ def digest_of(pairs: Pairs) -> str:
 
 
 def check_keep(folder: Path, aligner: Aligner, output: Path, *, force: bool) -> None:
-    """Refuse a folder for what is learnt where that cannot be used again, or that has other files.
-
-    Raises:
-        SettingsError: Saying which.
-    """
+    """Raise `SettingsError` if what an aligner learns cannot be kept in a folder."""
     from nersery.crosslingual.hmm.lexicon import RECORD, TENSORS
 
     if not hasattr(aligner, "priors"):

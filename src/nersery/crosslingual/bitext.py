@@ -40,9 +40,9 @@ PairedBy = Literal["auto", "order", "id"]
 
 
 class Row(NamedTuple):
-    """What stands in one place of parallel text: a target, and what it is a translation of in each source.
+    """A row of parallel text: a target sentence and its translation in each source.
 
-    Where there is no target, but a sentence that a source has left over, ``of`` is the number of that source, from 0.
+    For a source sentence without a target, ``of`` is the number of its source, from 0.
     """
 
     target: Side
@@ -64,14 +64,14 @@ class Lines(TextSource):
 
 
 def open_side(path: str | Path, options: ReadOptions) -> Source:
-    """One side of parallel text: a corpus in any format, or text line by line.
+    """Open one side of parallel text: a corpus in any format, or text with one sentence per line.
 
     Args:
-        path: A file, ``-`` for standard input, or a folder of files that are one corpus.
+        path: A file, ``-`` for standard input, or a folder of files.
 
     Raises:
-        DataError: When it cannot be read.
-        SettingsError: When it is to be split into words, and has words already.
+        DataError: If it cannot be read.
+        SettingsError: If it should be split into words, but has words already.
     """
     if Path(path).is_dir():
         return FolderSource(TextFile(path, options.encoding), options, _opened)
@@ -100,7 +100,7 @@ def _opened(path: str | Path, options: ReadOptions) -> Source:
 
 
 def in_order(source: Source) -> Iterator[Side]:
-    """The sentences of a corpus, and the rejects in their places; the numbers of sentences stay those of the file.
+    """The sentences of a corpus, with rejects in their places.
 
     Raises:
         DataError: At the end, with all problems of the file.
@@ -121,14 +121,13 @@ def in_order(source: Source) -> Iterator[Side]:
 
 @dataclass(frozen=True)
 class Bitext:
-    """A target and one or several sources, which say the same in the same order or under the same ids.
+    """Parallel text: a target and one or several sources.
 
-    Each iteration reads all files again, in memory that does not grow with them. What cannot be paired keeps its place.
+    Each iteration reads all files again, in constant memory. Sentences that cannot be paired keep their places.
 
     Args:
-        by: ``order`` pairs the first with the first; ``id`` pairs equal ids, in the order of the target; ``auto`` takes
-            ids where all files bring their own, and begin with the same one or have the same ones in another order, and
-            the order where they have none in common.
+        by: ``order`` pairs sentences by position, ``id`` by id, in the order of the target. ``auto`` pairs by id if all
+            files have own ids and begin with the same one or contain the same ones, and by order if they share none.
     """
 
     target: Source
@@ -149,8 +148,7 @@ class Bitext:
         """How the sides are paired.
 
         Raises:
-            SettingsError: When ids are asked for, and a side is text without ids; or when nobody says what pairs the
-                sides, and some of their ids are the same and some are not.
+            SettingsError: If ids are requested and a side is plain text, or if only some ids are shared.
         """
         if self.by == "id":
             for side in self.sides:
@@ -172,18 +170,18 @@ class Bitext:
         return "order"
 
     def __iter__(self) -> Iterator[Row]:
-        """The rows; those of sources without a target come last.
+        """The rows; source sentences without a target come last.
 
         Raises:
-            DataError: With the problems of a file, or when the files are of unequal length.
+            DataError: With the problems of a file, or if the lengths differ.
         """
         return self._by_id() if self.paired_by == "id" else self._by_order()
 
     def count(self) -> int:
-        """The number of rows, quickly where that can be: by lines, without a look at what is in them.
+        """The number of rows; text is only counted, not parsed.
 
         Raises:
-            DataError: When the files are of unequal length; else with the problems of files that had to be read.
+            DataError: If the lengths differ, or with the problems of a file.
         """
         if self.paired_by == "id":
             return sum(1 for _ in self)
@@ -243,11 +241,7 @@ def fault_of(row: Row) -> Reject | None:
 
 @dataclass
 class WholePairs:
-    """The rows of parallel text with one source that have both sides, as pairs of words.
-
-    Each iteration reads the text again, as a bitext does, so that no more of it need be kept than somebody learns from.
-
-    """
+    """The complete rows of parallel text with one source, as pairs of words. Each iteration reads the text again."""
 
     bitext: Bitext
     _whole: int | None = field(default=None, init=False, repr=False)

@@ -22,15 +22,15 @@ FEWEST = 4
 
 
 def where_apart(source: Iterable[Sequence[str]], target: Iterable[Sequence[str]]) -> tuple[int, int] | None:
-    """The first place from which lines of one side fit later lines of the other better than those beside them.
+    """Find the line from which two texts of different lengths are misaligned.
 
     Args:
-        source: The words of each line.
-        target: The words of each line; there are more or fewer.
+        source: Words of each line.
+        target: Words of each line.
 
     Returns:
-        The number of the line, from 0, and by how many the source is ahead from there on (negative: the target is);
-        None where nothing can be seen.
+        The number of the line, from 0, and how many lines the source is ahead from there (negative: the target is);
+        None if it cannot be found.
     """
     first, second = _Features.of(source), _Features.of(target)
     excess = len(first) - len(second)

@@ -24,10 +24,10 @@ SHOWN_LINES = 5
 
 
 class AnswerError(Exception):
-    """What is wrong with an answer.
+    """A problem in the output of a program.
 
     Args:
-        line: Its place in the answer, from 1.
+        line: Its line, from 1.
     """
 
     def __init__(self, message: str, line: int | None = None) -> None:
@@ -37,13 +37,13 @@ class AnswerError(Exception):
 
 @dataclass(frozen=True)
 class Program:
-    """A word aligner.
+    """An external word aligner.
 
     Args:
-        names: The programs that it needs on the PATH; the first does the work.
-        advice: How to come by it.
-        most_words: It reads no sides with more words.
-        most_uneven: It skips pairs in which the ratio of the lengths is this or more.
+        names: Programs that must be on the PATH; the first one aligns.
+        advice: How to install it.
+        most_words: Maximum length of a side.
+        most_uneven: It skips pairs with this ratio of lengths or more.
     """
 
     names: tuple[str, ...]
@@ -52,11 +52,7 @@ class Program:
     most_uneven: float = math.inf
 
     def find(self) -> list[str]:
-        """Where its programs are.
-
-        Raises:
-            MissingResourceError: When one is not on the PATH.
-        """
+        """The paths of its programs; raises `MissingResourceError` if one is not on the PATH."""
         found = {name: shutil.which(name) for name in self.names}
         missing = [name for name, path in found.items() if path is None]
         if missing:
@@ -64,15 +60,15 @@ class Program:
         return [path for path in found.values() if path is not None]
 
     def run(self, sources: Corpus, targets: Corpus, folder: Path, arguments: Sequence[str]) -> Ways:
-        """The links of some pairs.
+        """Align pairs.
 
         Args:
-            folder: An empty one to work in.
-            arguments: More arguments for the program.
+            folder: An empty working directory.
+            arguments: More arguments of the program.
 
         Raises:
-            NerseryError: When it fails.
-            AnswerError: When its answer does not fit the pairs.
+            NerseryError: If the program fails.
+            AnswerError: If its output does not fit the pairs.
         """
         raise NotImplementedError
 
@@ -177,11 +173,7 @@ def _write(path: Path, lines: Iterable[str]) -> None:
 
 
 def _call(command: Sequence[str], folder: Path, output: Path | None = None) -> None:
-    """Run a program in a folder; what it prints goes into a file, or nowhere.
-
-    Raises:
-        NerseryError: When it fails, with the last lines of what it complained of.
-    """
+    """Run a program in a folder, with its output in a file; raises `NerseryError` with its last lines if it fails."""
     complaints = folder / "stderr"
     with (output or folder / "stdout").open("wb") as printed, complaints.open("wb") as errors:
         try:

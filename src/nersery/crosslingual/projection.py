@@ -53,30 +53,28 @@ class Task(NamedTuple):
 
 @dataclass
 class Projection:
-    """Puts each entity on the smallest span of the target that covers all words linked to any of its words.
+    """Projects each entity onto the smallest span of the target that covers all words linked to its words.
 
-    So an entity stays whole, and neighbours of a type stay two. A sentence is *incomplete* when an entity has no linked
-    word, goes to words far apart, or runs into another. Then it is rejected, with the lost entities in its comments:
-    never is a sentence written as if they were not there. What is punctuation, Unicode says, in every script.
+    Entities stay whole, and neighbouring entities of one type stay separate. A sentence is *incomplete* if an entity
+    has no linked word, is linked to words far apart, or overlaps another. It is then rejected, with the lost entities
+    in its comments. Punctuation is recognised in every script, by Unicode's categories.
 
-    The score ``alignment_quality`` of a sentence is the geometric mean over the words of both sentences: a word counts
-    with the probability of its best link, one without a link with ``unaligned``. ``entity_quality`` is the same over
-    the words of the entities alone, on both sides. An entity keeps the score that the tagger gave it.
+    The score ``alignment_quality`` is the geometric mean, over the words of both sentences, of the probability of a
+    word's best link, or ``unaligned`` without one. ``entity_quality`` is the same over the words of entities. Entities
+    keep their scores.
 
     Args:
-        threshold: Links of a lower probability are as if they were not there; in [0, 1].
-        max_gap: So many words in a row within a span may be linked to no word of the entity. An article or a
-            preposition often is; more mean that the entity is linked to two places.
-        strip_punctuation: Whether words of punctuation and symbols alone are taken off the ends of a span, where the
-            entity itself has none at that end.
-        strip: Words that no span begins or ends with, in any case, e.g. articles and postpositions; they too stay
-            where the entity itself has one at that end.
-        keep: Types to project; None takes all. Sentences with other entities are treated as if they lacked these.
+        threshold: Ignore links with a lower probability, in [0, 1].
+        max_gap: Maximum number of consecutive words within a span that are not linked to the entity, such as articles
+            and prepositions. With more, the entity counts as linked to two places.
+        strip_punctuation: Remove punctuation and symbols from the ends of a span, unless the entity has them there too.
+        strip: Words to remove from the ends of a span, in any case, e.g. articles, unless the entity has one there too.
+        keep: Types to project; None projects all. Entities of other types are ignored.
         drop: Types not to project.
-        rename: What a type is called in the target, where that differs.
-        keep_incomplete: Whether incomplete sentences are kept too. Their comments name the lost entities, and every
-            sentence then has the score ``projected``, the share of its entities that are there, in [0, 1].
-        unaligned: What a word without a link counts for in the quality, in (0, 1].
+        rename: New names of types in the target.
+        keep_incomplete: Keep incomplete sentences, with the lost entities in their comments and the share of projected
+            entities, in [0, 1], as the score ``projected``.
+        unaligned: Probability that a word without a link counts with, in (0, 1].
 
     Reference:
         Mhaske et al. (2023). Naamapadam: A Large-Scale Named Entity Annotated Data for Indic Languages. ACL,
@@ -84,12 +82,11 @@ class Projection:
         Parallel Corpora. LREC.
 
     Departures:
-        - The paper drops MISC; here all types are kept unless ``drop`` names some.
-        - The paper says "the product of the probability of each aligned word pair, normalized by the number of words".
-          Taken to the letter, it is the higher the fewer words are linked; so words without a link count too
-          (``unaligned = 1`` lets them count for nothing), and of several links of a word the best alone does. A link
-          less probable than ``unaligned`` lowers the quality more than none would, as the paper's product does.
-        - The paper does not say what it does with entities that are lost, and has no rules for gaps and punctuation.
+        - The paper drops MISC; we keep all types unless ``drop`` names some.
+        - The paper's "product of the probability of each aligned word pair, normalized by the number of words" grows
+          when fewer words are linked. We also count words without a link (``unaligned = 1`` ignores them), and only the
+          best link of each word. As in the paper, a link less probable than ``unaligned`` is worse than none.
+        - The paper does not say what happens to lost entities, and has no rules for gaps and punctuation.
     """
 
     threshold: float = 0.0
@@ -117,9 +114,9 @@ class Projection:
         self._strip = frozenset(word.casefold() for word in self.strip)
 
     def project(self, source: Sentence, target: Sentence, alignment: Alignment) -> Sentence | Reject:
-        """The target sentence under the labels of the source, or why there is none.
+        """The target sentence with the source's labels, or a reject.
 
-        Labels that the target brings along are not looked at; its id, columns, comments and other scores stay.
+        Labels of the target are ignored; its id, columns, comments and other scores stay.
         """
         if fault := alignment_issue(alignment, len(source), len(target)):
             return Reject(OUT_OF_RANGE, replace(target, entities=(), comments=(*target.comments, f"# {fault}")))
@@ -240,12 +237,12 @@ def alignment_issue(alignment: Alignment, source: int, target: int) -> str:
 def alignment_quality(
     alignment: Alignment, source: Iterable[int], target: Iterable[int], unaligned: float = 0.1
 ) -> float:
-    """The geometric mean over words of both sentences of the probability of a word's best link, in (0, 1].
+    """The geometric mean over words of both sentences of the probability of their best link, in (0, 1].
 
     Args:
-        source: Places of the words of the source that count.
-        target: Places of the words of the target that count.
-        unaligned: What a word without a link counts for.
+        source: Positions of the source words that count.
+        target: Positions of the target words that count.
+        unaligned: Value of a word without a link.
 
     >>> from nersery.core.alignments import Link
     >>> alignment_quality((Link(0, 0, 0.5), Link(1, 1)), range(2), range(2))
@@ -280,16 +277,15 @@ def _quality(best: tuple[Chances, Chances], source: Iterable[int], target: Itera
 
 
 def vote(projections: Sequence[Outcome], voting: Voting = "majority") -> Outcome:
-    """One sentence out of its projections from several sources.
+    """Combine the projections of one target sentence from several sources.
 
-    An entity, its span and type, stays when more than half of the sources have it. Where half or more have some
-    entity, but none has a majority, the sources disagree, and the sentence is rejected. A source whose projection
-    was rejected has no vote; where one source alone has, its projection is taken as it is. The score of an entity is
-    its share of the votes, those of the sentence are the means over the sources.
+    An entity (span and type) stays if more than half of the sources have it. If at least half have an entity somewhere,
+    but no entity there has a majority, the sentence is rejected. Rejected projections do not vote; a single remaining
+    one is used as it is. An entity's score is its share of the votes; the sentence's scores are means over the sources.
 
     Args:
         projections: Of one target sentence.
-        voting: Whether each source has one vote, or as much as the quality of its alignment.
+        voting: One vote per source, or votes weighted by alignment quality.
     """
     voters = [outcome for outcome in projections if not isinstance(outcome, Reject)]
     if len(voters) < 2:
@@ -353,11 +349,7 @@ def _named(words: Sequence[str], start: int, end: int) -> str:
 
 
 def projection_of(settings: Mapping[str, Any]) -> Projection:
-    """The projection of some settings.
-
-    Raises:
-        SettingsError: With all that is wrong with them.
-    """
+    """A projection from settings; raises `SettingsError` with all that is wrong with them."""
     values, issues = validated(Projection, "project", settings)
     if issues:
         raise SettingsError("\n".join(issues))

@@ -121,6 +121,6 @@ class TextEncoder(Inference):
         norms = np.linalg.norm(rows, axis=1, keepdims=True)
         if not np.isfinite(norms).all():
             raise SettingsError(
-                f'the model "{self.source.name}" computes NaN or infinite values. Use precision = "fp32", or another model'
+                f'the model "{self.source.name}" computes NaN. Use precision = "fp32", or another model'
             )
         return (rows / np.where(norms > 0, norms, 1)).astype(np.float32)

@@ -21,13 +21,10 @@ from nersery.pipeline.job import rejects_of
 
 @dataclass(frozen=True)
 class Origins:
-    """Where text or labels of a dataset come from.
+    """A source of texts or labels.
 
     Args:
-        name: What it is called.
-        url: Where it can be found.
-        license: Under which terms.
-        note: Whatever else is to be said, e.g. what was taken of it.
+        note: E.g. which part was used.
     """
 
     name: str
@@ -40,12 +37,12 @@ class Origins:
 
 @dataclass(frozen=True)
 class About:
-    """What a dataset's card says that no file does.
+    """What a card says about a dataset beyond its files.
 
     Args:
-        name: Of the dataset; that of the folder when it is empty.
-        description: What it is and what it is for.
-        license: Of the whole, e.g. ``cc-by-4.0``; an identifier of Hugging Face's list is understood by its hub.
+        name: Of the dataset; empty takes that of the folder.
+        description: Its content and purpose.
+        license: E.g. ``cc-by-4.0``; identifiers of Hugging Face's list work on its hub.
         citation: How to cite it.
         sources: Where it comes from.
     """
@@ -58,11 +55,11 @@ class About:
 
 
 def read_about(path: str | Path) -> About:
-    """What a TOML file says.
+    """Read a TOML file about a dataset.
 
     Raises:
-        MissingResourceError: When it is not there.
-        SettingsError: With all that is wrong in it.
+        MissingResourceError: If it does not exist.
+        SettingsError: With all problems in it.
     """
     try:
         table = tomllib.loads(_text_of(path))
@@ -84,11 +81,11 @@ def _text_of(path: str | Path) -> str:
 
 
 def read_evaluation(path: str | Path) -> dict[str, Any]:
-    """What ``nersery evaluate GOLD PREDICTED --errors --json`` found.
+    """Read the output of ``nersery evaluate GOLD PREDICTED --errors --json``.
 
     Raises:
-        DataError: When the file is of another kind.
-        MissingResourceError: When it is not there.
+        DataError: If the file is something else.
+        MissingResourceError: If it does not exist.
     """
     try:
         found = json.loads(_text_of(path))
@@ -106,13 +103,13 @@ def read_evaluation(path: str | Path) -> dict[str, Any]:
 
 
 def gather(inputs: Sequence[tuple[io.Source, str]]) -> tuple[Corpus, dict[str, str], list[dict[str, Any]]]:
-    """All sentences of some files, the splits that are given, and what is to be known of each file.
+    """All sentences of the files, the given split of each id, and a record of each file.
 
     Args:
-        inputs: Each file with its split, which is empty where it has none.
+        inputs: Each file with its split, or with an empty string.
 
     Raises:
-        DataError: When two sentences share an id.
+        DataError: If two sentences have the same id.
     """
     sentences: list[Sentence] = []
     given: dict[str, str] = {}

@@ -25,10 +25,10 @@ SIZE_NAMES = ("n<1K", "1K<n<10K", "10K<n<100K", "100K<n<1M", "1M<n<10M", "10M<n<
 
 @dataclass(frozen=True)
 class CardLayout:
-    """Where the files lie that make up a dataset, and what they hold.
+    """The files of a dataset.
 
     Args:
-        files: By split, as seen from the card.
+        files: By split, relative to the card.
         features: Their columns, as Hugging Face writes them.
     """
 
@@ -41,10 +41,10 @@ Parts = Mapping[str, Sequence[Sentence]]
 
 
 def card(about: About, divided: Divided, record: Mapping[str, Any], layout: CardLayout) -> str:
-    """The whole text.
+    """The text of the card.
 
     Args:
-        record: How it was made, as `nersery.publish.dataset.publish` writes it down.
+        record: As `nersery.publish.dataset.publish` returns it.
     """
     sections = [_title(about), _counts(divided.splits), _sources(about), _made(divided, record)]
     sections.append(_known_errors(record["evaluation"]) if record["evaluation"] else iter(()))

@@ -33,11 +33,7 @@ Feature = Mapping[str, Any]
 
 
 def check_parquet() -> None:
-    """Refuse to begin without what writes Parquet.
-
-    Raises:
-        MissingResourceError: When pyarrow is not installed.
-    """
+    """Raise `MissingResourceError` if pyarrow is not installed."""
     try:
         import pyarrow.parquet  # noqa: F401 - to see whether it is there
     except ImportError:
@@ -49,17 +45,17 @@ def check_parquet() -> None:
 def publish(
     divided: Divided, folder: Path, about: About, record: Mapping[str, Any], *, parquet: bool = True
 ) -> dict[str, Any]:
-    """Write a dataset, whole or not at all; a folder of that name is replaced once everything is written.
+    """Write a dataset completely or not at all; an existing folder is replaced at the end.
 
     Args:
         record: How it was made: ``inputs``, ``division`` and ``evaluation``.
 
     Returns:
-        The record that lies in the folder.
+        The record in the folder.
 
     Raises:
-        MissingResourceError: When Parquet is asked for and pyarrow is not installed.
-        SettingsError: When there is no sentence.
+        MissingResourceError: If Parquet is requested and pyarrow is not installed.
+        SettingsError: If there is no sentence.
     """
     if not divided.splits:
         raise SettingsError("there is no sentence to publish")

@@ -15,15 +15,15 @@ LARGE = 16
 
 
 def groups(sentences: Sequence[Sentence], similarity: float) -> list[list[Sentence]]:
-    """The sentences in groups; what is alike or akin is in one, by however many steps.
+    """Group sentences that are similar or have a common origin, directly or through others.
 
     Args:
-        sentences: With distinct ids.
-        similarity: From which share of common words on, in order, two sentences are alike, in (0, 1]; 1 finds those
-            alone that are equal but for case.
+        sentences: With unique ids.
+        similarity: Minimum share of common words, in the same order, of similar sentences, in (0, 1]; 1 finds those
+            that are equal except for case.
 
     Returns:
-        Groups and their sentences in the order of the sentences.
+        Groups and their sentences, in the order of the sentences.
 
     >>> words = ("a b c d", "a b c D", "e", "a b x d", "f")
     >>> found = groups([Sentence(tuple(text.split()), id=str(n)) for n, text in enumerate(words)], 0.75)

@@ -21,14 +21,14 @@ Leak = tuple[str, str]
 
 @dataclass(frozen=True)
 class Division:
-    """How sentences are to be divided.
+    """How to divide sentences.
 
     Args:
-        dev_share: Share of the sentences without a split that go to validation, in [0, 1).
-        test_share: Share of them that go to test.
-        similarity: From which share of common words on two sentences are near-duplicates, in (0, 1].
-        leaks: What becomes of a sentence that has its like in a given split further on: all is refused, it is left
-            out, or it is kept, which the card then says.
+        dev_share: Share for validation of the sentences without a given split, in [0, 1).
+        test_share: Share of them for test.
+        similarity: Minimum share of common words of near-duplicates, in (0, 1].
+        leaks: For sentences with a near-duplicate in a later given split: ``refuse`` all, ``drop`` or ``keep`` them.
+            The card reports kept ones.
     """
 
     dev_share: float = 0.1
@@ -51,14 +51,14 @@ class Division:
 
 @dataclass(frozen=True)
 class Divided:
-    """The splits, and what had to be decided for them.
+    """The result of a division.
 
     Args:
-        splits: Those that have sentences, in the order of `SPLITS`.
-        groups: How many groups of sentences there are that belong together.
-        largest: How many sentences the largest has.
-        leaks: How many sentences of a split have their like in one further on.
-        dropped: The ids of those that were left out for it.
+        splits: Splits with sentences, in the order of `SPLITS`.
+        groups: Number of groups of sentences that belong together.
+        largest: Size of the largest group.
+        leaks: Number of sentences per pair of splits with a near-duplicate in the later one.
+        dropped: Ids of the dropped ones.
     """
 
     splits: Mapping[str, Corpus]
@@ -69,18 +69,17 @@ class Divided:
 
 
 def divide(sentences: Sequence[Sentence], given: Mapping[str, str], settings: Division) -> Divided:
-    """Put each sentence into a split; what is alike or comes from one parent goes into one.
+    """Divide sentences into splits; near-duplicates and sentences of one parent share a split.
 
-    Sentences of given splits stay where they are. Others join those of train that they belong to, and are divided at
-    random where they belong to nobody, among the splits that were not given. In each language the shares are met as
-    far as groups allow, and so they are in all together.
+    Sentences of given splits stay. Others join related sentences in train, or go at random to the splits that are not
+    given. The shares hold for each language and in total, as far as groups allow.
 
     Args:
-        sentences: With distinct ids.
-        given: The split of each id that has one.
+        sentences: With unique ids.
+        given: The given split of each id that has one.
 
     Raises:
-        DataError: When leaks are refused and a sentence has its like in a given split further on.
+        DataError: If leaks are refused and there is one.
     """
     found = groups(sentences, settings.similarity)
     placed: dict[str, str] = {}

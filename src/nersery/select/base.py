@@ -24,11 +24,10 @@ if TYPE_CHECKING:
 
 
 class Selector(ABC):
-    """Says how good generated sentences are; those below its threshold are rejected.
+    """Scores generated sentences; those below its threshold are rejected.
 
-    A subclass is a dataclass whose fields are its settings, alone in a file that bears its name. One of them
-    is ``threshold``, with a default. Batches and rejects belong to the loop, and the score of a sentence must
-    not depend on its batch: then a threshold can be moved later, and a killed job resumes.
+    A subclass is a dataclass in a file of its name; its fields are its settings, among them ``threshold`` with a
+    default. The job handles batches and rejects. The score of a sentence must not depend on its batch.
     """
 
     threshold: float
@@ -42,34 +41,23 @@ class Selector(ABC):
         check_choices(self)
 
     def check(self) -> None:  # noqa: B027 - only those on models need it
-        """Refuse what is not there (a model, a device) before any other work is done.
-
-        Raises:
-            MissingResourceError: Naming it.
-        """
+        """Check that models and devices exist before other work starts; raises `MissingResourceError` if not."""
 
     def check_tagger(self, tagger: Tagger) -> None:  # noqa: B027 - only those that train it need it
-        """Refuse the tagger of a run, not trained yet, where the selector's settings do not suit it.
-
-        Raises:
-            SettingsError: Saying what else to do.
-        """
+        """Raise `SettingsError` if the run's untrained tagger does not suit the selector."""
 
     def fit(  # noqa: B027 - most selectors need it, some do not
         self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
     ) -> None:
-        """Learn from the gold sentences; called once, before anything is scored.
+        """Learn from gold sentences; called once, before scoring.
 
         Args:
-            held_out: The sentences of dev and test: to keep away from, never to learn from.
-            training: For selectors that need a tagger, or train one.
+            held_out: Sentences of dev and test, which must not be learned from.
+            training: For selectors that need or train a tagger.
         """
 
     def fit_candidates(self, candidates: Iterable[Sentence]) -> None:  # noqa: B027 - only some selectors need it
-        """Read all sentences that are going to be scored, in order; called once, after `fit`.
-
-        For a score that depends on the other candidates.
-        """
+        """Read all candidates in order; called once, after `fit`. For scores that depend on other candidates."""
 
     def transform(self, sentences: Sequence[Sentence]) -> Sequence[Sentence]:
         """The sentences as they are to be scored and written, in order: most selectors change nothing."""
@@ -89,10 +77,10 @@ class Selector(ABC):
 
 
 def select_step(selector: Selector) -> Step[Sentence]:
-    """The step of the loop: a fitted selector over a batch of sentences.
+    """The step of a fitted selector over a batch of sentences.
 
     Raises:
-        NerseryError: By the step, when a sentence has no id, or there is not a score for each.
+        NerseryError: In the step, if a sentence has no id, or a score is missing.
     """
     name = name_of(selector)
 
@@ -118,15 +106,14 @@ def _judged(selector: Selector, name: str, sentence: Sentence, score: float) -> 
 
 @dataclass(frozen=True)
 class SelectStage(Stage[Sentence, Sentence]):
-    """Sentences with scores; those that a selector does not keep are rejected.
+    """Scoring and selection of sentences.
 
     Args:
-        method: A name of `nersery list select`, or a selector with its settings.
         gold: Sentences to learn from.
-        held_out: The sentences of dev and test.
+        held_out: Sentences of dev and test.
         candidates: All sentences to be scored, for selectors that read them first.
-        training: What the selector needs beside gold; its folder and progress are those of the job.
-        report_history: Receives the selector's history after `fit`, if it has one.
+        training: Further needs of the selector; the job sets folder and progress.
+        report_history: Receives the selector's history after `fit`, if there is one.
     """
 
     kind: ClassVar[str] = "select"

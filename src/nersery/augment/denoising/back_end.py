@@ -36,10 +36,10 @@ class BackEnd(Protocol):
     """A language model that writes sentences from templates."""
 
     def check(self) -> None:
-        """Refuse what is missing, before any other work.
+        """Check models and settings before other work starts.
 
         Raises:
-            MissingResourceError: Naming it.
+            MissingResourceError: If something is missing.
             SettingsError: If a setting does not fit the model.
         """
 

@@ -108,16 +108,13 @@ def infill(
     candidates: int,
     passes: int,
 ) -> list[Sentence]:
-    """A new sentence for each template, with its entities and keywords and other words between them.
+    """Fill the gaps of each template with new words.
 
     Args:
-        top_k: Draw each word from this many most probable ones, by their probability; one that would stand
-            beside itself only where there is no other.
-        candidates: How often a template is filled. The one is kept whose words were the most probable when they were
-            drawn, in the mean over words. All have gaps of the same lengths: short gaps have the more probable words,
-            so of several lengths the shortest would nearly always be kept.
-        passes: In how many passes a text is filled, in each of them the words that are the most certain; fewer where
-            there are fewer words.
+        top_k: Draw each word from this many most probable ones, avoiding the words beside it if possible.
+        candidates: Drafts per template. The draft with the most probable words, in the mean when drawn, is used. All
+            drafts have gaps of equal lengths, because short gaps have more probable words.
+        passes: Number of passes; each fills the gaps with the most certain words.
     """
     empty = [_draft(template, lengths, rng) for template, rng in zip(templates, rngs, strict=True)]
     drafts = [[_Draft(draft.sentence, list(draft.gaps)) for _ in range(candidates)] for draft in empty]

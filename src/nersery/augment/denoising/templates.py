@@ -113,18 +113,16 @@ def attention_keywords(
 ) -> tuple[int, ...]:
     """The words that the sentence's entities attend to most, by position.
 
-    For each entity the number to take is a share of *all* words outside entities, but only of those that are
-    neither punctuation nor stop words. The paper can be read to strike these out afterwards; the templates it shows
-    (Figures 11 to 15) have as many keywords as this reading gives. Of words attended to alike the first ones are
-    taken.
+    Each entity gets a share of *all* words outside entities as keywords, chosen among words that are neither
+    punctuation nor stop words; the paper's Figures 11 to 15 show as many. Ties go to earlier words.
 
     Args:
-        attention: Between the sentence's words; see `nersery.taggers.components.word_attention.word_attention`.
-        rate: That share, in [0, 1] (the paper's p), rounded up to whole words.
-        stop_words: As `nersery.augment.words.stop_words.bare` writes words.
+        attention: See `nersery.taggers.components.word_attention.word_attention`.
+        rate: The share, in [0, 1] (the paper's p), rounded up to whole words.
+        stop_words: Normalized by `nersery.augment.words.stop_words.bare`.
 
     Raises:
-        ValueError: When the attention is not between the sentence's words.
+        ValueError: If the attention has another shape.
     """
     units, merged = merge_entities(sentence, attention)
     count = _share_of_outside(sentence, rate)
@@ -138,11 +136,11 @@ def attention_keywords(
 
 
 def random_keywords(sentence: Sentence, rate: float, stop_words: Set[str], rng: random.Random) -> tuple[int, ...]:
-    """The paper's ACLM random: each entity has as many keywords as by attention, but any, by position.
+    """ACLM random: as many keywords per entity as by attention, drawn at random.
 
     Args:
         rate: See `attention_keywords`.
-        stop_words: As `nersery.augment.words.stop_words.bare` writes words.
+        stop_words: Normalized by `nersery.augment.words.stop_words.bare`.
     """
     eligible = _eligible(sentence, stop_words)
     count = min(len(eligible), _share_of_outside(sentence, rate))

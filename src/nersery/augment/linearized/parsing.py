@@ -37,13 +37,12 @@ Mention = tuple[tuple[str, ...], str]
 
 
 def parse(words: Sequence[str], types: Collection[str], *, closed: bool = True) -> Sentence | Reject:
-    """The sentence that words and tag tokens write, or why they write none.
+    """The sentence written by words and tag tokens, or a reject.
 
     Args:
-        words: A word that begins with `OWN` is a token, all others are text, whatever they look like.
-        types: Those whose tag tokens are known.
-        closed: Whether the tag token of a word stands behind it too, as `linearize` writes it; otherwise it stands
-            before it alone.
+        words: Words that begin with `OWN` are tokens, all others text.
+        types: Types with known tag tokens.
+        closed: Tag tokens stand on both sides of a word, as `linearize` writes them; otherwise only before it.
 
     >>> types = {"PER"}
     >>> begins, inside = tag_token("PER", begins=True), tag_token("PER", begins=False)

@@ -21,21 +21,20 @@ LEAST_COUNT = 5
 
 
 def stop_words(gold: Sequence[Sentence], file: str | Path = "") -> Mapping[str, frozenset[str]]:
-    """The stop words of each language of gold, as `bare` writes words.
+    """The stop words of each language of gold, normalized by `bare`.
 
-    A language's list is that of the package stopwordsiso. Such lists gather whatever anybody ever left out, so of a
-    list only those words count that are common in gold: the English one has 1,298 words, among them *system*, *group*,
-    *states* and *test*, and would leave so few words that nearly all of them became keywords. English pronouns,
-    prepositions and the like count however rare they are. In a language without a list the most frequent words are
-    used, with a warning. A language that gold does not have has its whole list.
+    A language's list comes from the package stopwordsiso. Because its lists are too long (1,298 English words, among
+    them *system*, *group* and *test*), only words that are common in gold count; English function words always count.
+    Languages without a list use their most frequent words, with a warning. Languages missing in gold use their whole
+    list.
 
     Args:
-        gold: Sentences that know their languages; what is common is counted outside entities.
-        file: The user's words for all languages, one on each line, in place of all this; empty for none.
+        gold: Sentences with languages; frequencies are counted outside entities.
+        file: The user's words for all languages, one per line, used instead; empty for none.
 
     Raises:
         DataError: If the file is not a list of words.
-        MissingResourceError: When it is not there.
+        MissingResourceError: If it does not exist.
     """
     languages = sorted({sentence.language for sentence in gold})
     if file:

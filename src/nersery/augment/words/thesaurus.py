@@ -106,17 +106,16 @@ def warn_of_foreign(sentences: Iterable[Sentence], table: str) -> None:
 
 
 def read_wordnet(folder: str | Path) -> Synonyms:
-    """The synonyms of all single words in WordNet: what shares a synset with them, whatever the sense.
+    """Synonyms of all single words in WordNet, over all senses.
 
-    Entries of one or two characters (mostly symbols: ``in`` is indium) and those spelled like one of
-    `FUNCTION_WORDS` are left out.
+    Entries of one or two characters (mostly symbols: ``in`` is indium) or spelled like `FUNCTION_WORDS` are skipped.
 
     Args:
-        folder: Where WordNet's files ``data.noun``, ``data.verb``, ``data.adj`` and ``data.adv`` lie.
+        folder: Folder of ``data.noun``, ``data.verb``, ``data.adj`` and ``data.adv``.
 
     Raises:
-        DataError: When a file is not as WordNet's; names file and line.
-        MissingResourceError: When a file is not there.
+        DataError: If a file is malformed; names file and line.
+        MissingResourceError: If a file does not exist.
     """
     found: dict[str, set[str]] = {}
     for path in check_wordnet(folder):
