@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal, Optional
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -84,8 +84,7 @@ def evaluate_links(
     found: Annotated[str, typer.Argument(help="Made by an aligner, for the same pairs.", metavar="LINKS")],
     first: Annotated[int, typer.Option(min=0, max=1, help="The number that LINKS gives the first word: 0 or 1.")] = 0,
     gold_first: Annotated[
-        Optional[int],  # noqa: UP045
-        typer.Option(min=0, max=1, help="The number that GOLD gives the first word, where it differs."),
+        int | None, typer.Option(min=0, max=1, help="The number that GOLD gives the first word, where it differs.")
     ] = None,
     json: options.AsJson = False,
 ) -> None:

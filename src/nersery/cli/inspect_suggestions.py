@@ -6,7 +6,7 @@ import shlex
 import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -29,8 +29,7 @@ PLAIN = "masked_entity"
 """The method that asks a masked language model as it is."""
 NONE = "-"
 Oracle = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option(help="A tagger that knows the task, to judge by: a folder, or a Hugging Face model."),
+    str | None, typer.Option(help="A tagger that knows the task, to judge by: a folder, or a Hugging Face model.")
 ]
 
 
@@ -58,7 +57,7 @@ def suggest(
     *,
     source: options.Source,
     methods: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option(
             "--method",
             metavar="'NAME KEY=VALUE ...'",
@@ -66,17 +65,16 @@ def suggest(
         ),
     ] = None,
     models: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option("--model", help="A masked language model as it is, short for masked_entity; may be repeated."),
     ] = None,
     learn_from: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="Labelled sentences to learn from; else the input itself."),
+        str | None, typer.Option(help="Labelled sentences to learn from; else the input itself.")
     ] = None,
-    dev: Annotated[Optional[str], typer.Option(help="Labelled sentences to choose the best weights by.")] = None,  # noqa: UP045
+    dev: Annotated[str | None, typer.Option(help="Labelled sentences to choose the best weights by.")] = None,
     oracle: Oracle = None,
     ids: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option("--id", help="A sentence to show; may be repeated. Without: the first that have an entity."),
     ] = None,
     count: Annotated[int, typer.Option("--sentences", min=1, help="How many to show when no id is given.")] = 5,

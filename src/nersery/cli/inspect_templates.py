@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -37,8 +37,7 @@ def templates(
     *,
     source: options.Source,
     tagger: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="Whose attention to look at: a trained folder; else one is trained on the input."),
+        str | None, typer.Option(help="Whose attention to look at: a trained folder; else one is trained on the input.")
     ] = None,
     keywords: Annotated[Keywords, typer.Option(help="By what keywords are chosen.")] = "attention",
     rate: Annotated[
@@ -49,11 +48,10 @@ def templates(
         str, typer.Option(metavar="FILE", help="Words that are no keywords, one a line; else the language's list.")
     ] = "",
     seed: options.Seed = 0,
-    limit: Annotated[Optional[int], typer.Option(min=1, help="Show only the first sentences, this many.")] = None,  # noqa: UP045
-    sentence: Annotated[Optional[str], typer.Option(metavar="ID", help="Show this sentence alone.")] = None,  # noqa: UP045
+    limit: Annotated[int | None, typer.Option(min=1, help="Show only the first sentences, this many.")] = None,
+    sentence: Annotated[str | None, typer.Option(metavar="ID", help="Show this sentence alone.")] = None,
     picture: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(metavar="FILE.svg", help="Draw the attention between the words of a sentence."),
+        Path | None, typer.Option(metavar="FILE.svg", help="Draw the attention between the words of a sentence.")
     ] = None,
     force: options.Force = False,
     json: options.AsJson = False,

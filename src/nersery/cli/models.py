@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -36,12 +36,11 @@ def train(
     files: Annotated[
         list[str], typer.Argument(help="Labelled corpora, then the folder to write.", metavar="INPUT... FOLDER")
     ],
-    dev: Annotated[Optional[str], typer.Option(help="Labelled sentences to choose the best weights by.")] = None,  # noqa: UP045
+    dev: Annotated[str | None, typer.Option(help="Labelled sentences to choose the best weights by.")] = None,
     method: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="A tagger of `nersery list tagger`; else the preset's, or transformer."),
+        str | None, typer.Option(help="A tagger of `nersery list tagger`; else the preset's, or transformer.")
     ] = None,
-    preset: Annotated[Optional[str], typer.Option(help="A paper's settings; `nersery list presets`.")] = None,  # noqa: UP045
+    preset: Annotated[str | None, typer.Option(help="A paper's settings; `nersery list presets`.")] = None,
     settings: options.Settings = None,
     seed: options.Seed = 0,
     force: options.Force = False,
@@ -147,7 +146,7 @@ def evaluate(
     context: typer.Context,
     gold: Annotated[str, typer.Argument(help="Labelled by hand.", metavar="GOLD")],
     predicted: Annotated[str, typer.Argument(help="The same sentences, labelled by a tagger.", metavar="PREDICTED")],
-    against: Annotated[Optional[str], typer.Option(help="Another tagger's labels, to test the difference.")] = None,  # noqa: UP045
+    against: Annotated[str | None, typer.Option(help="Another tagger's labels, to test the difference.")] = None,
     missing: Annotated[
         Missing,
         typer.Option(

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
@@ -25,14 +25,10 @@ from nersery.io.tokenization import Splitting
 from nersery.pipeline.stage_job import JobOptions, stage_job
 
 SourceText = Annotated[str, typer.Argument(help="Text, a sentence a line, or a corpus.", metavar="SOURCE")]
-Picture = Annotated[
-    Optional[Path],  # noqa: UP045
-    typer.Option(help="Draw the alignment and labels of one pair into this SVG file."),
-]
+Picture = Annotated[Path | None, typer.Option(help="Draw the alignment and labels of one pair into this SVG file.")]
 PictureOf = Annotated[str, typer.Option(help="The id of the target sentence to draw; else the first with an entity.")]
 Probabilities = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option(help="File with the probabilities of the links, if the alignments have none."),
+    str | None, typer.Option(help="File with the probabilities of the links, if the alignments have none.")
 ]
 TargetText = Annotated[str, typer.Argument(help="Its translation, line by line or by ids.", metavar="TARGET")]
 PairBy = Annotated[PairedBy, typer.Option(help="auto pairs by ids where both files bring the same, else by order.")]
@@ -67,7 +63,7 @@ def align(
     ] = True,
     seed: options.Seed = 0,
     keep: Annotated[
-        Optional[Path],  # noqa: UP045
+        Path | None,
         typer.Option(help="Keep what is learnt in this folder, to be named by --set priors=FOLDER for other text."),
     ] = None,
     json: options.AsJson = False,
@@ -111,14 +107,13 @@ def project(
         list[str], typer.Option(help="Alignments in Pharaoh format; repeated for several sources, in their order.")
     ],
     also: Annotated[
-        Optional[list[str]],  # noqa: UP045
-        typer.Option(help="A labelled source in another language, which votes; may be repeated."),
+        list[str] | None, typer.Option(help="A labelled source in another language, which votes; may be repeated.")
     ] = None,
     voting: Annotated[
         Voting, typer.Option(help="One vote per source, or votes weighted by alignment quality.")
     ] = "majority",
     settings: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="A setting of the projection; may be repeated."),
     ] = None,
     probabilities: Probabilities = None,

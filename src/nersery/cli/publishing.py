@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
@@ -48,14 +48,13 @@ def publish(
         ),
     ],
     about: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(
             help="TOML with name, description, license, citation and a list of sources of name, url, license, note."
         ),
     ] = None,
     errors: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="Output of `nersery evaluate GOLD PREDICTED --errors --json`, for the card."),
+        str | None, typer.Option(help="Output of `nersery evaluate GOLD PREDICTED --errors --json`, for the card.")
     ] = None,
     dev_share: Annotated[
         float, typer.Option(help="Share of the sentences without a split that goes to dev, in [0, 1).")

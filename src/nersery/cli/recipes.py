@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,9 +24,9 @@ def run(
         str,
         typer.Argument(help="A TOML file, or the name of a shipped recipe (`nersery list recipes`).", metavar="RECIPE"),
     ],
-    out: Annotated[Optional[Path], typer.Option(help="The run's folder; runs/NAME when not given.")] = None,  # noqa: UP045
+    out: Annotated[Path | None, typer.Option(help="The run's folder; runs/NAME when not given.")] = None,
     overrides: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option(
             "--set",
             metavar="KEY=VALUE",
