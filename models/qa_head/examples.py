@@ -203,7 +203,7 @@ def _asked(paragraph: dict[str, object]) -> Iterator[Text]:
             if first <= start and end <= last:
                 begin = len(words_of(context[first:start]))
                 found = Mention(begin, begin + len(words_of(context[start:end])), ANY)
-                if words[found.start : found.end] == tuple(words_of(context[start:end])):
+                if found.start < found.end and words[found.start : found.end] == tuple(words_of(context[start:end])):
                     yield Text(words, (found,), (), question["question"])
             elif end <= first or last <= start:
                 yield Text(words, (), (), question["question"])

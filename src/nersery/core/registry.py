@@ -299,7 +299,7 @@ def naming(cls: type[Any]) -> dict[str, Any]:
     """The settings that name files or models, each with its type, `FileName` or `ModelName`.
 
     >>> [key for key, type_ in naming(get("augment", "aclm")).items() if type_ == FileName]
-    ['stop_words', 'adapt']
+    ['adapt', 'stop_words']
     """
     hints = get_type_hints(cls, include_extras=True)
     types = {key: {hint, *get_args(hint)} & {FileName, ModelName} for key, hint in hints.items()}
