@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, overload
@@ -47,6 +47,13 @@ class Annotator(ABC):
 
     def check(self) -> None:  # noqa: B027 - only those on models and files need it
         """Check that models and files exist before other work starts; raises `MissingResourceError` if not."""
+
+    def check_types(self, types: Collection[str]) -> None:  # noqa: B027 - only those with types of their own need it
+        """Refuse to predict types that the labelled sentences lack; called after `check`, before any other work.
+
+        Raises:
+            SettingsError: Naming the types.
+        """
 
     def fit_candidates(self, corpus: Iterable[Sentence]) -> None:  # noqa: B027 - only some annotators need it
         """Read all sentences that are going to be labelled, in order; called once, after `fit`."""

@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from nersery.annotate.base import Annotator
 from nersery.core.definitions import check_types
 from nersery.core.errors import NerseryError, SettingsError, did_you_mean
-from nersery.core.registry import ModelName, name_of
+from nersery.core.registry import ModelName, create, name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.warnings import warn
 from nersery.taggers.base import Tagger, load_tagger
-from nersery.taggers.components.gold_tagger import gold_tagger
+from nersery.taggers.components.gold_tagger import gold_tagger, trained_on_gold
 
 
 @dataclass
 class TaggerLabels(Annotator):
     """Labels sentences with the predictions of a tagger, the teacher; a student is then trained on them.
 
-    The scores of the tagger's entities are kept.
+    The scores of the tagger's entities are kept. The teacher may be larger than the student: `teacher` trains one on
+    gold first. In a recipe, systems with the same teacher share it. A system whose ``base`` has labelled raw text
+    trains its teacher on that text too, so that each such system is one more round.
 
     Args:
-        tagger: Folder of a tagger, or a Hugging Face token-classification model. None: in a run, the tagger of the
-            system's base; elsewhere the default tagger, trained on gold first.
+        tagger: Folder of a tagger, or a Hugging Face token-classification model. None: ``teacher`` if it is set; else
+            in a run, the tagger of the system's base; elsewhere the default tagger, trained on gold first.
         types: New names for the tagger's types; an empty name drops the type's entities, e.g.
             ``{ LOC = "place", MISC = "" }``. Other types keep their names.
+        teacher: Settings of a tagger to train on gold and label with, including its ``method``, e.g.
+            ``{ model = "roberta-large", steps = 300, learning_rate = 2e-5 }``. Empty: none.
 
     Reference:
         Arnav Mhaske et al. (2023). Naamapadam: A Large-Scale Named Entity Annotated Data for Indic Languages. ACL,
@@ -34,11 +40,24 @@ class TaggerLabels(Annotator):
 
     tagger: ModelName | None = None
     types: dict[str, str] = field(default_factory=dict)
+    teacher: dict[str, Any] = field(default_factory=dict)
     _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_types(filter(None, self.types.values()), "types")
+        if self.teacher and self.tagger is not None:
+            raise SettingsError("tagger names a trained teacher and teacher describes one to train: leave one out")
+        if self.teacher:
+            self._new_teacher()
+
+    def _new_teacher(self) -> Tagger:
+        settings = dict(self.teacher)
+        try:
+            tagger: Tagger = create("tagger", settings.pop("method", "transformer"), settings)
+        except SettingsError as error:
+            raise SettingsError("\n".join(f"teacher: {line}" for line in str(error).split("\n"))) from error
+        return tagger
 
     @property
     def learns(self) -> bool:
@@ -46,22 +65,45 @@ class TaggerLabels(Annotator):
         return self.tagger is None
 
     def check(self) -> None:
-        """Open the tagger, if one is named; see `Annotator.check`."""
+        """Open the tagger if one is named, or look for what the teacher needs; see `Annotator.check`."""
+        if self.teacher:
+            self._new_teacher().check()
         if self.tagger is not None and self._tagger is None:
             self._tagger = load_tagger(self.tagger)
+            self._check_names(self._tagger)
+
+    def check_types(self, types: Collection[str]) -> None:
+        """Compare the named tagger's types with those of labelled sentences; see `Annotator.check_types`."""
+        if self.tagger is None or self._tagger is None:
+            return
+        predicted = {self.types.get(type_, type_) for type_ in self._tagger.types} - {""}
+        both = f"it predicts {', '.join(sorted(predicted))}; the labelled sentences have {', '.join(sorted(types))}"
+        if foreign := sorted(predicted - {*types}):
+            raise SettingsError(
+                f'the tagger "{self.tagger}" predicts types that the labelled sentences lack: {both}. Rename or drop '
+                f'{", ".join(foreign)}, e.g. types = {{ {foreign[0]} = "" }}'
+            )
+        if {*types} - predicted:
+            warn(f'the tagger "{self.tagger}" leaves mentions of some types unlabelled: {both}')
+
+    def _check_names(self, tagger: Tagger) -> None:
+        if unknown := [type_ for type_ in self.types if type_ not in tagger.types]:
+            hint = did_you_mean(unknown[0], tagger.types)
+            raise SettingsError(f'types has "{unknown[0]}", which the tagger does not predict; {hint}')
 
     def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
         """Take the tagger that is there, or train one on gold.
 
         Raises:
+            DataError: When there is a teacher to train, and nothing to train it on.
             SettingsError: When there is no tagger, and nothing to train one on; or ``types`` has one that it does not.
         """
         self.check()
-        opened = self._tagger if self.tagger is not None else None
-        self._tagger = tagger = opened or gold_tagger(name_of(self), None, gold, training)
-        if unknown := [type_ for type_ in self.types if type_ not in tagger.types]:
-            hint = did_you_mean(unknown[0], tagger.types)
-            raise SettingsError(f'types has "{unknown[0]}", which the tagger does not predict; {hint}')
+        if self.teacher:
+            self._tagger = trained_on_gold(self._new_teacher(), gold, training)
+        elif self.tagger is None or self._tagger is None:
+            self._tagger = gold_tagger(name_of(self), None, gold, training)
+        self._check_names(self._tagger)
 
     def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence]:
         """The sentences under the tagger's labels.

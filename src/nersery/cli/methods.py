@@ -60,7 +60,9 @@ def augment(
     cls=StageCommand,
     epilog="Examples:\n\n"
     '  nersery annotate raw.txt labelled.jsonl --method qa_prompting --set \'types=["PER", "LOC"]\'\n\n'
-    "  nersery annotate raw.txt labelled.jsonl --method tagger_labels --set tagger=my-tagger",
+    "  nersery annotate raw.txt labelled.jsonl --method tagger_labels --set tagger=my-tagger\n\n"
+    "  nersery annotate raw.txt labelled.jsonl --method tagger_labels --gold train.conll "
+    "--set teacher.model=roberta-large",
 )
 def annotate(
     context: typer.Context,

@@ -64,7 +64,7 @@ BUNDLED = ("bundled", "bundled-qa", "bundled-multilingual")
 
 DEFAULTS = {"align": "statistical", "tagger": "transformer"}
 """The method of a kind where none is named."""
-KINDS_WITHIN = {"aligner": "align", "tagger": "tagger"}
+KINDS_WITHIN = {"aligner": "align", "tagger": "tagger", "teacher": "tagger"}
 """Settings that are the ``method`` of another kind and its settings."""
 
 

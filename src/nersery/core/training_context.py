@@ -24,6 +24,8 @@ class Training:
             caller removes it.
         tagger: Returns a trained `nersery.taggers.base.Tagger`; in a run, that of the system's base.
         new_tagger: Returns an untrained tagger with the run's settings.
+        teacher: Trains a method's own tagger on sentences, or returns that of another system with the same tagger and
+            sentences. None: the method trains it in ``folder``.
     """
 
     dev: Sequence[Sentence] = ()
@@ -32,6 +34,7 @@ class Training:
     folder: Path | None = None
     tagger: Callable[[], Any] | None = None
     new_tagger: Callable[[], Any] | None = None
+    teacher: Callable[[Any, Sequence[Sentence], Progress | None], Any] | None = None
 
 
 NO_TRAINING = Training()

@@ -18,6 +18,7 @@ from nersery.core.own_process import THREADS
 from nersery.core.version import __version__
 from nersery.experiments.data_files import SPLITS
 from nersery.experiments.recipe import Recipe
+from nersery.experiments.teachers import TEACHER_FILE
 
 LIBRARIES = ("numpy", "safetensors", "tokenizers", "torch", "transformers")
 BEGINNINGS = ("lock", "run.json.tmp")
@@ -93,7 +94,7 @@ def remove_abandoned(folder: Path, names: Iterable[str]) -> Iterator[str]:
         same = [other for other in systems if all(systems[other][key] == systems[name][key] for key in made)]
         for own in sorted(folder.glob(f"seed-*/{glob.escape(name)}")):
             for heir in (own.with_name(other) for other in same if own.with_name(other).is_dir()):
-                for file in own.glob("generated.jsonl*"):
+                for file in (*own.glob("generated.jsonl*"), own / TEACHER_FILE):
                     if heir != own and file.is_file() and not (heir / file.name).exists():
                         os.replace(file, heir / file.name)
             remove_folder(own)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from functools import partial
 
 from nersery.augment.base import Augmenter
@@ -14,8 +14,11 @@ from nersery.select.base import Selector
 from nersery.taggers.base import Tagger
 
 
-def check_prerequisites(recipe: Recipe) -> None:
+def check_prerequisites(recipe: Recipe, types: Collection[str] = ()) -> None:
     """Check that everything that the tagger, methods and selectors of a recipe name exists and fits together.
+
+    Args:
+        types: Those of the labelled sentences; none checks no types.
 
     Raises:
         MissingResourceError: If something is missing.
@@ -26,10 +29,10 @@ def check_prerequisites(recipe: Recipe) -> None:
     faults = [*_faults("tagger", tagger.check)]
     for system in recipe.systems:
         if system.method is not None:
-            faults += _faults(f'system "{system.name}"', partial(_check, system.method, tagger))
+            faults += _faults(f'system "{system.name}"', partial(_check, system.method, tagger, types))
         for selector in system.select:
             place = f'system "{system.name}", select "{selector.method}"'
-            faults += _faults(place, partial(_check, selector, tagger))
+            faults += _faults(place, partial(_check, selector, tagger, types))
     if not faults:
         return
     kinds = {type(fault) for _, fault in faults}
@@ -45,11 +48,13 @@ def check_prerequisites(recipe: Recipe) -> None:
     raise kind("\n".join(messages)) from faults[0][1]
 
 
-def _check(settings: MethodSettings, tagger: Tagger) -> None:
+def _check(settings: MethodSettings, tagger: Tagger, types: Collection[str]) -> None:
     method = registry.create(settings.kind, settings.method, settings.settings)
     method.check()
     if isinstance(method, Augmenter | Selector):
         method.check_tagger(tagger)
+    elif types:
+        method.check_types(types)
 
 
 def _faults(place: str, check: Callable[[], None]) -> Iterator[tuple[str, NerseryError]]:

@@ -26,6 +26,7 @@ from nersery.experiments.grid import grid_record
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_folder import RunFolder
 from nersery.experiments.systems import GOLD, System
+from nersery.experiments.teachers import TEACHER_FILE
 from nersery.pipeline.job import rejects_of
 from nersery.report.model import (
     DiversityReport,
@@ -37,6 +38,7 @@ from nersery.report.model import (
     SplitReport,
     StageCounts,
     SystemReport,
+    TeacherReport,
     TrainingReport,
 )
 from nersery.report.parts import AgainstGold, Example, GroupScores, Measure, RejectExample, ShownEntity, ShownSentence
@@ -49,7 +51,7 @@ NOTHING_LEARNT = "no training sentence has an entity, so the tagger learned noth
 
 
 def build_report(run: RunFolder, inputs: Mapping[str, Any]) -> Report:
-    """The report of a finished run; it contains no time, so equal runs give equal reports.
+    """The report of a finished run; without teachers it contains no time, so equal runs give equal reports.
 
     Args:
         inputs: The hashes that the data files had when they were read, see `nersery.experiments.fingerprint.hashes`.
@@ -173,6 +175,7 @@ def _system(run: RunFolder, system: System) -> SystemReport:
         self_training=_self_training(run, system),
         against_gold=None if system.is_baseline else _against_gold(run, system),
         **({} if system.is_baseline else _generated(run, system)),
+        **_teachers(run, system),
     )
 
 
@@ -244,6 +247,13 @@ def _self_training(run: RunFolder, system: System) -> list[SelfTrainingReport]:
             course = {"seed": seed, "best_step": history["best"], "evaluations": evaluations, **history}
             reports.append(SelfTrainingReport.model_validate(course))
     return reports
+
+
+def _teachers(run: RunFolder, system: System) -> dict[str, Any]:
+    """The trainings of the system's own teachers for each seed; nothing if it has none."""
+    paths = [run.generated(seed, system).with_name(TEACHER_FILE) for seed in run.recipe.seeds]
+    found = [TeacherReport.model_validate(_json(path)) for path in paths if path.exists()]
+    return {"teachers": found} if found else {}
 
 
 def _histories(run: RunFolder, system: System, number: int, selector: str) -> dict[str, Any]:

@@ -6,7 +6,9 @@ Every stage writes its file as a whole or not at all, so the same command resume
     seed-0/sample/{train,dev}.jsonl     the samples, and their ids in .ids.txt
     grid/SYSTEM.json                    settings of the tagger that were tried on dev, if there is a grid
     seed-0/gold/…                       the baseline: the tagger on gold sentences alone
+    seed-0/teachers/…                   the teachers of systems with one of their own
     seed-0/SYSTEM/generated.jsonl       sentences that the method made, with a file of rejects
+    seed-0/SYSTEM/teacher.json          how the teacher of these sentences was trained, if they have one of their own
     seed-0/SYSTEM/1-agreement.jsonl     sentences that each selector kept, with scores and a file of rejects
     seed-0/SYSTEM/1-agreement.history.json  how the selector chose, if it reports that
     seed-0/SYSTEM/train.jsonl           gold and kept sentences: the training corpus
@@ -17,7 +19,6 @@ Every stage writes its file as a whole or not at all, so the same command resume
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 from collections.abc import Iterable, Sequence
@@ -31,7 +32,7 @@ from nersery.annotate.base import AnnotateStage, Annotator
 from nersery.augment.base import Augmenter, AugmentStage
 from nersery.core import registry
 from nersery.core.errors import DataError
-from nersery.core.files import copy_atomic, is_missing, locked, remove_folder, unfinished_path, write_json
+from nersery.core.files import copy_atomic, is_missing, locked, remove_folder, write_json
 from nersery.core.outcome import Step
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence
@@ -53,6 +54,7 @@ from nersery.experiments.recipe import load
 from nersery.experiments.results import NOTHING_LEARNT, build_report
 from nersery.experiments.run_folder import RunFolder
 from nersery.experiments.systems import GOLD, MethodSettings, System
+from nersery.experiments.teachers import teachers_folder, trained_once, trained_teacher
 from nersery.experiments.voting import voted
 from nersery.pipeline.job import rejects_of
 from nersery.pipeline.stage import Stage
@@ -60,7 +62,7 @@ from nersery.pipeline.stage_job import JobOptions, StageJob, corpus_job
 from nersery.report.model import Report
 from nersery.report.rendering import write_report
 from nersery.select.base import SelectStage
-from nersery.taggers.base import LOADING, Tagger, load_tagger, strict_f1
+from nersery.taggers.base import Tagger, strict_f1
 from nersery.taggers.components.second_stage import changed, fit_second_stage, require_known_types
 
 
@@ -133,7 +135,8 @@ class Run(RunFolder):
         )
         if not all(path.exists() for path in results):
             check_computer(self.folder)
-        check_prerequisites(self.recipe)
+        types = {type_ for split in ("train", "dev") for type_ in self.corpora[split].types}
+        check_prerequisites(self.recipe, types)
         return fingerprint
 
     def read_corpora(self) -> None:
@@ -156,6 +159,7 @@ class Run(RunFolder):
         if not self.recipe.keep_taggers:
             for system in self.recipe.systems:
                 remove_folder(self.path(seed, system, "tagger"))
+            remove_folder(teachers_folder(self.folder, seed))
 
     def _run_system(self, seed: int, system: System) -> None:
         gold = self.sampled(seed)[0]
@@ -260,8 +264,9 @@ class Run(RunFolder):
 
     def _training(self, seed: int, system: System) -> Training:
         """What a method or selector needs to train a model."""
-        tagger = partial(self._tagger_before, seed, system)
-        return Training(self.sampled(seed)[1], seed, tagger=tagger, new_tagger=self._new_tagger)
+        tagger, dev = partial(self._tagger_before, seed, system), self.sampled(seed)[1]
+        teacher = partial(trained_teacher, self.folder, self.path(seed, system), dev, seed)
+        return Training(dev, seed, tagger=tagger, new_tagger=self._new_tagger, teacher=teacher)
 
     def _select(self, seed: int, system: System, start: Corpus, candidates: Corpus) -> Corpus:
         held_out = [*self.corpora["dev"], *self.corpora["test"]]
@@ -305,16 +310,11 @@ class Run(RunFolder):
 
     def tagger(self, seed: int, system: System, train: Sequence[Sentence]) -> tuple[Tagger, dict[str, Any]]:
         """A system's tagger and the history of its training; trained if it does not exist."""
-        folder, training = self.path(seed, system, "tagger"), self.path(seed, system, "tagger.training")
-        if not folder.exists():
-            tagger = self._fitted(seed, system, train, self._chosen(seed, system, train), "train", training)
-            unfinished = unfinished_path(folder)
-            shutil.rmtree(unfinished, ignore_errors=True)
-            tagger.save(unfinished)
-            os.replace(unfinished, folder)
-        shutil.rmtree(training, ignore_errors=True)  # here, for a kill may have left it behind a finished tagger
-        wanted = {key: self.recipe.tagger.settings[key] for key in LOADING if key in self.recipe.tagger.settings}
-        tagger = load_tagger(folder, **wanted)
+
+        def fit(training: Path) -> Tagger:
+            return self._fitted(seed, system, train, self._chosen(seed, system, train), "train", training)
+
+        tagger = trained_once(self.path(seed, system, "tagger"), fit, self.recipe.tagger.settings)
         return tagger, tagger.history
 
     def _fitted(

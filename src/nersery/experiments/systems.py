@@ -18,7 +18,10 @@ from nersery.core.training_context import copies_for_upsampling
 GOLD = "gold"
 """The name of the baseline that every run trains: the tagger on gold sentences alone."""
 
-RESERVED = (GOLD, "sample")
+TEACHERS = "teachers"
+"""The folder of teachers that systems share."""
+
+RESERVED = (GOLD, "sample", TEACHERS)
 """Folders of every run, whose names no system may have."""
 
 LONGEST_NAME = 200
@@ -51,7 +54,7 @@ def folder_name(name: str) -> str:
 
 def _system_name(name: str) -> str:
     if name.casefold() in RESERVED:
-        raise ValueError(f"every run has folders {' and '.join(RESERVED)}; choose another name")
+        raise ValueError(f"every run has folders {', '.join(RESERVED)}; choose another name")
     return folder_name(name)
 
 

@@ -16,7 +16,7 @@ from pydantic import ConfigDict, model_validator
 
 from nersery.evaluate.error_analysis import CORRECT, KINDS
 from nersery.evaluate.significance import holm
-from nersery.report.number_format import counts, plural
+from nersery.report.number_format import MISSING, counts, plural
 from nersery.report.parts import (
     AgainstGold,
     Example,
@@ -99,6 +99,37 @@ class TrainingReport(ReportPart):
     untrained: bool = False
 
 
+class TeacherReport(TrainingReport):
+    """The training of the tagger that labelled a system's raw text, if the system has a teacher of its own.
+
+    Args:
+        tagger: The name of its method.
+        model: The model that it was trained from, if it has one.
+        sentences: How many it was trained on.
+        seconds: Time of its training; null if unknown.
+    """
+
+    tagger: str = ""
+    model: str = ""
+    sentences: int | None = None
+    steps: int | None = None
+    seconds: float | None = None
+
+    @property
+    def dev_f1(self) -> float | None:
+        """F1 on dev with the weights that were kept; None without dev."""
+        return next((one.score for one in self.evaluations if one.step == self.best_step), None)
+
+    @property
+    def minutes(self) -> str:
+        """Time of its training, for readers.
+
+        >>> TeacherReport(seconds=90.0).minutes, TeacherReport().minutes
+        ('1.5 min', '–')
+        """
+        return MISSING if self.seconds is None else f"{self.seconds / 60:.1f} min"
+
+
 class SelfTrainingStep(ReportPart):
     """A step of self-training."""
 
@@ -171,6 +202,7 @@ class SystemReport(ReportPart):
     grid: GridReport | None = None
     training: list[TrainingReport] = []
     self_training: list[SelfTrainingReport] = []
+    teachers: list[TeacherReport] = []
     against_gold: AgainstGold | None = None
     generation: StageCounts | None = None
     selection: list[StageCounts] = []

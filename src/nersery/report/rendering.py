@@ -54,6 +54,7 @@ def _context(report: Report) -> dict[str, Any]:
         "mistake_kinds": (CORRECT, *KINDS),
         "mistake_meanings": KINDS,
         "self_trained": [system for system in systems if system.self_training],
+        "taught": [system for system in systems if system.teachers],
         "tuned": [system for system in systems if system.grid],
         "diverse": [system for system in systems if any(measure for _, measure in system.diversity)],
         "verdict": verdict(report),

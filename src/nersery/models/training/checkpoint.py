@@ -82,6 +82,15 @@ def read_state(folder: Path, fingerprint: Mapping[str, Any]) -> dict[str, Any] |
     return state
 
 
+def training_seconds(folder: Path) -> float | None:
+    """How long the training in a folder took until its last checkpoint, over all calls; None if nothing is known."""
+    if not (folder / RECORD).exists():
+        return None
+    with readable(folder):
+        seconds: float | None = json.loads((folder / RECORD).read_text("utf-8"))["facts"].get("seconds")
+    return seconds
+
+
 def _refuse_other(folder: Path, there: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
     if there == wanted:
         return

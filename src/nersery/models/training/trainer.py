@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import count, islice
@@ -194,6 +195,8 @@ class _Training:
     best: DevScore | None = None
     best_weights: Tensors = field(default_factory=dict)
     finished: bool = False
+    started: float = field(default_factory=time.monotonic)
+    """When the training began; when it resumes, so long ago as it has taken so far."""
 
     @property
     def note(self) -> str:
@@ -275,6 +278,7 @@ class _Training:
             "finished": self.finished,
             "evaluations": [asdict(evaluation) for evaluation in self.evaluations],
             "best": self.best.step if self.best else None,
+            "seconds": time.monotonic() - self.started,
         }
 
     def _parts(self) -> dict[str, Tensors]:
@@ -289,6 +293,7 @@ class _Training:
     def adopt(self, facts: Mapping[str, Any], parts: Mapping[str, Tensors]) -> None:
         """Resume from a checkpoint."""
         self.step, self.finished = facts["step"], facts["finished"]
+        self.started -= facts.get("seconds", 0.0)
         self.evaluations = [DevScore(**evaluation) for evaluation in facts["evaluations"]]
         now = parts[f"{'final' if self.finished else 'step'}-{self.step}"]
         restore(now, self.model, self.optimizer, self.device)

@@ -48,10 +48,21 @@ def gold_tagger(name: str, folder: str | None, gold: Sequence[Sentence], trainin
             f"{name} has no tagger. Name one by tagger (a folder that `nersery train` wrote, or a Hugging "
             "Face token-classification model), or give labelled sentences to train one on (--gold FILE)"
         )
-    trained: Tagger = create("tagger", "transformer")
+    return trained_on_gold(create("tagger", "transformer"), gold, training)
+
+
+def trained_on_gold(tagger: Tagger, gold: Sequence[Sentence], training: Training) -> Tagger:
+    """A method's own tagger, trained; within a run, systems with the same tagger and gold share it.
+
+    Raises:
+        DataError: If there is nothing to learn from.
+    """
+    if training.teacher is not None:
+        shared: Tagger = training.teacher(tagger, gold, training.progress)
+        return shared
     state = training.folder / "tagger" if training.folder else None
-    trained.fit(gold, training.dev, seed=training.seed, progress=training.progress, folder=state)
-    return trained
+    tagger.fit(gold, training.dev, seed=training.seed, progress=training.progress, folder=state)
+    return tagger
 
 
 def warn_of_unknown_labels(known: Collection[str], candidates: Iterable[Sentence], warned: set[str]) -> None:

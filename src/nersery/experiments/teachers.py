@@ -1,0 +1,84 @@
+"""The taggers in the folder of a run: trained once, resumed after a kill, and shared by systems with equal teachers.
+
+A teacher has its own file beside its folder::
+
+    seed-0/teachers/3f2a…/         the tagger
+    seed-0/teachers/3f2a….json     how it was trained, and how long that took
+    seed-0/SYSTEM/teacher.json     a copy of that file, which stays when the taggers are removed
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from nersery.core.files import copy_atomic, unfinished_path, write_json
+from nersery.core.progress import Progress
+from nersery.core.registry import name_of, settings_of
+from nersery.core.sentence import Sentence
+from nersery.experiments.systems import TEACHERS
+from nersery.models.training.checkpoint import training_seconds
+from nersery.taggers.base import LOADING, Tagger, load_tagger, training_folder, training_record
+
+TEACHER_FILE = "teacher.json"
+
+
+def teachers_folder(run: Path, seed: int) -> Path:
+    """The folder of the teachers of a seed."""
+    return run / f"seed-{seed}" / TEACHERS
+
+
+def trained_once(folder: Path, fit: Callable[[Path], Tagger], settings: Mapping[str, Any]) -> Tagger:
+    """The tagger in a folder; trained and saved first if there is none.
+
+    Args:
+        fit: Trains it; its argument is the folder for the checkpoint.
+        settings: Those of `LOADING` apply to the loaded tagger.
+    """
+    training = training_folder(folder)
+    if not folder.exists():
+        tagger = fit(training)
+        unfinished = unfinished_path(folder)
+        shutil.rmtree(unfinished, ignore_errors=True)
+        tagger.save(unfinished)
+        os.replace(unfinished, folder)
+    shutil.rmtree(training, ignore_errors=True)  # here, for a kill may have left it behind a finished tagger
+    return load_tagger(folder, **{key: settings[key] for key in LOADING if key in settings})
+
+
+def trained_teacher(
+    run: Path,
+    system: Path,
+    dev: Sequence[Sentence],
+    seed: int,
+    tagger: Tagger,
+    gold: Sequence[Sentence],
+    progress: Progress | None,
+) -> Tagger:
+    """The teacher of a system: trained on gold, or by another system that has the same teacher and gold.
+
+    Args:
+        run: The folder of the run.
+        system: The folder of the system for this seed.
+        tagger: Untrained.
+        gold: What the system starts from: gold, and the kept sentences of its base.
+    """
+    depends_on = json.dumps({"tagger": name_of(tagger), **training_record(tagger, gold, dev)}, sort_keys=True)
+    folder = teachers_folder(run, seed) / hashlib.sha256(depends_on.encode()).hexdigest()[:16]
+    record = folder.with_suffix(".json")
+
+    def fit(training: Path) -> Tagger:
+        history = tagger.fit(gold, dev, seed=seed, progress=progress, folder=training)
+        of = {"tagger": name_of(tagger), "model": settings_of(tagger).get("model", "")}
+        write_json(record, {**history, **of, "seconds": training_seconds(training)})
+        return tagger
+
+    teacher = trained_once(folder, fit, settings_of(tagger))
+    system.mkdir(parents=True, exist_ok=True)
+    copy_atomic(record, system / TEACHER_FILE)
+    return teacher

@@ -1,0 +1,203 @@
+"""Systems whose teacher is a tagger of its own, from the recipe to the report."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery import Entity, Sentence, io
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.experiments import runner
+from nersery.experiments.recipe import load
+from nersery.experiments.runner import Run
+from nersery.models.training.checkpoint import training_seconds
+from tests.experiments.trying import KilledError, Trainings, execute, killing, system
+from tests.standins import environment, files, sentences, tiny, write_recipe
+
+TEACHERS = """
+[[systems]]
+name = "taught"
+method = "tagger_labels"
+teacher = { method = "memory", longest = 3 }
+[[systems]]
+name = "balanced"
+method = "tagger_labels"
+teacher = { longest = 3, method = "memory" }
+types = { LOC = "LOC" }
+upsampling = 0.75
+[[systems]]
+name = "other teacher"
+method = "tagger_labels"
+teacher = { method = "memory", longest = 1 }
+[[systems]]
+name = "second round"
+base = "taught"
+method = "tagger_labels"
+teacher = { method = "memory", longest = 3 }
+"""
+
+
+def add_raw(recipe: Path, systems: str) -> None:
+    io.write([s.with_entities(()) for s in sentences(30, start=300)], recipe.with_name("wild.txt"))
+    text = recipe.read_text("utf-8").replace("[sample]", 'raw = "wild.txt"\n[sample]')
+    recipe.write_text(text[: text.index("[[systems]]")] + systems, "utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, memory: Trainings) -> Path:
+    """A recipe whose student knows mentions of one word only."""
+    add_raw(write_recipe(tmp_path, 'method = "memory"\nlongest = 1'), TEACHERS)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def labelled(name: str) -> list[Sentence]:
+    return list(io.read(f"run/seed-0/{name}/generated.jsonl"))
+
+
+@pytest.mark.usefixtures("folder")
+class TestTeachers:
+    def test_the_teacher_labels_and_the_small_tagger_is_the_student(self) -> None:
+        execute()
+        assert any(len(s.mention(e)) > 1 for s in labelled("taught") for e in s.entities)
+        assert not any(len(s.mention(e)) > 1 for s in labelled("other teacher") for e in s.entities)
+        settings = json.loads(Path("run/seed-0/taught/tagger/nersery.json").read_text())["settings"]
+        assert settings == {"longest": 1}, "the student is the run's tagger"
+
+    def test_systems_with_the_same_teacher_share_it(self, memory: Trainings) -> None:
+        report = execute("seeds=[0, 1]")
+        assert len(list(Path("run/seed-0/teachers").glob("*/nersery.json"))) == 3
+        own = [count for seed, count in memory if seed == 0]
+        students = [one["train_sentences"][0] for one in report["systems"]]
+        gold, taught, balanced, other, second = students
+        assert own == [gold, gold, taught, balanced, gold, other, taught, second], "teachers: gold, gold, gold + raw"
+        assert len(memory) == 2 * len(own)
+
+    def test_a_second_round_teaches_a_teacher_the_labels_of_the_first(self) -> None:
+        report = execute()
+        taught, second = (system(report, name) for name in ("taught", "second round"))
+        assert [one["sentences"] for one in taught["teachers"]] == [16]
+        assert [one["sentences"] for one in second["teachers"]] == [16 + 30]
+
+    def test_the_report_shows_each_teacher(self) -> None:
+        report = execute("seeds=[0, 1]")
+        assert [one["seed"] for one in system(report, "balanced")["teachers"]] == [0, 1]
+        assert "teachers" not in system(report, "gold")
+        text = Path("run/report.md").read_text()
+        assert "## Teachers" in text
+        assert "| second round | 1 | memory | 46 | 1 | – | – |" in text
+        assert 'id="teachers"' in Path("run/report.html").read_text()
+
+    def test_without_taggers_no_teacher_is_left_and_the_results_are_the_same(self) -> None:
+        kept = execute()
+        shutil.move("run", "kept")
+        report = execute("keep_taggers=false")
+        assert report["systems"] == kept["systems"]
+        assert not Path("run/seed-0/teachers").exists()
+
+    def test_a_kill_at_any_move_of_a_file_leaves_no_trace(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        text = Path("recipe.toml").read_text()
+        Path("recipe.toml").write_text(text[: text.index('[[systems]]\nname = "balanced"')])
+        monkeypatch.setattr(runner, "write_report", lambda report, folder: None)
+        with killing(0) as moves:
+            execute()
+        expected = files(Path("run"))
+        for at in range(1, moves() + 1):
+            shutil.rmtree("run")
+            with pytest.raises(KilledError), killing(at):
+                execute()
+            execute()
+            assert files(Path("run")) == expected, f"killed at move {at}"
+
+
+@pytest.mark.usefixtures("folder")
+class TestWrong:
+    @pytest.mark.parametrize(
+        ("override", "message"),
+        [
+            ("teacher={ stpes = 3 }", r'teacher: transformer has no setting "stpes"; did you mean "steps"'),
+            ("teacher={ steps = 0 }", r"teacher: the transformer tagger expects that steps is 1 or more"),
+            ('teacher={ method = "memry" }', r'teacher: no tagger method is called "memry"; did you mean "memory"'),
+            ("teacher=300", r"teacher is 300: expected a table"),
+            ("tagger=here", r"tagger names a trained teacher and teacher describes one to train"),
+        ],
+    )
+    def test_settings_that_do_not_exist(self, override: str, message: str) -> None:
+        with pytest.raises(SettingsError, match=message):
+            load("recipe.toml", [f"systems.taught.{override}"])
+
+    def test_a_model_that_cannot_be_loaded_is_reported_before_anything_runs(self) -> None:
+        run = Run(load("recipe.toml", ["systems.taught.teacher={ model = './no-encoder' }"]), Path("run"), quiet=True)
+        with pytest.raises(MissingResourceError, match=r'system "taught": there is no model folder .*no-encoder'):
+            run.check()
+        assert not Path("run").exists()
+
+    def test_a_folder_without_weights_too(self, tiny_model: str) -> None:
+        shutil.copytree(tiny_model, "emptied", ignore=shutil.ignore_patterns("*.safetensors"))
+        run = Run(load("recipe.toml", ["systems.taught.teacher={ model = './emptied' }"]), Path("run"), quiet=True)
+        with pytest.raises(MissingResourceError, match=r'system "taught": .* has no weights as safetensors'):
+            run.check()
+
+    def test_a_named_tagger_with_other_types_is_reported_before_anything_runs(self) -> None:
+        from nersery import train
+
+        folder = Path("strange")
+        train([Sentence(("Rex", "barks"), (Entity(0, 1, "DOG"),))], "memory", output=folder, quiet=True)
+        named = ["systems.taught.teacher={}", "systems.taught.tagger=./strange"]
+        run = Run(load("recipe.toml", named), Path("run"), quiet=True)
+        with pytest.raises(
+            SettingsError, match=r'"taught": the tagger .*strange" predicts types that .*Rename or drop DOG'
+        ):
+            run.check()
+        Run(load("recipe.toml", [*named, 'systems.taught.types.DOG="PER"']), Path("run"), quiet=True).check()
+
+    def test_a_system_cannot_be_called_teachers(self) -> None:
+        with pytest.raises(SettingsError, match="every run has folders gold, sample, teachers"):
+            load("recipe.toml", ["systems.taught.name=teachers"])
+
+
+def test_a_teacher_survives_kill_9(tmp_path: Path, tiny_model: str) -> None:
+    """The killed run resumes the teacher at a checkpoint, and ends with the same labels and weights."""
+    teacher = f"{{ model = {json.dumps(tiny_model)}, steps = 40, evaluate_every = 5 }}"
+    own = f'[[systems]]\nname = "taught"\nmethod = "tagger_labels"\nteacher = {teacher}\n'
+    add_raw(write_recipe(tmp_path, tiny(tiny_model, 2)), own)
+    program = (
+        "from nersery.models.training import checkpoint; checkpoint.CHECKPOINT_SECONDS = 0\n"
+        "checkpoint.LARGEST_SHARE = 9; import sys; from nersery import run; run('recipe.toml', output=sys.argv[1])"
+    )
+
+    def start(out: str) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-c", program, out]
+        return subprocess.Popen(command, cwd=tmp_path, env=environment(), stderr=subprocess.DEVNULL)
+
+    killed = start("killed")
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not (found := list(tmp_path.glob("killed/seed-0/teachers/*/state.json"))):
+        assert killed.poll() is None, "the run ended before its teacher wrote a checkpoint"
+        time.sleep(0.01)
+    killed.kill()
+    killed.wait()
+    assert found
+    before = training_seconds(found[0].parent)
+    assert before
+    assert start("killed").wait() == 0
+    assert start("whole").wait() == 0
+    for pattern in (
+        "seed-0/teachers/*/*.safetensors",
+        "seed-0/taught/generated.jsonl",
+        "seed-0/taught/predicted.jsonl",
+    ):
+        one, other = (next((tmp_path / out).glob(pattern)) for out in ("killed", "whole"))
+        assert one.read_bytes() == other.read_bytes(), pattern
+    report: dict[str, Any] = json.loads((tmp_path / "killed/report.json").read_text())
+    (own_teacher,) = system(report, "taught")["teachers"]
+    assert own_teacher["steps"] == 40
+    assert own_teacher["seconds"] >= before
+    assert own_teacher["evaluations"]
