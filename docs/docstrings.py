@@ -76,7 +76,8 @@ def type_text(hint: Any) -> str:
     if get_origin(hint) in (dict, list, tuple):
         kind = "table" if get_origin(hint) is dict else "list"
         content = next(iter(get_args(hint))) if get_origin(hint) is tuple else get_args(hint)[-1]
-        return kind if content is Any else f"{kind} of {type_text(content)}"
+        number = "s" if content in (int, float) else ""
+        return kind if content is Any else f"{kind} of {type_text(content)}{number}"
     members = [member for member in get_args(hint) if member is not NoneType]
     return " or ".join(map(type_text, members)) if members else PLAIN_TYPES.get(hint, str(hint))
 

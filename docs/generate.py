@@ -110,7 +110,7 @@ def _contents() -> str:
 
 Setting = tuple[str, str, str, str]
 SETTING_COLUMNS = ("setting", "type", "default", "what it does")
-SHARED_BY = 3
+SHARED_BY = 2
 """A setting that as many methods have, with one default and meaning, is described once."""
 
 

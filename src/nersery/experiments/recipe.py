@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from nersery.core import registry
 from nersery.core.errors import SettingsError, did_you_mean
@@ -88,7 +88,7 @@ class Recipe:
     tagger: MethodSettings
     systems: list[System]
     description: str = ""
-    seeds: Annotated[Any, AfterValidator(_seeds)] = field(default_factory=lambda: [0])
+    seeds: Annotated[list[int], BeforeValidator(_seeds)] = field(default_factory=lambda: [0])
     sample: SampleSettings = field(default_factory=SampleSettings)
     evaluate: EvaluateSettings = field(default_factory=EvaluateSettings)
     keep_taggers: Annotated[bool, Field(strict=True)] = True
