@@ -178,9 +178,9 @@ class ProjectedLabels(Annotator):
 
 
 def blank_lines_apart(here: Iterable[Sentence], there: Iterable[Sentence]) -> str:
-    """Where two texts that both have blank lines have them in different places; empty where they have not.
+    """A description of blank lines in different places of two texts; empty if there are none.
 
-    Then the sentences of one order are no translations of each other. Ids say the line: ``text:7``.
+    If there are some, the texts are not aligned line by line. Ids have line numbers: ``text:7``.
     """
     here_lines, there_lines = (_lines_of(side) for side in (here, there))
     gapless = [*range(1, len(here_lines) + 1)]

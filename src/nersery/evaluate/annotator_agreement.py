@@ -56,12 +56,11 @@ class AnnotatorAgreement:
     """Three measures, because none is sufficient alone.
 
     Args:
-        all_words: Kappa over all words; a word in no entity has a label too, and as most words are such, it is high
-            even where the two agree on few entities.
-        marked_words: Kappa over the words that at least one of the two put into an entity. That both call a word
-            outside is never counted, so it is low, and below 0 where each marks what the other leaves out.
-        entities: Whole entities, as `score` counts them, with the first as gold. F1 is the same either way round; it
-            is what kappa comes to where nobody can say how many entities both rightly left out.
+        all_words: Kappa over all words. Because most words are in no entity, it is high even with few common entities.
+        marked_words: Kappa over words in an entity of at least one labelling. It is low, because agreement on words
+            outside entities does not count; it may be below 0.
+        entities: Whole entities, with the first labelling as gold; F1 is symmetric. Kappa approaches it if the number
+            of true negatives is unknown.
     """
 
     all_words: Kappa
@@ -80,11 +79,10 @@ class AnnotatorAgreement:
 def agreement(first: Iterable[Sentence], second: Iterable[Sentence]) -> AnnotatorAgreement:
     """Compare two labellings of the same sentences.
 
-    A word's label is the type of the entity over it; where one entity ends and another of its type begins counts for
-    entities alone.
+    A word's label is the type of its entity; borders between adjacent entities of one type count for entities only.
 
     Args:
-        first: With distinct ids.
+        first: With unique ids.
         second: The same ids and words in any order.
 
     Reference:
@@ -93,7 +91,7 @@ def agreement(first: Iterable[Sentence], second: Iterable[Sentence]) -> Annotato
         Retrieval. Journal of the American Medical Informatics Association 12(3).
 
     Raises:
-        DataError: Naming every sentence that one of them lacks, has twice, or has with other words.
+        DataError: Naming every sentence that is missing, duplicated, or has other words.
 
     >>> from nersery.core.sentence import Entity
     >>> first = Sentence(("Ada", "Lovelace", "saw", "Oslo"), (Entity(0, 2, "PER"), Entity(3, 4, "LOC")), id="1")

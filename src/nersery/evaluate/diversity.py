@@ -67,23 +67,22 @@ class Diversity:
 
 
 def diversity(generated: Iterable[Sentence], gold: Iterable[Sentence]) -> Diversity:
-    """Compare generated sentences with the gold sentences that their origin names.
+    """Compare generated sentences with their parents in gold.
 
-    Of several parents (mixner) each is one: a word is new when no parent has it, and the difference in length is
-    the mean of those to each. Case and the way an accent is encoded make no new word.
+    A word is new if no parent has it. The difference in length is the mean over the parents. Case and Unicode normal
+    forms are ignored.
 
     Args:
-        generated: Read once and not held in memory.
+        generated: Read once, as a stream.
 
     Reference:
         Ghosh et al. (2023). ACLM: A Selective-Denoising based Generative Data Augmentation Approach for Low-Resource
         Complex NER. ACL, section 5.1 and Table 3.
 
     Departures:
-        - The paper has "the average percentage of new NE and non-NE words", and there is no code of it. Here the
-          percentage is a sentence's own, and a word is new when no parent has it in the same role, inside entities or
-          outside; how often it stands there does not matter.
-        - The paper does not say what is compared where mixner mixes two sentences.
+        - The paper has "the average percentage of new NE and non-NE words", without code. Here it is the mean
+          percentage per sentence, and a word is new if no parent has it in the same role, inside or outside entities.
+        - The paper does not say how it compares sentences mixed from two.
 
     >>> from nersery.core.sentence import Entity, Origin
     >>> gold = [Sentence(("Ada", "Lovelace", "wrote"), (Entity(0, 2, "PER"),), id="1")]

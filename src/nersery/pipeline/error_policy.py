@@ -59,8 +59,7 @@ def sentence_in(item: Any) -> Sentence | None:
 class ErrorPolicy(Generic[Item]):
     """A step that survives items that it cannot process.
 
-    If the step fails for a batch, each half is tried by itself, down to the items that it fails for. A half that
-    succeeds is not run again.
+    If the step fails for a batch, each half is tried alone, down to single items. Halves that succeed are not repeated.
 
     Args:
         step: Turns a batch of items into as many outcomes.
@@ -125,11 +124,7 @@ class ErrorPolicy(Generic[Item]):
         return encode_reject(reject), reject
 
     def check(self) -> None:
-        """Refuse a job of which every item failed.
-
-        Raises:
-            Exception: The first error.
-        """
+        """Raise the first error if every item failed."""
         if self._first is not None and not self._succeeded:
             raise self._first
 

@@ -1,7 +1,6 @@
-"""The loop: the one place for batches, rejects, progress, journal and resume.
+"""The job: the one place for batches, rejects, progress, journal and resume.
 
-A stage hands it items and a step that turns a batch of items into outcomes, one for each item and in the same
-order. So ``read = written + rejected`` holds by construction, and nothing is lost quietly.
+A step turns a batch of items into one outcome each, in order. So ``read = written + rejected`` holds by construction.
 """
 
 from __future__ import annotations
@@ -44,12 +43,12 @@ def run(
     progress: Progress | None = None,
     sentence_of: Callable[[Any], Sentence | None] = sentence_in,
 ) -> Iterator[Outcome]:
-    """Apply a step to items batch by batch, and yield one outcome for each item in order.
+    """Apply a step to items batch by batch, and yield one outcome per item in order.
 
-    An item for which the step raises an exception is rejected; see `nersery.pipeline.error_policy`.
+    Items that raise an exception are rejected; see `nersery.pipeline.error_policy`.
 
     Args:
-        items: One that is a `Reject` already, because the reader left it out, passes through unchanged.
+        items: Rejects among them, from the reader, pass through unchanged.
         batch_size: Items per call of the step; changes speed, never results.
 
     Raises:
@@ -81,31 +80,26 @@ def outcomes_of(
 
 
 def refuse_one_way(items: Iterable[Any]) -> None:
-    """Refuse what is empty the second time it is read.
-
-    Raises:
-        SettingsError: When it is an iterator.
-    """
+    """Raise `SettingsError` for an iterator, which is empty the second time it is read."""
     if iter(items) is items:
         raise SettingsError(f"a {type(items).__name__} can be read once: give a Corpus or a list, it is read twice")
 
 
 @dataclass(frozen=True)
 class FileJob:
-    """A loop from items into a file that survives ``kill -9``.
+    """A job from items into a file that survives ``kill -9``.
 
-    While it runs, everything lies in the folder ``TARGET.part``: the output so far, the rejects and a journal
-    that says how many items are done and how many bytes belong to them. The same call resumes there. At
-    the end the files move to ``TARGET`` and ``TARGET.rejects.jsonl`` (only if there are rejects). Against a loss
-    of power nothing is done: a journal or output that the system had not yet written to the disk is then refused.
+    The folder ``TARGET.part`` holds output and rejects so far, and a journal with the number of finished items and
+    their bytes. The same call resumes there. At the end the files move to ``TARGET`` and ``TARGET.rejects.jsonl`` (if
+    there are rejects). After a power loss, files that the system had not written yet are refused.
 
     Args:
         target: The file to write.
-        encode: A sentence as text of the target's format, with its line breaks.
-        encode_reject: A reject as one line of text.
-        fingerprint: Whatever the result depends on (inputs, settings, seed, versions), as JSON values.
-        header: Text in front of the first sentence.
-        blank: Text in the place of a reject, for an output that goes line by line with other files.
+        encode: A sentence as text of the format, with line breaks.
+        encode_reject: A reject as one line.
+        fingerprint: Everything the result depends on, as JSON values.
+        header: Text before the first sentence.
+        blank: Text in place of a reject, if lines must match those of other files.
         sentence_of: The sentence that the reject of a failed item shows.
     """
 
@@ -128,11 +122,11 @@ class FileJob:
         return rejects_of(self.target)
 
     def check_target(self, *, overwrite: bool = False) -> None:
-        """Refuse a target that may not be written, before any work is done for it.
+        """Check that the target may be written, before any work.
 
         Raises:
-            SettingsError: When it is a folder, or exists and may not be overwritten, or so do its rejects; or when
-                somebody else's files lie in the folder of the unfinished job.
+            SettingsError: If it is a folder, if it or its rejects exist and must not be overwritten, or if the folder
+                of the unfinished job holds other files.
         """
         if self.target.is_dir():
             raise SettingsError(f"{self.target} is a folder, expected the name of a file to write")
@@ -159,12 +153,12 @@ class FileJob:
         progress: Progress | None = None,
         overwrite: bool = False,
     ) -> Tally:
-        """Process all items, or those that an earlier call left over.
+        """Process all items, or those that an earlier call left.
 
         Raises:
-            SettingsError: When the target exists and may not be overwritten, or an unfinished job with
-                another fingerprint lies in its place, or another process is at work there.
-            NerseryError: When the journal of an unfinished job is broken, or its files are shorter than that says.
+            SettingsError: If the target must not be overwritten, another job is unfinished there, or another process is
+                working on it.
+            NerseryError: If the journal is broken, or the files are shorter than it says.
         """
         self.check_target(overwrite=overwrite)
         self.part.mkdir(parents=True, exist_ok=True)

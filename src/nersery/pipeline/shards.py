@@ -46,20 +46,20 @@ _OWN = re.compile(r"(part|rejects)-\d{5}\.\w+(\.tmp)?")
 class ShardJob:
     """A job from rows into a folder of shards that survives ``kill -9``.
 
-    While it runs, everything lies in the folder ``TARGET.part``::
+    While it runs, the folder ``TARGET.part`` holds::
 
-        manifest.jsonl          what the result depends on; then a line for each finished shard, with its tally
-        part-00000.jsonl        what became of the first rows; then those of the next ones
-        rejects-00000.jsonl     the rejects among them, if there are any
+        manifest.jsonl          the fingerprint; then a line for each finished shard, with its tally
+        part-00000.jsonl        the output of the first rows; then that of the next ones
+        rejects-00000.jsonl     the rejects among them, if any
 
-    A shard and its rejects are written under other names and moved, then the manifest names them: what it does not name
-    does not count. At the end the folder moves to ``TARGET``, and the last line of the manifest is the tally of all.
+    Shards are written under temporary names, moved, and then named in the manifest; files that it does not name do not
+    count. At the end the folder moves to ``TARGET``, and the last line of the manifest is the total tally.
 
     Args:
         target: The folder to write.
-        rows: Rows of the input in a shard; the last one may have fewer.
-        fingerprint: Whatever the result depends on (inputs, settings, seed, versions), as JSON values.
-        format: The extension of the shards; ``parquet`` takes JSONL and writes it as Parquet. Rejects are JSONL.
+        rows: Input rows per shard; the last one may have fewer.
+        fingerprint: Everything the result depends on, as JSON values.
+        format: Extension of the shards; ``parquet`` converts JSONL. Rejects are JSONL.
     """
 
     target: Path
@@ -77,12 +77,12 @@ class ShardJob:
         return unfinished_path(real_folder(self.target))
 
     def check_target(self, *, overwrite: bool = False) -> None:
-        """Refuse a target that may not be written, before any work is done for it.
+        """Check that the target may be written, before any work.
 
         Raises:
-            SettingsError: When it is a file, or exists and may not be overwritten, or when somebody else's files lie in
-                it or in the folder of the unfinished job.
-            MissingResourceError: When what writes the format is not installed.
+            SettingsError: If it is a file, must not be overwritten, or it or the folder of the unfinished job holds
+                other files.
+            MissingResourceError: If the writer of the format is not installed.
         """
         if self.format == "parquet":
             check_installed()
@@ -108,15 +108,15 @@ class ShardJob:
         progress: Progress | None = None,
         overwrite: bool = False,
     ) -> Tally:
-        """Process all rows, or those of the shards that an earlier call left over.
+            answers: Takes batches, each within one shard.
 
         Args:
-            answers: Is given batches, of which none reaches over the end of a shard.
+            answers: Takes batches, none of which crosses the end of a shard.
 
         Raises:
-            SettingsError: When the target exists and may not be overwritten, or an unfinished job with other settings
-                lies in its place, or another process is at work there.
-            NerseryError: When the manifest of an unfinished job is broken, or there are too many shards.
+            SettingsError: If the target must not be overwritten, another job is unfinished there, or another process is
+                working on it.
+            NerseryError: If the manifest is broken, or there are too many shards.
         """
         self.check_target(overwrite=overwrite)
         self.part.mkdir(parents=True, exist_ok=True)

@@ -108,11 +108,7 @@ class AlignmentQuality(Selector):
 
 
 def quality_of(sentence: Sentence, name: str = QUALITY) -> float:
-    """A quality that projection gave a sentence.
-
-    Raises:
-        DataError: When it has none.
-    """
+    """A quality that projection gave a sentence; raises `DataError` without one."""
     if name not in sentence.scores:
         raise DataError(
             Issue(f"it has no score {name}", sentence=sentence.id),
