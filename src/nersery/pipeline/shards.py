@@ -108,10 +108,10 @@ class ShardJob:
         progress: Progress | None = None,
         overwrite: bool = False,
     ) -> Tally:
-            answers: Takes batches, each within one shard.
+        """Process all rows, or those of shards that an earlier call left.
 
         Args:
-            answers: Takes batches, none of which crosses the end of a shard.
+            answers: Takes batches, each within one shard.
 
         Raises:
             SettingsError: If the target must not be overwritten, another job is unfinished there, or another process is
