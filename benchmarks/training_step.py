@@ -1,0 +1,115 @@
+"""A training step of the tagger: as a bare PyTorch loop takes it, with padding, and without.
+
+    python benchmarks/training_step.py [MODEL] [PRECISION] [CORPUS]
+
+MODEL is ``bundled`` and PRECISION ``auto`` unless given; CORPUS is the shipped example. The three take the same batches
+of 16 sentences in turn, in one process, so that other work on the machine slows all alike. Times are processor time.
+*Bare* is what a user writes by hand: transformers' network with all its embeddings, its loss, clipping and AdamW.
+*Padded* is nersery's step without `nersery.models.packed_encoder`, *packed* the whole.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from nersery import io
+from nersery.experiments.paths import shipped
+from nersery.models.loading import ModelSource, autocast, resolved
+from nersery.models.training import trainer
+from nersery.models.training.trainer import TrainingPlan
+from nersery.models.training.vocabulary_pruning import pruned_vocabulary
+from nersery.taggers.components.decoding import Example
+from nersery.taggers.components.tag_set import TagSet
+from nersery.taggers.transformer import TransformerTagger
+
+BATCHES = 24
+WARM = 3
+"""Batches that are not counted."""
+CPU = torch.device("cpu")
+
+
+class Steps:
+    """Steps of one model and optimizer.
+
+    Args:
+        plan: Gives clipping, rates and precision.
+    """
+
+    def __init__(self, model: Any, loss: Callable[[Sequence[Example]], Tensor], plan: TrainingPlan) -> None:
+        self.model, self.loss, self.plan = model.train(), loss, plan
+        self.optimizer = trainer._optimizer(model, plan, lambda name: False)
+
+    def take(self, batch: Sequence[Example]) -> float:
+        """Take one, and return its processor time in seconds."""
+        start = time.process_time()
+        with autocast(CPU, self.plan.precision):
+            loss = self.loss(batch)
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.plan.clip)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return time.process_time() - start
+
+
+def bare(tagger: TransformerTagger, plan: TrainingPlan, labels: int, pad: int) -> Steps:
+    network = ModelSource(tagger.model).model("AutoModelForTokenClassification", num_labels=labels)
+    vars(network.base_model).pop("forward", None)
+
+    def loss(batch: Sequence[Example]) -> Tensor:
+        length = max(len(window.subwords) for window, *_ in batch)
+        ids, tags = torch.full((len(batch), length), pad), torch.full((len(batch), length), -100)
+        mask = torch.zeros_like(ids)
+        for row, (window, path, *_) in enumerate(batch):
+            ids[row, : len(window.subwords)] = torch.tensor(window.subwords)
+            mask[row, : len(window.subwords)] = 1
+            tags[row, list(window.firsts)] = torch.tensor(path)
+        found: Tensor = network(input_ids=ids, attention_mask=mask, labels=tags).loss
+        return found
+
+    return Steps(network, loss, plan)
+
+
+def batches(examples: Sequence[Example], size: int) -> Iterator[list[Example]]:
+    drawn = ([examples[index] for index in indices] for _, indices in trainer._batches(len(examples), size, 0))
+    return itertools.islice((batch for batch in drawn if len(batch) == size), BATCHES)
+
+
+def main() -> None:
+    """Print the median times and ratios."""
+    model, precision, corpus = (*sys.argv[1:], *("bundled", "auto", "")[len(sys.argv) - 1 :])[:3]
+    sentences = list(io.read(corpus or shipped("recipes/example") / "train.conll"))
+    tagger = TransformerTagger(model, precision=precision, device="cpu")  # type: ignore[arg-type]
+    network = tagger._build(TagSet.of({e.type for s in sentences for e in s.entities}, tagger.scheme))
+    examples = [example for sentence in sentences for example in tagger._examples(sentence)]
+    plan, pad = tagger._plan(len(examples)), tagger.parts[1].pad
+    forward: dict[str, Any] = vars(network.base_model)
+    packed = forward["forward"]
+    times: dict[str, list[float]] = {"bare": [], "padded": [], "packed": []}
+    real = whole = 0
+    with pruned_vocabulary(network, tagger._subwords(examples, ())):
+        by_hand = bare(tagger, plan, len(tagger._tags.names), pad)
+        own = Steps(tagger._trained_parts(), tagger._loss, plan)
+        for number, batch in enumerate(batches(examples, plan.batch_size)):
+            lengths = [len(window.subwords) for window, *_ in batch]
+            real, whole = real + sum(lengths), whole + len(lengths) * max(lengths)
+            for name in sorted(times, reverse=number % 2 == 0):
+                forward["forward"] = packed.args[1] if name == "padded" else packed
+                times[name].append((by_hand if name == "bare" else own).take(batch))
+    meant = resolved(plan.precision, CPU)
+    print(f"{model}, {torch.backends.cpu.get_cpu_capability()}, {meant}, {torch.get_num_threads()} threads")
+    print(f"real subwords: {real / whole:.2f} of the positions")
+    for name, values in times.items():
+        ratio = statistics.median(a / b for a, b in zip(values[WARM:], times["bare"][WARM:], strict=True))
+        print(f"  {name:6} {1000 * statistics.median(values[WARM:]):5.0f} ms, {ratio:.2f} times the bare step")
+
+
+if __name__ == "__main__":
+    main()
