@@ -14,6 +14,7 @@ from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
 from nersery.core.errors import printable
 from nersery.core.sentence import Sentence
+from nersery.io.sentence_table import SentenceTable
 
 if TYPE_CHECKING:
     from nersery.models.causal import Likelihood
@@ -48,7 +49,7 @@ def quality(
     """Measure generated sentences: how far they go from their parents, which entities are new, how fluent they are."""
     reading = options.shared_options(context, io.ReadOptions)
     source, *sources = (options.open_corpus(name, reading, quiet=quiet) for name in (gold, *files))
-    known = list(source)
+    known = SentenceTable(source)
     rows = [_row(name, generated, known) for name, generated in zip(files, sources, strict=True)]
     options.report_repairs(source, *sources, quiet=quiet)
     for row in () if quiet else rows:

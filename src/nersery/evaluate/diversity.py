@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from nersery.core.sentence import Sentence, folded
+from nersery.io.sentence_table import SentenceTable
 
 NOTHING = Fraction(0)
+CACHED = 1024
+"""Parents in memory: the copies of one stand together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +95,13 @@ def diversity(generated: Iterable[Sentence], gold: Iterable[Sentence]) -> Divers
     >>> diversity([new], gold).as_dict()
     {'entity': 0.5, 'non_entity': 0.6666666666666666, 'length': 2.0, 'sentences': 1, 'orphans': 0}
     """
-    known = {sentence.id: _Roles.of(sentence) for sentence in gold}
-    return sum((_compared(sentence, known) for sentence in generated), Diversity())
+    find = gold.find if isinstance(gold, SentenceTable) else {sentence.id: sentence for sentence in gold}.get
+
+    @lru_cache(maxsize=CACHED)
+    def parent(id: str) -> _Roles | None:
+        return None if (sentence := find(id)) is None else _Roles.of(sentence)
+
+    return sum((_compared(sentence, parent) for sentence in generated), Diversity())
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +124,9 @@ class _Roles:
         return len(self.entity) + len(self.non_entity)
 
 
-def _compared(sentence: Sentence, known: Mapping[str, _Roles]) -> Diversity:
+def _compared(sentence: Sentence, parent: Callable[[str], _Roles | None]) -> Diversity:
     names = sentence.origin.parents if sentence.origin is not None else ()
-    parents = [known[name] for name in names if name in known]
+    parents = [found for found in map(parent, names) if found is not None]
     if not names or len(parents) < len(names):
         return Diversity(orphans=1)
     own = _Roles.of(sentence)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from hashlib import blake2b
 from itertools import islice
 from typing import Any
 
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
+from nersery.io.ids import naming_the_temporary_folder, temporary_table
 from nersery.pipeline.job import BATCH_SIZE
 from nersery.taggers.base import Tagger
 
@@ -81,28 +82,59 @@ def novelty(
     >>> novelty(new, gold).total
     MentionCounts(distinct=2, new=1, valid=None)
     """
-    known = {mention for sentence in gold for mention in _mentions(sentence)}
-    distinct: set[Mention] = set()
-    settled = set(known)  # of these an oracle need not be unsettled
+    table = _MentionTable()
+    for sentence in gold:
+        table.mark("is_known", _mentions(sentence))
     for batch in _batches(generated):
-        distinct.update(mention for sentence in batch for mention in _mentions(sentence))
+        table.mark("is_generated", (mention for sentence in batch for mention in _mentions(sentence)))
         if oracle is not None:
-            settled.update(_valid(batch, settled, oracle))
+            table.mark("is_valid", _valid(batch, table, oracle))
         if progress is not None:
             progress.advance(len(batch))
-    counters = [Counter(type_ for _, type_ in mentions) for mentions in (distinct, distinct - known, settled - known)]
-    counts = {
-        type_: MentionCounts(counters[0][type_], counters[1][type_], None if oracle is None else counters[2][type_])
-        for type_ in sorted(counters[0])
-    }
+    rows = table.counts()
+    counts = {type_: MentionCounts(*found, None if oracle is None else valid) for type_, *found, valid in rows}
     return Novelty(counts, oracle is not None)
 
 
-def _valid(batch: list[Sentence], settled: set[Mention], oracle: Tagger) -> set[Mention]:
+class _MentionTable:
+    """What is known of each distinct mention, on disk, by a hash."""
+
+    def __init__(self) -> None:
+        with naming_the_temporary_folder():
+            marks = "is_known integer default 0, is_generated integer default 0, is_valid integer default 0"
+            self._table = temporary_table(f"mentions (hash blob primary key, type text, {marks}) without rowid")
+
+    def mark(self, column: str, mentions: Iterable[Mention]) -> None:
+        """Note that mentions are known, generated or valid."""
+        command = f"insert into mentions (hash, type, {column}) values (?, ?, 1) on conflict do update set {column} = 1"
+        with naming_the_temporary_folder():
+            self._table.executemany(command, ((_hash(mention), mention[1]) for mention in mentions))
+
+    def is_settled(self, mention: Mention) -> bool:
+        """Whether a mention is known or valid, so that an oracle need not be asked."""
+        with naming_the_temporary_folder():
+            query = "select is_known or is_valid from mentions where hash = ?"
+            found = self._table.execute(query, (_hash(mention),)).fetchone()
+        return bool(found and found[0])
+
+    def counts(self) -> list[tuple[str, int, int, int]]:
+        """Each type that was generated, and how many of its mentions were; how many are new, and of these valid."""
+        new = "sum(is_generated and not is_known), sum(is_generated and is_valid and not is_known)"
+        query = f"select type, sum(is_generated), {new} from mentions group by type having sum(is_generated)"
+        with naming_the_temporary_folder():
+            return sorted(self._table.execute(query))
+
+
+def _hash(mention: Mention) -> bytes:
+    words, type_ = mention
+    return blake2b("\n".join((*words, type_)).encode(), digest_size=16).digest()
+
+
+def _valid(batch: list[Sentence], table: _MentionTable, oracle: Tagger) -> set[Mention]:
     """Mentions of a batch that the oracle finds; sentences without undecided mentions are skipped."""
     valid = set()
-    unsettled = [sentence for sentence in batch if any(mention not in settled for mention in _mentions(sentence))]
-    for sentence, guess in zip(unsettled, oracle.predict(unsettled) if unsettled else [], strict=True):
+    asked = [sentence for sentence in batch if not all(map(table.is_settled, _mentions(sentence)))]
+    for sentence, guess in zip(asked, oracle.predict(asked) if asked else [], strict=True):
         found = set(guess.labels)
         for mention, label in zip(_mentions(sentence), sentence.labels, strict=True):
             if label in found:

@@ -25,6 +25,8 @@ SUBWORD = OWN + "subword "
 """Begins the word that stands for one subword."""
 MASKED_INPUTS = 4096
 """Inputs prepared at once: a sentence has one per subword."""
+ENOUGH = 10_000
+"""Sentences that show which languages a text has."""
 SENTENCES = 128
 """Sentences scored between two updates of the progress."""
 Kind = Literal["perplexity", "pseudo-perplexity"]
@@ -149,8 +151,9 @@ def likelihood(model: Scorer, sentences: Iterable[Sentence], progress: Progress 
 
 def warn_if_unsuited(model: Scorer, source: ModelSource, sentences: Sequence[Sentence]) -> None:
     """Warn if a model was made for other text, so that its figures say little."""
-    words = [word for sentence in sentences for word in sentence.words]
-    languages = {sentence.language for sentence in sentences}
+    shown = sentences[:ENOUGH]
+    words = [word for sentence in shown for word in sentence.words]
+    languages = {sentence.language for sentence in shown}
     issue = model.vocabulary_issue(words)
     if issue := bundled.unknown_languages(source.name, languages) or issue:
         warn(
