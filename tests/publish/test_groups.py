@@ -17,7 +17,7 @@ def sentence(id: str, text: str, *parents: str) -> Sentence:
 
 
 def ids(sentences: list[Sentence], similarity: float = 0.8) -> list[list[str]]:
-    return [[sentence.id for sentence in group] for group in groups(sentences, similarity)]
+    return [[sentences[number].id for number in group] for group in groups(sentences, similarity)]
 
 
 def test_equal_but_for_case_and_the_way_an_accent_is_written():
@@ -69,7 +69,7 @@ def test_no_two_groups_have_sentences_that_are_alike(large: int, texts: list[lis
     made = [sentence(str(n), " ".join(text)) for n, text in enumerate(texts)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("nersery.publish.groups.LARGE", large)
-        found = groups(made, similarity)
+        found = [[made[number] for number in group] for group in groups(made, similarity)]
     assert sorted(s.id for group in found for s in group) == sorted(s.id for s in made)
     for one, other in combinations(found, 2):
         for a in one:

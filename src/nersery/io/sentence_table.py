@@ -5,11 +5,14 @@ from __future__ import annotations
 import marshal
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
 from typing import overload
 
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Entity, Origin, Sentence, folded
 from nersery.io.ids import naming_the_temporary_folder, temporary_table
+
+NAMES = tuple(field.name for field in fields(Sentence))
 
 
 class SentenceTable(Sequence[Sentence]):
@@ -97,7 +100,10 @@ def _packed(sentence: Sentence) -> bytes:
 
 
 def _unpacked(packed: bytes) -> Sentence:
+    """The sentence again; it was valid when it was packed, and to check it once more would take most of the time."""
     words, entities, id, language, origin, *rest = marshal.loads(packed)
-    return Sentence(
-        words, tuple([Entity(*entity) for entity in entities]), id, language, origin and Origin(*origin), *rest
-    )
+    parts = words, tuple([Entity(*one) for one in entities]), id, language, origin and Origin(*origin), *rest
+    sentence = object.__new__(Sentence)
+    for name, part in zip(NAMES, parts, strict=True):
+        object.__setattr__(sentence, name, part)
+    return sentence

@@ -14,8 +14,9 @@ from nersery import io
 from nersery.core import registry
 from nersery.core.errors import DataError, Issue, MissingResourceError, SettingsError
 from nersery.core.files import content_hash
-from nersery.core.sentence import Corpus, Sentence
+from nersery.core.sentence import Sentence
 from nersery.evaluate.error_analysis import CORRECT, KINDS
+from nersery.io.sentence_table import SentenceTable
 from nersery.pipeline.job import rejects_of
 
 
@@ -102,7 +103,7 @@ def read_evaluation(path: str | Path) -> dict[str, Any]:
     return {"file": Path(path).name, "f1": f1, "per_type": per_type}
 
 
-def gather(inputs: Sequence[tuple[io.Source, str]]) -> tuple[Corpus, dict[str, str], list[dict[str, Any]]]:
+def gather(inputs: Sequence[tuple[io.Source, str]]) -> tuple[SentenceTable, dict[str, str], list[dict[str, Any]]]:
     """All sentences of the files, the given split of each id, and a record of each file.
 
     Args:
@@ -111,16 +112,22 @@ def gather(inputs: Sequence[tuple[io.Source, str]]) -> tuple[Corpus, dict[str, s
     Raises:
         DataError: If two sentences have the same id.
     """
-    sentences: list[Sentence] = []
+    table = SentenceTable()
     given: dict[str, str] = {}
     records = []
     for source, split in inputs:
-        own = list(source)
-        sentences += own
-        given |= dict.fromkeys((sentence.id for sentence in own), split) if split else {}
-        records.append(_record(source, split, len(own)))
+        before = len(table)
+        for sentence in source:
+            _add(table, sentence)
+            if split:
+                given[sentence.id] = split
+        records.append(_record(source, split, len(table) - before))
+    return table, given, records
+
+
+def _add(table: SentenceTable, sentence: Sentence) -> None:
     try:
-        return Corpus(sentences), given, records
+        table.add(sentence)
     except DataError as error:
         fix = (
             "rename one of the files, for a format without ids makes them of its name; or give the sentences other ids"

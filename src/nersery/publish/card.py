@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from nersery.core.errors import printable
@@ -57,15 +59,15 @@ def front_matter(about: About, divided: Divided, layout: CardLayout) -> str:
     """What Hugging Face reads, between two lines of dashes."""
     import yaml
 
-    sentences = [sentence for corpus in divided.splits.values() for sentence in corpus]
-    languages = sorted({sentence.language for sentence in sentences} - {""})
+    sentences = sum(map(len, divided.splits.values()))
+    languages = sorted({sentence.language for corpus in divided.splits.values() for sentence in corpus} - {""})
     values = {
         "pretty_name": about.name,
         **({"language": languages} if languages else {}),
         **({"license": about.license} if about.license else {}),
         "task_categories": ["token-classification"],
         "task_ids": ["named-entity-recognition"],
-        "size_categories": [SIZE_NAMES[sum(len(sentences) >= size for size in SIZES)]],
+        "size_categories": [SIZE_NAMES[sum(sentences >= size for size in SIZES)]],
         "configs": [
             {
                 "config_name": "default",
@@ -138,7 +140,7 @@ def _made(divided: Divided, record: Mapping[str, Any]) -> Iterator[str]:
     yield from _table(
         ["sentences by method", *splits], [(m, *(counts[m] for counts in made.values())) for m in methods]
     )
-    yield from _scores([sentence for corpus in splits.values() for sentence in corpus])
+    yield from _scores(chain.from_iterable(splits.values()))
     yield from ("Files that it was made of:", "") if record["inputs"] else ()
     for one in record["inputs"]:
         given = f", given as {one['split']}" if one["split"] else ""
@@ -153,10 +155,10 @@ def _made(divided: Divided, record: Mapping[str, Any]) -> Iterator[str]:
 
 def _scores(sentences: Iterable[Sentence]) -> Iterator[str]:
     """What filters said of the sentences that they kept; the lowest score lies where a threshold lay, or above."""
-    scores: dict[str, list[float]] = {}
+    scores: dict[str, array[float]] = {}
     for sentence in sentences:
         for name, score in sentence.scores.items():
-            scores.setdefault(name, []).append(score)
+            scores.setdefault(name, array("d")).append(score)
     rows = [(name, len(found), f"{min(found):.4g}", f"{max(found):.4g}") for name, found in sorted(scores.items())]
     yield from _table(["filter", "sentences scored", "lowest score", "highest"], rows) if rows else ()
 

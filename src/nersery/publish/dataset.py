@@ -6,7 +6,7 @@ import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -86,7 +86,7 @@ def _write_spans(divided: Divided, folder: Path) -> CardLayout:
     files = {split: f"{SPANS}/{split}.jsonl" for split in divided.splits}
     for split, corpus in divided.splits.items():
         io.write(corpus, folder / files[split])
-    return CardLayout(files, _span_features([sentence for corpus in divided.splits.values() for sentence in corpus]))
+    return CardLayout(files, _span_features(chain.from_iterable(divided.splits.values())))
 
 
 def _write_tags(divided: Divided, folder: Path) -> CardLayout:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from nersery.augment.base import made_from
 from nersery.core.sentence import Sentence
-from nersery.select.similarity.near_duplicates import NearDuplicates, Text, text_of
+from nersery.select.similarity.exact_duplicates import ExactDuplicates
+from nersery.select.similarity.near_duplicates import NearDuplicates, text_of
 
 LARGE = 16
 """Minimum size of a set that is processed as a whole."""
 
 
-def groups(sentences: Sequence[Sentence], similarity: float) -> list[list[Sentence]]:
-    """Group sentences that are similar or have a common origin, directly or through others.
+def groups(sentences: Sequence[Sentence], similarity: float) -> list[array[int]]:
+    """Group the numbers of sentences that are similar or have a common origin, directly or through others.
 
     Args:
         sentences: With unique ids.
@@ -27,16 +29,16 @@ def groups(sentences: Sequence[Sentence], similarity: float) -> list[list[Senten
 
     >>> words = ("a b c d", "a b c D", "e", "a b x d", "f")
     >>> found = groups([Sentence(tuple(text.split()), id=str(n)) for n, text in enumerate(words)], 0.75)
-    >>> [[sentence.id for sentence in group] for group in found]
-    [['0', '1', '3'], ['2'], ['4']]
+    >>> [list(group) for group in found]
+    [[0, 1, 3], [2], [4]]
     """
     joined = _Joined()
     for number, other in _akin(sentences):
         joined.join(number, other)
     _join_alike(joined, sentences, similarity)
-    found: dict[object, list[Sentence]] = {}
-    for number, sentence in enumerate(sentences):
-        found.setdefault(joined.root(number), []).append(sentence)
+    found: dict[object, array[int]] = {}
+    for number in range(len(sentences)):
+        found.setdefault(joined.root(number), array("L")).append(number)
     return list(found.values())
 
 
@@ -69,26 +71,34 @@ class _Joined:
 
 
 def _akin(sentences: Sequence[Sentence]) -> Iterator[tuple[int, object]]:
-    """Each sentence with its own id and those of its parents and theirs, whether they are there or not."""
+    """Each sentence with the ids of its parents and theirs, whether they are there or not, and they with their own."""
+    named = {id_ for sentence in sentences for id_ in _ancestors(sentence)}
     for number, sentence in enumerate(sentences):
-        for id_ in (sentence.id, *(sentence.origin.parents if sentence.origin else ())):
-            while id_:
+        for id_ in (sentence.id, *_ancestors(sentence)):
+            if id_ in named:
                 yield number, ("id", id_)
-                id_, _ = made_from(id_)
+
+
+def _ancestors(sentence: Sentence) -> Iterator[str]:
+    for id_ in (made_from(sentence.id)[0], *(sentence.origin.parents if sentence.origin else ())):
+        while id_:
+            yield id_
+            id_, _ = made_from(id_)
 
 
 def _join_alike(joined: _Joined, sentences: Sequence[Sentence], similarity: float) -> None:
     """Join sentences that are alike."""
-    first: dict[Text, int] = {}
+    exact, near, numbers = ExactDuplicates(), NearDuplicates(similarity), array("L")
     for number, sentence in enumerate(sentences):
-        joined.join(number, first.setdefault(text_of(sentence), number))
-    if similarity == 1:
-        return
-    near = NearDuplicates(similarity)
-    for text in first:
-        near.add(text)
-    numbers = list(first.values())
-    index: dict[str, _Places] = defaultdict(_Places)
+        text = text_of(sentence)
+        exact.add(text)
+        found, first = exact.nearest(number)
+        if found:
+            joined.join(number, first)
+        elif similarity < 1:
+            near.add(text)
+            numbers.append(number)
+    index: dict[int, _Places] = defaultdict(_Places)
     for place, number in enumerate(numbers):
         there = [index[word] for word in near.rare_words(place)]
         large: dict[object, list[list[int]]] = defaultdict(list)
@@ -108,6 +118,8 @@ def _join_alike(joined: _Joined, sentences: Sequence[Sentence], similarity: floa
 
 class _Places:
     """Earlier texts with one word; those of a large set apart, for of these a single one that is alike will do."""
+
+    __slots__ = ("_sorted", "large", "others")
 
     def __init__(self) -> None:
         self.large: dict[object, list[int]] = {}

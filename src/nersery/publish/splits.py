@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, get_args, overload
 
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
 from nersery.core.random import item_seed
-from nersery.core.sentence import Corpus, Sentence
+from nersery.core.sentence import Sentence
 from nersery.publish.groups import groups
 
 TRAIN, DEV, TEST = SPLITS = ("train", "validation", "test")
 """As the datasets of Hugging Face call them; the later, the more it must be kept apart."""
+NOWHERE = -1
+"""In place of the number of a split."""
 Leaks = Literal["refuse", "drop", "keep"]
 Leak = tuple[str, str]
 """The split that a sentence stands in, and the one further on that has its like."""
@@ -49,6 +52,26 @@ class Division:
             raise SettingsError(f"similarity is {self.similarity:g}, expected a number in (0, 1]")
 
 
+class SentenceSubset(Sequence[Sentence]):
+    """Some sentences of a corpus, by their numbers."""
+
+    def __init__(self, corpus: Sequence[Sentence], numbers: Sequence[int]) -> None:
+        self._corpus, self._numbers = corpus, numbers
+
+    def __len__(self) -> int:
+        """The number of sentences."""
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, place: int) -> Sentence: ...
+    @overload
+    def __getitem__(self, place: slice) -> SentenceSubset: ...
+    def __getitem__(self, place: int | slice) -> Sentence | SentenceSubset:
+        """The sentence at a place, or those of a slice."""
+        numbers = self._numbers[place]
+        return self._corpus[numbers] if isinstance(numbers, int) else SentenceSubset(self._corpus, numbers)
+
+
 @dataclass(frozen=True)
 class Divided:
     """The result of a division.
@@ -61,7 +84,7 @@ class Divided:
         dropped: Ids of the dropped ones.
     """
 
-    splits: Mapping[str, Corpus]
+    splits: Mapping[str, SentenceSubset]
     groups: int
     largest: int
     leaks: Mapping[Leak, int]
@@ -82,27 +105,32 @@ def divide(sentences: Sequence[Sentence], given: Mapping[str, str], settings: Di
         DataError: If leaks are refused and there is one.
     """
     found = groups(sentences, settings.similarity)
-    placed: dict[str, str] = {}
-    leaking: dict[str, Leak] = {}
+    placed = array("b", [NOWHERE]) * len(sentences)
+    for number, sentence in enumerate(sentences if given else ()):
+        if sentence.id in given:
+            placed[number] = SPLITS.index(given[sentence.id])
+    leaking: dict[int, Leak] = {}
     free = []
     for group in found:
-        known = {given[sentence.id] for sentence in group if sentence.id in given}
-        if not known:
+        last = max(placed[number] for number in group)
+        if last == NOWHERE:
             free.append(group)
             continue
-        last = max(known, key=SPLITS.index)
-        for sentence in group:
-            own = placed[sentence.id] = given.get(sentence.id, TRAIN)
+        for number in group:
+            own = placed[number] = max(placed[number], 0)  # TRAIN, where none is given
             if own != last:
-                leaking[sentence.id] = (own, last)
+                leaking[number] = (SPLITS[own], SPLITS[last])
     if leaking and settings.leaks == "refuse":
         raise _refused(sentences, leaking)
-    placed |= _dealt(free, {*given.values()}, settings)
-    dropped = dict.fromkeys(leaking) if settings.leaks == "drop" else {}
-    left = [sentence for sentence in sentences if sentence.id not in dropped]
-    splits = {name: Corpus(sentence for sentence in left if placed[sentence.id] == name) for name in SPLITS}
+    for number, split in _dealt(sentences, free, {*given.values()}, settings):
+        placed[number] = SPLITS.index(split)
+    dropped = [sentences[number].id for number in leaking] if settings.leaks == "drop" else []
+    if dropped:
+        for number in leaking:
+            placed[number] = NOWHERE
+    numbers = {name: array("L", (n for n, at in enumerate(placed) if at == place)) for place, name in enumerate(SPLITS)}
     return Divided(
-        {name: corpus for name, corpus in splits.items() if corpus},
+        {name: SentenceSubset(sentences, own) for name, own in numbers.items() if own},
         len(found),
         max(map(len, found), default=0),
         Counter(leaking.values()),
@@ -110,27 +138,26 @@ def divide(sentences: Sequence[Sentence], given: Mapping[str, str], settings: Di
     )
 
 
-def _refused(sentences: Iterable[Sentence], leaking: Mapping[str, Leak]) -> DataError:
+def _refused(sentences: Sequence[Sentence], leaking: Mapping[int, Leak]) -> DataError:
     return DataError(
         [
-            Issue(f"{own} has this sentence, and {last} one like it or of one parent with it", sentence=sentence.id)
-            for sentence in sentences
-            if sentence.id in leaking
-            for own, last in [leaking[sentence.id]]
+            Issue(f"{own} has this sentence, and {last} one like it or of one parent with it", sentence=sentences[n].id)
+            for n, (own, last) in sorted(leaking.items())
         ],
         fix="leave them out (--leaks drop), keep them and let the card say so (--leaks keep), or give no splits",
     )
 
 
-def _dealt(free: Iterable[list[Sentence]], given: set[str], settings: Division) -> dict[str, str]:
-    """The split of each sentence of groups without one."""
+def _dealt(
+    sentences: Sequence[Sentence], free: Iterable[Sequence[int]], given: set[str], settings: Division
+) -> Iterator[tuple[int, str]]:
+    """The number of each sentence of groups without a split, and its split."""
     shares = {DEV: settings.dev_share, TEST: settings.test_share}
     shares = {name: share for name, share in shares.items() if name not in given}
     shares = {TRAIN: 1 - sum(shares.values()), **shares}
-    languages: dict[str, list[list[Sentence]]] = defaultdict(list)
+    languages: dict[str, list[Sequence[int]]] = defaultdict(list)
     for group in free:
-        languages[group[0].language].append(group)
-    placed: dict[str, str] = {}
+        languages[sentences[group[0]].language].append(group)
     lacks = dict.fromkeys(shares, 0.0)
     for language in sorted(languages):
         own = languages[language]
@@ -141,13 +168,13 @@ def _dealt(free: Iterable[list[Sentence]], given: set[str], settings: Division) 
         part = min(1.0, max(map(len, own)) / most) if most else 0.0
         lacks = {name: lack + part * lacks[name] for name, lack in wanted.items()}
         # Larger groups than a split has room for come first, when train lacks most.
-        for group in sorted(own, key=lambda group: (len(group) <= least, _draw(group, settings.seed))):
+        draws = {group[0]: _draw((sentences[number].id for number in group), settings.seed) for group in own}
+        for group in sorted(own, key=lambda group: (len(group) <= least, draws[group[0]])):
             name = max(lacks, key=lacks.__getitem__)
             lacks[name] -= len(group)
-            placed |= dict.fromkeys((sentence.id for sentence in group), name)
-    return placed
+            yield from ((number, name) for number in group)
 
 
-def _draw(group: Iterable[Sentence], seed: int) -> int:
+def _draw(ids: Iterable[str], seed: int) -> int:
     """A group's place in a random order, whatever the order of the sentences."""
-    return item_seed(seed, "publish", min(sentence.id for sentence in group))
+    return item_seed(seed, "publish", min(ids))

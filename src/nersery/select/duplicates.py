@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
-from nersery.io.ids import Ids, naming_the_temporary_folder, temporary_table
+from nersery.io.ids import Ids
 from nersery.select.base import Selector
-from nersery.select.similarity.near_duplicates import NOTHING, Found, NearDuplicates, Text, text_of
-
-if TYPE_CHECKING:
-    import sqlite3
+from nersery.select.similarity.exact_duplicates import ExactDuplicates
+from nersery.select.similarity.near_duplicates import Found, NearDuplicates, Text, text_of
 
 SOURCES = ("held-out data", "gold", "another generated sentence")
 """What a sentence may be a duplicate of; of several that are equally near, the first counts."""
@@ -57,8 +53,8 @@ class Duplicates(Selector):
             raise SettingsError(f"threshold is {self.threshold:g}, expected a number in [0, 1]")
         self._seen = self._memory()
 
-    def _memory(self) -> _Exact | NearDuplicates:
-        return _Exact() if self.similarity == 1 else NearDuplicates(self.similarity)
+    def _memory(self) -> ExactDuplicates | NearDuplicates:
+        return ExactDuplicates() if self.similarity == 1 else NearDuplicates(self.similarity)
 
     def fit(
         self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
@@ -110,29 +106,3 @@ class Duplicates(Selector):
 
     def _text(self, sentence: Sentence) -> Text:
         return text_of(sentence, ignore_case=self.ignore_case)
-
-
-class _Exact:
-    """Remembers of each text where it came first, and of the text itself a hash alone, on disk."""
-
-    def __init__(self) -> None:
-        self._first_of = array("L")
-        self._first: sqlite3.Connection | None = None
-
-    def __len__(self) -> int:
-        return len(self._first_of)
-
-    def add(self, text: Text) -> None:
-        hash = hashlib.blake2b("\n".join(text).encode(), digest_size=16).digest()
-        with naming_the_temporary_folder():
-            self._first = self._first or temporary_table("texts (hash blob primary key, number integer) without rowid")
-            if self._first.execute("insert or ignore into texts values (?, ?)", (hash, len(self))).rowcount:
-                self._first_of.append(len(self))
-            else:
-                self._first_of.extend(
-                    self._first.execute("select number from texts where hash = ?", (hash,)).fetchone()
-                )
-
-    def nearest(self, number: int) -> Found:
-        first = self._first_of[number]
-        return (1.0, first) if first < number else NOTHING

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from array import array
 from bisect import bisect_left
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from unicodedata import normalize
 
@@ -41,18 +42,24 @@ class NearDuplicates:
     def __init__(self, similarity: float) -> None:
         self._similarity = similarity
         self._least = similarity / (2 - similarity)
-        self._texts: list[Text] = []
-        self._frequency: Counter[str] = Counter()
-        self._index: dict[str, list[int]] = {}
+        self._numbers: dict[str, int] = {}
+        self._frequency = array("L")
+        self._words, self._ends = array("L"), array("L", [0])
+        self._index: dict[int, array[int]] = {}
         self._found: dict[int, Found] = {}
 
     def __len__(self) -> int:
-        return len(self._texts)
+        return len(self._ends) - 1
 
     def add(self, text: Text) -> None:
         """Take note of one more text."""
-        self._texts.append(text)
-        self._frequency.update(text)
+        for word in text:
+            number = self._numbers.setdefault(word, len(self._numbers))
+            if number == len(self._frequency):
+                self._frequency.append(0)
+            self._frequency[number] += 1
+            self._words.append(number)
+        self._ends.append(len(self._words))
         self._index, self._found = {}, {}
 
     def nearest(self, number: int) -> Found:
@@ -66,12 +73,12 @@ class NearDuplicates:
         from rapidfuzz.distance import Indel
         from rapidfuzz.process import extract
 
-        text, left, size = self._texts[number], iter(others), 1
+        text, left, size = self._text(number), iter(others), 1
         while chunk := list(islice(left, size)):
             numbers = self._of_like_length(text, chunk)
             found = extract(
                 text,
-                [self._texts[other] for other in numbers],
+                [self._text(other) for other in numbers],
                 scorer=Indel.normalized_similarity,
                 score_cutoff=self._similarity - ROUNDING,
                 limit=None,
@@ -79,19 +86,25 @@ class NearDuplicates:
             yield from (numbers[place] for _, _, place in found)
             size = min(4 * size, LARGEST_CHUNK)
 
-    def rare_words(self, number: int) -> set[str]:
-        """Words of a text of which every similar one has some among its own."""
-        return self._rarest(self._texts[number])
+    def rare_words(self, number: int) -> set[int]:
+        """Words of a text of which every similar one has some among its own; as numbers."""
+        return self._rarest(self._text(number))
+
+    def _text(self, number: int) -> array[int]:
+        return self._words[self._ends[number] : self._ends[number + 1]]
+
+    def _length(self, number: int) -> int:
+        return self._ends[number + 1] - self._ends[number]
 
     def _search(self, number: int) -> Found:
         from rapidfuzz.distance import Indel
         from rapidfuzz.process import extractOne
 
-        text = self._texts[number]
+        text = self._text(number)
         numbers = sorted(self._comparable(number))
         best = extractOne(
             text,
-            [self._texts[earlier] for earlier in numbers],
+            [self._text(earlier) for earlier in numbers],
             scorer=Indel.normalized_similarity,
             score_cutoff=self._similarity - ROUNDING,
         )
@@ -101,26 +114,26 @@ class NearDuplicates:
         """The earlier texts that share a rare word and are not too short or long, each once."""
         if not self._index:
             self._build_index()
-        text = self._texts[number]
+        text = self._text(number)
         seen: set[int] = set()
         for word in self._rarest(text):
             numbers = self._index[word]
             seen.update(numbers[: bisect_left(numbers, number)])
         return self._of_like_length(text, seen)
 
-    def _of_like_length(self, text: Text, numbers: Iterable[int]) -> list[int]:
+    def _of_like_length(self, text: Sequence[int], numbers: Iterable[int]) -> list[int]:
         shortest, longest = self._least * len(text) - ROUNDING, (len(text) + ROUNDING) / self._least
-        return [number for number in numbers if shortest <= len(self._texts[number]) <= longest]
+        return [number for number in numbers if shortest <= self._length(number) <= longest]
 
     def _build_index(self) -> None:
-        index = defaultdict(list)
-        for number, text in enumerate(self._texts):
-            for word in self._rarest(text):
+        index: dict[int, array[int]] = defaultdict(lambda: array("L"))
+        for number in range(len(self)):
+            for word in self.rare_words(number):
                 index[word].append(number)
         self._index = index
 
-    def _rarest(self, text: Text) -> set[str]:
-        """The words of which a similar text must have one."""
+    def _rarest(self, text: Sequence[int]) -> set[int]:
+        """The words of which a similar text must have one; those of a single text are left out."""
         common = math.ceil(self._least * len(text) - ROUNDING)
         by_rarity = sorted(text, key=lambda word: (self._frequency[word], word))
-        return set(by_rarity[: len(text) - common + 1])
+        return {word for word in by_rarity[: len(text) - common + 1] if self._frequency[word] > 1}

@@ -1,0 +1,41 @@
+"""Texts that are the same."""
+
+from __future__ import annotations
+
+import hashlib
+from array import array
+from typing import TYPE_CHECKING
+
+from nersery.io.ids import naming_the_temporary_folder, temporary_table
+from nersery.select.similarity.near_duplicates import NOTHING, Found, Text
+
+if TYPE_CHECKING:
+    import sqlite3
+
+
+class ExactDuplicates:
+    """Remembers of each text where it came first, and of the text itself a hash alone, on disk."""
+
+    def __init__(self) -> None:
+        self._first_of = array("L")
+        self._first: sqlite3.Connection | None = None
+
+    def __len__(self) -> int:
+        return len(self._first_of)
+
+    def add(self, text: Text) -> None:
+        """Take note of one more text."""
+        hash = hashlib.blake2b("\n".join(text).encode(), digest_size=16).digest()
+        with naming_the_temporary_folder():
+            self._first = self._first or temporary_table("texts (hash blob primary key, number integer) without rowid")
+            if self._first.execute("insert or ignore into texts values (?, ?)", (hash, len(self))).rowcount:
+                self._first_of.append(len(self))
+            else:
+                self._first_of.extend(
+                    self._first.execute("select number from texts where hash = ?", (hash,)).fetchone()
+                )
+
+    def nearest(self, number: int) -> Found:
+        """The first of the texts before one that is equal."""
+        first = self._first_of[number]
+        return (1.0, first) if first < number else NOTHING
