@@ -91,8 +91,10 @@ def novelty(
             table.mark("is_valid", _valid(batch, table, oracle))
         if progress is not None:
             progress.advance(len(batch))
-    rows = table.counts()
-    counts = {type_: MentionCounts(*found, None if oracle is None else valid) for type_, *found, valid in rows}
+    counts = {
+        type_: MentionCounts(distinct, new, None if oracle is None else valid)
+        for type_, distinct, new, valid in table.counts()
+    }
     return Novelty(counts, oracle is not None)
 
 
