@@ -163,6 +163,21 @@ class TestWrong:
             load("recipe.toml", ["systems.taught.name=teachers"])
 
 
+def test_soft_labels_reach_the_student(tmp_path: Path, tiny_model: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    teacher = f"teacher = {{ model = {json.dumps(tiny_model)}, steps = 4 }}"
+    both = [f'[[systems]]\nname = "{kind}"\nmethod = "tagger_labels"\n{teacher}\n' for kind in ("hard", "soft")]
+    add_raw(write_recipe(tmp_path, 'method = "bilstm_crf"\nsteps = 4'), "".join(both) + 'labels = "soft"\n')
+    monkeypatch.chdir(tmp_path)
+    report = execute()
+    hard, soft = (io.read(f"run/seed-0/{kind}/train.jsonl") for kind in ("hard", "soft"))
+    assert [s.labels for s in hard] == [s.labels for s in soft]
+    assert not any(s.soft_labels for s in hard)
+    assert any(s.soft_labels for s in soft)
+    assert system(report, "hard")["teachers"] == system(report, "soft")["teachers"]
+    one, other = (Path(f"run/seed-0/{kind}/tagger/model.safetensors").read_bytes() for kind in ("hard", "soft"))
+    assert one != other
+
+
 def test_a_teacher_survives_kill_9(tmp_path: Path, tiny_model: str) -> None:
     """The killed run resumes the teacher at a checkpoint, and ends with the same labels and weights."""
     teacher = f"{{ model = {json.dumps(tiny_model)}, steps = 40, evaluate_every = 5 }}"

@@ -86,7 +86,13 @@ def _labelled(name: str, sentence: Sentence, outcome: Outcome) -> Outcome:
         raise NerseryError(f"{name} changed the words of {sentence.id}: an annotator only labels them")
     given = outcome.origin if outcome.origin != sentence.origin else None  # what made the raw text is no parent of it
     parents = given.parents if given else ()
-    return replace(sentence, entities=outcome.entities, scores=outcome.scores, origin=Origin(name, parents))
+    return replace(
+        sentence,
+        entities=outcome.entities,
+        soft_labels=outcome.soft_labels,
+        scores=outcome.scores,
+        origin=Origin(name, parents),
+    )
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from nersery.annotate.base import Annotator
 from nersery.core.definitions import check_types
@@ -32,15 +32,20 @@ class TaggerLabels(Annotator):
             ``{ LOC = "place", MISC = "" }``. Other types keep their names.
         teacher: Settings of a tagger to train on gold and label with, including its ``method``, e.g.
             ``{ model = "roberta-large", steps = 300, learning_rate = 2e-5 }``. Empty: none.
+        labels: ``hard`` keeps the best labels. ``soft`` also keeps the marginal probabilities of uncertain labels, and
+            the student learns those.
 
     Reference:
         Arnav Mhaske et al. (2023). Naamapadam: A Large-Scale Named Entity Annotated Data for Indic Languages. ACL,
-        sections 3.1 (the types to keep) and 5.3.2 (hard labels, after Wu et al. 2020, UniTrans, IJCAI).
+        sections 3.1 (the types to keep) and 5.3.2 (hard labels, after Wu et al. 2020, UniTrans, IJCAI). Soft labels:
+        Xinyu Wang et al. (2020). Structure-Level Knowledge Distillation for Multilingual Sequence Labeling. ACL,
+        section 3.2 (posterior distillation).
     """
 
     tagger: ModelName | None = None
     types: dict[str, str] = field(default_factory=dict)
     teacher: dict[str, Any] = field(default_factory=dict)
+    labels: Literal["hard", "soft"] = "hard"
     _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -113,4 +118,5 @@ class TaggerLabels(Annotator):
         """
         if self._tagger is None:
             raise NerseryError("tagger_labels has no tagger yet: call fit before annotate")
-        return [sentence.with_types(self.types) for sentence in self._tagger.predict(sentences)]
+        predict = self._tagger.predict_soft if self.labels == "soft" else self._tagger.predict
+        return [sentence.with_types(self.types) for sentence in predict(sentences)]

@@ -1,4 +1,4 @@
-"""`Entity` and `Origin`, the parts of a sentence. The sentence that holds them checks them."""
+"""`Entity`, `SoftLabel` and `Origin`, the parts of a sentence. The sentence that holds them checks them."""
 
 from __future__ import annotations
 
@@ -17,6 +17,19 @@ class Entity:
     end: int
     type: str
     score: float | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class SoftLabel:
+    """How likely a word begins a mention of a type, and how likely it continues one; each in [0, 1].
+
+    The rest of the probability, after the soft labels of all types at the word, is that of no mention.
+    """
+
+    word: int
+    type: str
+    begin: float
+    inside: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,11 @@ from operator import itemgetter
 from typing import overload
 from unicodedata import normalize
 
-from nersery.core.entity import Entity, Origin
+from nersery.core.entity import Entity, Origin, SoftLabel
 from nersery.core.errors import DataError, Issue
 from nersery.core.validation import TIDIED, issue_in
 
-__all__ = ["UNKNOWN_COLUMN", "Corpus", "Edit", "Entity", "Origin", "Sentence", "folded"]
+__all__ = ["UNKNOWN_COLUMN", "Corpus", "Edit", "Entity", "Origin", "Sentence", "SoftLabel", "folded"]
 
 UNKNOWN_COLUMN = "_"
 """What an extra column says about a word that was not there when the column was written."""
@@ -37,6 +37,8 @@ class Sentence:
         scores: Scores of selectors; higher is better.
         columns: Extra columns of the source file, ``len(words)`` values each, without tabs and line breaks.
         comments: Comment lines before the sentence in its file.
+        soft_labels: Probabilities for words whose labels a tagger was not certain of, sorted; see
+            `nersery.taggers.base.Tagger.predict_soft`. Other entities or words drop them.
 
     Raises:
         DataError: If the parts do not fit together, or a text cannot be stored.
@@ -54,6 +56,7 @@ class Sentence:
     scores: Mapping[str, float] = field(default_factory=dict, hash=False)
     columns: tuple[tuple[str, ...], ...] = ()
     comments: tuple[str, ...] = ()
+    soft_labels: tuple[SoftLabel, ...] = ()
 
     def __post_init__(self) -> None:
         if (message := self._issue()) is None:
@@ -66,8 +69,9 @@ class Sentence:
 
     def _issue(self) -> str | None:
         return issue_in(
-            self.words, self.entities, self.columns, self.comments, self.id, self.language, self.scores, self.origin
-        )
+            self.words, self.entities, self.columns, self.comments, self.id, self.language, self.scores, self.origin,
+            self.soft_labels,
+        )  # fmt: skip
 
     def __len__(self) -> int:
         """The number of words."""
@@ -100,7 +104,7 @@ class Sentence:
 
     def with_entities(self, entities: Iterable[Entity]) -> Sentence:
         """The same words under other labels."""
-        return replace(self, entities=tuple(entities))
+        return replace(self, entities=tuple(entities), soft_labels=())
 
     def with_types(self, names: Mapping[str, str]) -> Sentence:
         """Rename types; an empty name drops the entities of the type.
@@ -109,7 +113,9 @@ class Sentence:
         ((0, 1, 'PER'),)
         """
         called = [replace(entity, type=names.get(entity.type, entity.type)) for entity in self.entities]
-        return self.with_entities(entity for entity in called if entity.type)
+        soft = [replace(label, type=names.get(label.type, label.type)) for label in self.soft_labels]
+        kept = tuple(sorted(label for label in soft if label.type))
+        return replace(self, entities=tuple(entity for entity in called if entity.type), soft_labels=kept)
 
     def with_scores(self, **scores: float) -> Sentence:
         """The same sentence with scores added; one of the same name is replaced."""
@@ -145,6 +151,7 @@ class Sentence:
             words=_spliced(self.words, edits),
             entities=tuple([_moved(entity, edits, self) for entity in self.entities]),
             columns=tuple(_spliced(column, unknown) for column in self.columns),
+            soft_labels=(),
         )
 
 

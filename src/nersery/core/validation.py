@@ -10,13 +10,15 @@ from numbers import Real
 from operator import index
 from typing import Any
 
-from nersery.core.entity import Entity, Origin
+from nersery.core.entity import Entity, Origin, SoftLabel
 
 CONTROL = "control character"
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """Category Cc without tab and line breaks. Joiners and marks of direction, which scripts need, are in Cf."""
 NUMBERS = (float, int)
 """The types of scores: formats have no way to write NumPy's."""
+ROUNDING = 0.01
+"""How far rounded probabilities may add up to more than 1."""
 
 
 def issue_in(
@@ -28,10 +30,11 @@ def issue_in(
     language: str,
     scores: Mapping[str, float],
     origin: Origin | None,
+    soft_labels: tuple[SoftLabel, ...],
 ) -> str | None:
     """The first issue in the parts of a sentence; None if they are valid."""
-    if any(type(part) is not tuple for part in (words, entities, columns, comments)):
-        return "words, entities, columns and comments must be sequences"
+    if any(type(part) is not tuple for part in (words, entities, columns, comments, soft_labels)):
+        return "words, entities, columns, comments and soft labels must be sequences"
     return (
         _words_issue(words)
         or (_entities_issue(entities, words) if entities else None)
@@ -39,6 +42,7 @@ def issue_in(
         or (_scores_issue(scores) if scores else None)
         or (_origin_issue(origin) if origin is not None else None)
         or (_columns_issue(columns, len(words)) if columns else None)
+        or (_soft_labels_issue(soft_labels, len(words)) if soft_labels else None)
     )
 
 
@@ -66,6 +70,7 @@ TIDIED: Mapping[str, Callable[[Any], Any]] = {
     "entities": _tidy_entities,
     "columns": lambda columns: tuple(map(tuple, columns)),
     "comments": tuple,
+    "soft_labels": lambda labels: tuple(sorted(labels)),
     "scores": lambda scores: {name: _plain(score) for name, score in dict(scores).items()},
     "origin": _tidy_origin,
 }
@@ -190,6 +195,24 @@ def _columns_issue(columns: tuple[tuple[str, ...], ...], length: int) -> str | N
             return "an extra column holds a lone surrogate, which no file can store"
         if "\t" in joined or "\n" in joined or "\r" in joined:
             return f"an extra column has a tab or line break in a value: {column!r}"
+    return None
+
+
+def _soft_labels_issue(labels: tuple[SoftLabel, ...], length: int) -> str | None:
+    total, word = 0.0, -1
+    for label in labels:
+        if type(label.word) is not int or not isinstance(label.type, str) or not _is_storable(label.type):
+            return f"the word of {label!r} must be a whole number, and its type a string"
+        if not word <= label.word < length:
+            return f"{label!r} is not at one of the {length} words, or not in their order"
+        if not is_type_name(label.type):
+            return f"{label!r}: a type is a name without tabs, line breaks or outer spaces"
+        if any(type(share) not in NUMBERS or not 0 <= share <= 1 for share in (label.begin, label.inside)):
+            return f"{label!r}: expected probabilities in [0, 1]"
+        total = label.begin + label.inside + (total if label.word == word else 0.0)
+        if total > 1 + ROUNDING:
+            return f"the soft labels of word {label.word} have probabilities that add up to {total:.4g}, more than 1"
+        word = label.word
     return None
 
 

@@ -1,7 +1,8 @@
 """JSONL, the native format: one object per line, lossless.
 
 Keys: ``id``, ``words``, ``language``, ``entities`` (``start``, ``end``, ``type``, ``score``), ``origin`` (``method``,
-``parents``, ``copy``), ``scores``, ``columns``, ``comments``; empty ones are omitted. As in Hugging Face datasets,
+``parents``, ``copy``), ``scores``, ``columns``, ``comments``, ``soft_labels`` (``word``, ``type``, ``begin``,
+``inside``); empty ones are omitted. As in Hugging Face datasets,
 ``tokens`` is read as ``words``, and ``tags`` or ``ner_tags`` in any scheme as ``entities``; of other keys, those with a
 value per word become columns, and the source's description names the ignored ones.
 """
@@ -10,13 +11,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from nersery.core import tags
 from nersery.core.errors import DataError, Issue, did_you_mean
 from nersery.core.outcome import Reject
-from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Origin, Sentence
+from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Origin, Sentence, SoftLabel
 from nersery.io.base import MOST_PAIRS, Pass, ReadOptions, Source, Writer, issues_in, storable, tag_issue
 from nersery.io.formats import Beginning, Format
 from nersery.io.objects import ENCODER, BrokenError, Object, parsed
@@ -58,6 +60,18 @@ def _origin(value: Any) -> bool:
     )
 
 
+_SOFT_LABEL: Mapping[str, Any] = {"word": int, "type": str, "begin": (int, float), "inside": (int, float)}
+
+
+def _soft_labels(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(label, dict)
+        and label.keys() == _SOFT_LABEL.keys()
+        and all(isinstance(label[key], kind) and type(label[key]) is not bool for key, kind in _SOFT_LABEL.items())
+        for label in value
+    )
+
+
 def _text(value: Any) -> bool:
     return isinstance(value, str)
 
@@ -74,6 +88,7 @@ _SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     ),
     "columns": (lambda value: isinstance(value, list) and all(map(_texts, value)), "a list of lists of strings"),
     "comments": (_texts, "a list of strings"),
+    "soft_labels": (_soft_labels, 'a list of {"word": number, "type": string, "begin": number, "inside": number}'),
     "tokens": (_texts, "a list of strings"),
     "tags": (_texts, "a list of strings such as B-PER"),
     "ner_tags": (_texts, "a list of strings such as B-PER; numbers must be turned into them first"),
@@ -246,6 +261,7 @@ def _built(
             value.get("scores", {}),
             tuple(map(tuple, value.get("columns", ()))),
             tuple(value.get("comments", ())),
+            tuple(SoftLabel(**label) for label in value.get("soft_labels", ())),
         )
     except DataError as error:
         raise BrokenError(*issues_in(error, line)) from None
@@ -277,6 +293,8 @@ def to_object(sentence: Sentence) -> Object:
         value["columns"] = [list(column) for column in sentence.columns]
     if sentence.comments:
         value["comments"] = list(sentence.comments)
+    if sentence.soft_labels:
+        value["soft_labels"] = [asdict(label) for label in sentence.soft_labels]
     return value
 
 

@@ -124,11 +124,12 @@ def _schema(arrow: Any) -> Any:
     texts = arrow.list_(text)
     entity = {"start": number, "end": number, "type": text, "score": arrow.float64()}
     origin = {"method": text, "parents": texts, "copy": number}
+    soft_label = {"word": number, "type": text, "begin": arrow.float64(), "inside": arrow.float64()}
     score = {"name": text, "value": arrow.float64()}
     columns = {
         "id": text, "words": texts, "language": text, "entities": arrow.list_(arrow.struct(entity)),
         "origin": arrow.struct(origin), "scores": arrow.list_(arrow.struct(score)), "columns": arrow.list_(texts),
-        "comments": texts,
+        "comments": texts, "soft_labels": arrow.list_(arrow.struct(soft_label)),
     }  # fmt: skip
     return arrow.schema(columns)
 

@@ -7,7 +7,7 @@ import json
 import shutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, overload
@@ -73,6 +73,16 @@ class Tagger(ABC):
     @abstractmethod
     def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
         """The sentences, in order, with predicted entities and their scores in [0, 1]."""
+
+    def predict_soft(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        """The predicted sentences, with soft labels: the marginal probabilities of the labels that are uncertain.
+
+        A tagger that is trained on such sentences learns these probabilities in place of the labels.
+
+        Raises:
+            SettingsError: If the tagger has no such probabilities.
+        """
+        raise SettingsError(f'the tagger {name_of(self)} has no soft labels: choose labels = "hard"')
 
     def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
         """Certainty of the labels of sentences, by Monte Carlo dropout. Independent of their order and neighbours.
@@ -165,7 +175,8 @@ def labels_hash(sentences: Iterable[Sentence]) -> str:
     """A hash of the words and labels of sentences in their order."""
     digest = hashlib.sha256()
     for sentence in sentences:
-        digest.update(json.dumps([sentence.words, sentence.labels]).encode())
+        soft = [[asdict(label) for label in sentence.soft_labels]] if sentence.soft_labels else []
+        digest.update(json.dumps([sentence.words, sentence.labels, *soft]).encode())
     return digest.hexdigest()
 
 

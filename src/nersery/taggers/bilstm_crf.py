@@ -156,9 +156,7 @@ class BiLSTMCRF(Tagger, TrainingSettings):
         with seeded(seed):
             self._build(gold, warm=warm)
             table = WordTable((word for sentence in gold for word in sentence.words), self._known_words, self._given)
-            learnt = [
-                example for s in gold for example in examples(table.windows(s.words), s.entities, len(s), self._tags)
-            ]
+            learnt = [example for s in gold for example in examples(table.windows(s.words), s, self._tags)]
             plan = plan_of(self, len(learnt), LEAST_STEPS, LEAST_EPOCHS, head_learning_rate=None)
             self.history = train_tagger(
                 self,
@@ -213,7 +211,7 @@ class BiLSTMCRF(Tagger, TrainingSettings):
         lengths = table.lengths[distinct]
         spelled = self._spell(table.spellings[distinct, : int(lengths.max())], lengths)
         scores = self._scores(table, rows.input_ids, spelled[places.to(network.device)], rows.attention_mask.sum(1))
-        return loss(scores, rows.word_mask.to(network.device), batch, network.crf)
+        return loss(scores, rows.word_mask.to(network.device), batch, network.crf, self._tags)
 
     # --- prediction -------------------------------------------------------------------------------------------------
 
@@ -221,6 +219,11 @@ class BiLSTMCRF(Tagger, TrainingSettings):
     def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
         """Label sentences; see `Tagger.predict`. An entity's score is the mean probability of its words' tags."""
         return labelled(sentences, self._emissions(sentences, 1, progress), self._tags, self.network.crf)
+
+    @torch.no_grad()
+    def predict_soft(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        """Label sentences with probabilities; see `Tagger.predict_soft`."""
+        return labelled(sentences, self._emissions(sentences, 1), self._tags, self.network.crf, soft=True)
 
     @torch.no_grad()
     def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:

@@ -199,11 +199,11 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
 
     def _examples(self, sentence: Sentence) -> list[Example]:
         _, encoder = self.parts
-        return examples(encoder.windows(sentence.words), sentence.entities, len(sentence), self._tags)
+        return examples(encoder.windows(sentence.words), sentence, self._tags)
 
     def _loss(self, batch: Sequence[Example]) -> Tensor:
         scores, mask = self._scores([window for window, *_ in batch])
-        return loss(scores, mask, batch, self._crf)
+        return loss(scores, mask, batch, self._crf, self._tags)
 
     def _scores(self, windows: Sequence[Window], passes: int = 1, **shape: int) -> tuple[Tensor, Tensor]:
         """Scores of each tag at each word's first subword, and the word mask; pass after pass over all windows.
@@ -223,6 +223,11 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
     def predict(self, sentences: Sequence[Sentence], progress: Progress | None = None) -> list[Sentence]:
         """Label sentences; see `Tagger.predict`. An entity's score is the mean probability of its words' tags."""
         return labelled(sentences, self._emissions(sentences, 1, progress), self._tags, self._crf)
+
+    @torch.no_grad()
+    def predict_soft(self, sentences: Sequence[Sentence]) -> list[Sentence]:
+        """Label sentences with probabilities; see `Tagger.predict_soft`."""
+        return labelled(sentences, self._emissions(sentences, 1), self._tags, self._crf, soft=True)
 
     @torch.no_grad()
     def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:

@@ -49,25 +49,24 @@ def marginals(emissions: Tensor, mask: Tensor, transitions: Tensor, start: Tenso
         emissions: Shape: (batch, words, tags).
         mask: Shape: (batch, words).
         transitions: Shape: (tags, tags).
-        start: Shape: (tags,).
-        end: Shape: (tags,).
+        start: Shape: (tags,) or (batch, tags).
+        end: Shape: (tags,) or (batch, tags).
 
     Returns:
         Sums to 1 over the tags; without meaning behind the last word. Shape: (batch, words, tags).
     """
     words = emissions.shape[1]
-    forward, backward = torch.empty_like(emissions), torch.empty_like(emissions)
-    forward[:, 0] = start + emissions[:, 0]
+    forward = [start + emissions[:, 0]]
     for position in range(1, words):
-        following = torch.logsumexp(forward[:, position - 1].unsqueeze(2) + transitions, dim=1)
+        following = torch.logsumexp(forward[-1].unsqueeze(2) + transitions, dim=1)
         here = mask[:, position].unsqueeze(1)
-        forward[:, position] = torch.where(here, following + emissions[:, position], forward[:, position - 1])
-    backward[:, -1] = end
+        forward.append(torch.where(here, following + emissions[:, position], forward[-1]))
+    backward = [end.expand_as(forward[0])]
     for position in range(words - 2, -1, -1):
-        ahead = (emissions[:, position + 1] + backward[:, position + 1]).unsqueeze(1)
+        ahead = (emissions[:, position + 1] + backward[-1]).unsqueeze(1)
         before = torch.logsumexp(transitions + ahead, dim=2)
-        backward[:, position] = torch.where(mask[:, position + 1].unsqueeze(1), before, end)
-    return (forward + backward).softmax(dim=2)
+        backward.append(torch.where(mask[:, position + 1].unsqueeze(1), before, end))
+    return (torch.stack(forward, 1) + torch.stack(backward[::-1], 1)).softmax(dim=2)
 
 
 class ConditionalRandomField(nn.Module):
@@ -122,6 +121,13 @@ class ConditionalRandomField(nn.Module):
         """The best legal tag sequences; see `viterbi`."""
         return viterbi(emissions.float(), mask, *self._scores())
 
-    def marginals(self, emissions: Tensor, mask: Tensor) -> Tensor:
-        """The probability of each tag over all legal sequences; see `marginals`."""
-        return marginals(emissions.float(), mask, *self._scores())
+    def marginals(self, emissions: Tensor, mask: Tensor, borders: tuple[Tensor, Tensor] | None = None) -> Tensor:
+        """The probability of each tag over all legal sequences; see `marginals`.
+
+        Args:
+            borders: Which rows begin and end where their sentences do, see `loss`; None: all.
+        """
+        transitions, start, end = self._scores()
+        if borders is not None:
+            start, end = start * borders[0].unsqueeze(1), end * borders[1].unsqueeze(1)
+        return marginals(emissions.float(), mask, transitions, start, end)

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 
 import torch
 from torch import Tensor, nn
 
+from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
-from nersery.core.sentence import Entity, Sentence
+from nersery.core.sentence import Entity, Sentence, SoftLabel
 from nersery.models.subwords.subwords import Window, by_length
 from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.tag_set import TagSet
 
-Example = tuple[Window, tuple[int, ...], bool, bool]
-"""A window, the tag of each of its words, and whether it starts and ends where its sentence does."""
+Example = tuple[Window, tuple[int, ...], bool, bool, Tensor | None]
+"""A window, the tag of each of its words, whether it starts and ends where its sentence does, and the probability of
+each label of `TagSet.labels` at each word if the sentence has soft labels. Shape: (words, labels)."""
 
 Scorer = Callable[[Sequence[Window], int], Tensor]
 """Scores windows of one padded length in a pass of the given number of rows. Shape: (passes, rows, words, tags),
@@ -28,34 +31,74 @@ MOST_SUBWORDS = ROWS * 512
 """Subwords in one forward pass, all Monte Carlo passes together; long windows get fewer rows."""
 DECODED = 128
 """Sentences decoded at once, unless `MOST_DECODED` allows fewer."""
+SMALLEST = 1e-6
+"""The smallest probability whose logarithm is taken, so that an impossible soft label cannot dominate the loss."""
+CERTAIN = 0.99
+"""Words whose label has this probability get no soft labels."""
+LISTED = 1e-3
+"""Soft labels with smaller probabilities are left out."""
 MOST_DECODED = 1 << 18
 """Words decoded at once, passes and padding included: one long line among short ones must not fill the memory."""
 
 
-def examples(windows: Sequence[Window], entities: Sequence[Entity], length: int, tags: TagSet) -> list[Example]:
+def examples(windows: Sequence[Window], sentence: Sentence, tags: TagSet) -> list[Example]:
     """The training examples of a sentence."""
-    indices = tags.indices(entities, length)
+    indices = tags.indices(sentence.entities, len(sentence))
+    soft = tags.soft_targets(sentence) if sentence.soft_labels else None
     found = []
     for window in windows:
         end = window.start + len(window.firsts)
-        found.append((window, tuple(indices[window.start : end]), window.start == 0, end == length))
+        target = None if soft is None else soft[window.start : end]
+        found.append((window, tuple(indices[window.start : end]), window.start == 0, end == len(sentence), target))
     return found
 
 
-def loss(emissions: Tensor, mask: Tensor, batch: Sequence[Example], crf: ConditionalRandomField | None) -> Tensor:
-    """The mean loss over the words of a batch; without a CRF, the cross-entropy of each word.
+def loss(
+    emissions: Tensor, mask: Tensor, batch: Sequence[Example], crf: ConditionalRandomField | None, tags: TagSet
+) -> Tensor:
+    """The mean loss over the words of a batch.
+
+    For tags: the negative log-likelihood of the CRF; without one, the cross-entropy of each word. For soft labels: the
+    cross-entropy between them and the marginal probabilities of each word's labels.
 
     Args:
         emissions: Shape: (windows, words, tags).
         mask: Whether there is a word. Shape: (windows, words).
     """
-    _, paths, begins, ends = zip(*batch, strict=True)
-    width = mask.shape[1]
-    tags = torch.tensor([path + (0,) * (width - len(path)) for path in paths]).to(mask.device)
+    soft = torch.tensor([example[-1] is not None for example in batch], device=mask.device)
+    if not soft.any():
+        return _hard_loss(emissions, mask, batch, crf)
+    if soft.all():
+        return _soft_loss(emissions, mask, batch, crf, tags)
+    hard_part = _hard_loss(emissions[~soft], mask[~soft], [one for one in batch if one[-1] is None], crf)
+    soft_part = _soft_loss(emissions[soft], mask[soft], [one for one in batch if one[-1] is not None], crf, tags)
+    share = mask[soft].sum() / mask.sum()
+    return (1 - share) * hard_part + share * soft_part
+
+
+def _hard_loss(emissions: Tensor, mask: Tensor, batch: Sequence[Example], crf: ConditionalRandomField | None) -> Tensor:
+    paths = [path for _, path, *_ in batch]
+    tags = torch.tensor([path + (0,) * (mask.shape[1] - len(path)) for path in paths]).to(mask.device)
     if crf is None:
         return nn.functional.cross_entropy(emissions[mask], tags[mask])
-    borders = torch.tensor([begins, ends]).to(mask.device)
-    return crf.loss(emissions, tags, mask, borders[0], borders[1])
+    return crf.loss(emissions, tags, mask, *_borders(batch, mask))
+
+
+def _soft_loss(
+    emissions: Tensor, mask: Tensor, batch: Sequence[Example], crf: ConditionalRandomField | None, tags: TagSet
+) -> Tensor:
+    if crf is None:
+        probabilities = emissions.float().softmax(2)
+    else:
+        probabilities = crf.marginals(emissions, mask, _borders(batch, mask))
+    labels = probabilities[mask] @ tags.label_of_tag.to(mask.device)
+    targets = torch.cat([target for *_, target in batch if target is not None]).to(mask.device)
+    return -(targets * labels.clamp_min(SMALLEST).log()).sum(1).mean()
+
+
+def _borders(batch: Sequence[Example], mask: Tensor) -> tuple[Tensor, Tensor]:
+    begins, ends = torch.tensor([[one[2], one[3]] for one in batch], device=mask.device).unbind(1)
+    return begins, ends
 
 
 def emissions(
@@ -92,21 +135,41 @@ def _rows(length: int, passes: int) -> int:
 
 
 def labelled(
-    sentences: Sequence[Sentence], emissions: Sequence[Tensor], tags: TagSet, crf: ConditionalRandomField | None
+    sentences: Sequence[Sentence],
+    emissions: Sequence[Tensor],
+    tags: TagSet,
+    crf: ConditionalRandomField | None,
+    *,
+    soft: bool = False,
 ) -> list[Sentence]:
     """Sentences with the best legal labels; the score of an entity is the mean marginal probability of its tags.
 
     Args:
         emissions: Of one pass.
+        soft: Add soft labels.
+
+    Raises:
+        SettingsError: If there should be soft labels, and the tags are those of another library's model, which may
+            begin entities with I.
     """
-    decoder, entities = _decoder(tags, crf), dict[int, list[Entity]]()
+    if soft and not tags.strict:
+        raise SettingsError('only taggers that nersery trained have soft labels: choose labels = "hard"')
+    decoder, entities, uncertain = _decoder(tags, crf), dict[int, list[Entity]](), dict[int, tuple[SoftLabel, ...]]()
     for numbers, padded, mask in _padded(emissions):
         paths = decoder.decode(padded[:, 0], mask)
-        scores = decoder.marginals(padded[:, 0], mask).gather(2, paths.unsqueeze(2)).squeeze(2)
+        marginals = decoder.marginals(padded[:, 0], mask)
+        scores = marginals.gather(2, paths.unsqueeze(2)).squeeze(2)
+        if soft:
+            for number, shares_, score_ in zip(numbers, marginals @ tags.label_of_tag, scores, strict=True):
+                words = (score_ < CERTAIN).nonzero().flatten().tolist()
+                uncertain[number] = tags.soft_labels(shares_, [w for w in words if w < len(sentences[number])], LISTED)
         for number, path, score in zip(numbers, paths.tolist(), scores.tolist(), strict=True):
             length = len(sentences[number])
             entities[number] = tags.entities(path[:length], score[:length])
-    return [sentence.with_entities(entities[number]) for number, sentence in enumerate(sentences)]
+    return [
+        replace(sentence, entities=tuple(entities[number]), soft_labels=uncertain.get(number, ()))
+        for number, sentence in enumerate(sentences)
+    ]
 
 
 def shares(

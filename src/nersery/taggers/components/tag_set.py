@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 
 from nersery.core.errors import MissingResourceError
-from nersery.core.sentence import Entity
+from nersery.core.sentence import Entity, Sentence, SoftLabel
 
 OutputScheme = Literal["IOB2", "BIOES"]
 OUTSIDE = "O"
@@ -138,6 +138,43 @@ class TagSet:
             begins = 2 * self.types.index(entity.type) + 2 if entity.type in self.types else -2
             labels[entity.start : entity.end] = [begins] + [begins + 1] * (entity.end - entity.start - 1)
         return labels
+
+    @cached_property
+    def label_of_tag(self) -> Tensor:
+        """Whether a tag stands for a label of `labels`. Shape: (tags, labels)."""
+        of = [
+            2 * self.types.index(type_) + (3 if letter in "IE" else 2) if type_ else 0 for letter, type_ in self.parts
+        ]
+        return nn.functional.one_hot(torch.tensor(of), 2 * len(self.types) + 2).float()
+
+    def soft_labels(self, shares: Tensor, words: Iterable[int], least: float) -> tuple[SoftLabel, ...]:
+        """The soft labels of some words.
+
+        Args:
+            shares: Probability of each label of `labels`. Shape: (words, labels).
+            least: Smaller probabilities are left out.
+        """
+        found = [
+            (word, type_, *shares[word, 2 * n + 2 : 2 * n + 4].tolist())
+            for word in words
+            for n, type_ in enumerate(self.types)
+        ]
+        return tuple(SoftLabel(w, t, round(b, 4), round(i, 4)) for w, t, b, i in found if b + i >= least)
+
+    def soft_targets(self, sentence: Sentence) -> Tensor:
+        """The probability of each label of `labels` at each word: of its soft labels, or certainly its label.
+
+        A soft label whose type the tag set lacks counts as no mention. Shape: (words, labels).
+        """
+        hard = torch.tensor(self.labels_of(sentence.entities, len(sentence)))
+        targets = nn.functional.one_hot(hard, 2 * len(self.types) + 2).float()
+        targets[sorted({label.word for label in sentence.soft_labels})] = 0.0
+        for label in sentence.soft_labels:
+            if label.type in self.types:
+                begins = 2 * self.types.index(label.type) + 2
+                targets[label.word, begins : begins + 2] += torch.tensor([label.begin, label.inside])
+        targets[:, 0] += (1 - targets.sum(1)).clamp_min(0.0)
+        return targets
 
     def entities(self, indices: Sequence[int], scores: Sequence[float]) -> list[Entity]:
         """The entities of a legal path.
