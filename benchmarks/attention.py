@@ -1,6 +1,6 @@
 """Speed of attention between words: batches against one sentence at a time, with the bundled encoder.
 
-    .venv/bin/python benchmarks/attention.py [CORPUS]
+    python benchmarks/attention.py [CORPUS] [--model NAME] [--quick]
 
 CORPUS is a labelled file; without one the shipped example is used. One at a time is measured twice: by this library,
 and by hand, as the paper's code does it and as fast as it gets: transformers' tokenizer and model on one sentence
@@ -11,8 +11,6 @@ from __future__ import annotations
 
 import copy
 import statistics
-import sys
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -21,9 +19,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from nersery import io
+import measuring
 from nersery.core.sentence import Sentence
-from nersery.experiments.paths import shipped
 from nersery.taggers.components.word_attention import word_attention
 from nersery.taggers.transformer import TransformerTagger
 
@@ -32,12 +29,6 @@ FEW = 40
 """Sentences in batches, and by themselves."""
 REPEATS = 3
 LAYERS = 4
-
-
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
 
 
 @torch.no_grad()
@@ -61,10 +52,14 @@ def one_at_a_time(tagger: TransformerTagger, sentences: Sequence[Sentence]) -> l
 
 def main() -> None:
     """Print sentences a second each way, and the ratios, in the same run."""
-    corpus = io.read(sys.argv[1] if len(sys.argv) > 1 else shipped("examples") / "test.conll")
-    many = (list(corpus) * (-(-MANY // len(corpus))))[:MANY]
-    few = many[:FEW]
-    tagger = TransformerTagger(steps=1, head="linear")
+    parser = measuring.parser(__doc__)
+    parser.add_argument("corpus", nargs="?")
+    parser.add_argument("--model", default="bundled")
+    options = parser.parse_args()
+    measuring.print_machine()
+    many = measuring.example(8 if options.quick else MANY, options.corpus)
+    few = many[: 4 if options.quick else FEW]
+    tagger = TransformerTagger(options.model, steps=1, head="linear", device="cpu")
     tagger.fit(few)
     network, encoder = tagger.parts
     model = copy.deepcopy(network).eval()
@@ -75,15 +70,12 @@ def main() -> None:
         "by hand": (partial(by_hand, encoder.tokenizer, model, few), len(few)),
     }
     speeds: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(REPEATS):
+    for _ in range(1 if options.quick else REPEATS):
         for name, (work, count) in ways.items():
-            speeds[name].append(count / seconds(work))
-    print(f"{torch.get_num_threads()} threads; sentences a second, median of {REPEATS}:")
-    best = statistics.median(speeds["batches"])
+            speeds[name].append(count / measuring.seconds(work))
     for name, values in speeds.items():
-        median = statistics.median(values)
-        spread = f"{min(values):.0f} to {max(values):.0f}"
-        print(f"  {name:14} {median:6.0f} ({spread}); batches are {best / median:.1f} times as fast")
+        faster = statistics.median(measuring.ratios(speeds["batches"], values))
+        print(f"batches are {faster:5.1f} times as fast as {name:14} {measuring.spread(values, '.0f')} sentences/s")
 
 
 if __name__ == "__main__":

@@ -1,24 +1,23 @@
 #!/usr/bin/env bash
 # Labels for a language that has none: docs/results.md, "Tag, align, project, train". Resumes; writes runs/.
 #
-#     benchmarks/cross_lingual.sh [de|hi]...
-set -euo pipefail
-cd "$(dirname "$0")/.."
-PATH="$PWD/.venv/bin:$PATH"
-data=../shared/data
-work=runs/cross-lingual
+#     benchmarks/cross_lingual.sh [--quick] [de|hi]...
+source "$(dirname "$0")/experiments.sh"
+work=$runs/cross-lingual
 mkdir -p "$work"
+train=600 dev=601,700 test=300 sample=200 steps=600
+[ ! "$quick" ] || train=8 dev=9,12 test=6 sample=4 steps=2
 [ $# -gt 0 ] || set -- de hi
 
 german() {  # the first 600 sentences of PUD are translated text without German labels, 100 choose weights, 300 test
   for language in en de; do
     nersery convert "$data/parallel_ner/pud.$language.iob2" "$work/pud.$language.jsonl" --language "$language" --force
-    head -n 600 "$work/pud.$language.jsonl" > "$work/train.$language.jsonl"
-    sed -n 601,700p "$work/pud.$language.jsonl" > "$work/dev.$language.jsonl"
-    tail -n 300 "$work/pud.$language.jsonl" > "$work/test.$language.jsonl"
+    head -n "$train" "$work/pud.$language.jsonl" > "$work/train.$language.jsonl"
+    sed -n "${dev}p" "$work/pud.$language.jsonl" > "$work/dev.$language.jsonl"
+    tail -n "$test" "$work/pud.$language.jsonl" > "$work/test.$language.jsonl"
   done
   nersery convert "$work/train.de.jsonl" "$work/raw.de.txt" --force
-  nersery run benchmarks/cross_lingual_de.toml --out runs/cross-lingual-de
+  experiment cross_lingual_de cross-lingual-de
 }
 
 hindi() {  # an English tagger labels English text, and its labels go over to the Hindi translations
@@ -28,11 +27,11 @@ hindi() {  # an English tagger labels English text, and its labels go over to th
       --repair lost-prefix --repair bare-dash --repair drop-sentence --type NEP=PER --type NEL=LOC --type NEO=ORG \
       --type NEN= --type NETI= --type NEAR= --type NEU=
   done
-  nersery dataset sample "$work/il_ner.train.jsonl" "$work/dev.hi.jsonl" --size 200 --seed 0 --force
+  nersery dataset sample "$work/il_ner.train.jsonl" "$work/dev.hi.jsonl" --size "$sample" --seed 0 --force
   cat "$data"/bitext/ntrex.eng.txt "$data"/bitext/wiki.{dev,devtest,test}.en.txt > "$work/bitext.en.txt"
   cat "$data"/bitext/ntrex.hin.txt "$data"/bitext/wiki.{dev,devtest,test}.hi.txt > "$work/bitext.hi.txt"
-  [ -d "$work/english" ] || nersery train "$work/wikigold.jsonl" "$work/english" --set steps=600
-  nersery run benchmarks/cross_lingual_hi.toml --out runs/cross-lingual-hi
+  [ -d "$work/english" ] || nersery train "$work/wikigold.jsonl" "$work/english" --set "steps=$steps"
+  experiment cross_lingual_hi cross-lingual-hi
 }
 
 for language in "$@"; do

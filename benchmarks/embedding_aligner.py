@@ -1,6 +1,6 @@
 """Speed of alignment by embeddings: pairs a second against a plain way, and agreement with one pair at a time.
 
-    .venv/bin/python benchmarks/embedding_aligner.py [--pairs 256] [--model bundled | mbert] [--checked 128]
+    python benchmarks/embedding_aligner.py [--pairs 256] [--model NAME | mbert] [--checked 128] [--quick]
 
 The pairs are NTREX's English and German news sentences, where ``../shared/data`` is. The plain way takes batches of 16
 pairs in the order of the file, each side padded to its longest, through the same layers of the same encoder in the same
@@ -11,22 +11,21 @@ weights and the bundled vocabulary.
 
 from __future__ import annotations
 
-import argparse
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 
+import measuring
 from nersery.core.outcome import Reject
 from nersery.crosslingual.aligners.base import Alignment, Pair
 from nersery.crosslingual.aligners.embeddings import Embeddings
 from nersery.models.loading import ModelSource
 
-DATA = Path(__file__).parents[2] / "shared" / "data" / "bitext"
+DATA = Path("../shared/data/bitext")
 MBERT = {"hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072}
 THRESHOLD = 1e-3
 BATCH = 16
@@ -118,32 +117,33 @@ def places(alignment: Alignment | Reject) -> set[Place]:
     return set() if isinstance(alignment, Reject) else {(link.source, link.target) for link in alignment}
 
 
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
 def main() -> None:
     """Print pairs a second, their ratio, and in how many pairs and links both ways agree."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = measuring.parser(__doc__)
     parser.add_argument("--pairs", type=int, default=256)
     parser.add_argument("--checked", type=int, default=128)
-    parser.add_argument("--model", choices=("bundled", "mbert"), default="bundled")
+    parser.add_argument("--model", default="bundled")
     arguments = parser.parse_args()
-    texts = zip(sides("eng", arguments.pairs), sides("deu", arguments.pairs), strict=True)
+    measuring.print_machine()
+    if arguments.quick:
+        texts = [(sentence.words, sentence.words[::-1]) for sentence in measuring.example(6)]
+    else:
+        texts = list(zip(sides("eng", arguments.pairs), sides("deu", arguments.pairs), strict=True))
     pairs = [Pair(source, target, str(number)) for number, (source, target) in enumerate(texts)]
     with tempfile.TemporaryDirectory() as folder:
-        model = random_mbert(Path(folder)) if arguments.model == "mbert" else "bundled"
-        layer = 8 if arguments.model == "mbert" else 4
+        model = random_mbert(Path(folder)) if arguments.model == "mbert" else arguments.model
+        layer = max(1, ModelSource(model).config().num_hidden_layers * 2 // 3)
         ours = Embeddings(model, layer=layer, threshold=THRESHOLD, device="cpu", precision="fp32")
         plain = Plain(model, layer)
         ours.align(pairs[:1])
     plain.align(pairs[:1])
-    timings = [(seconds(lambda: plain.align(pairs)), seconds(lambda: ours.align(pairs))) for _ in range(REPEATS)]
+    timings = [
+        (measuring.seconds(lambda: plain.align(pairs)), measuring.seconds(lambda: ours.align(pairs)))
+        for _ in range(1 if arguments.quick else REPEATS)
+    ]
     slow, fast = (min(column) for column in zip(*timings, strict=True))
-    print(f"{torch.get_num_threads()} threads, {arguments.model}, {len(pairs)} pairs in fp32: ", end="")
-    print(f"plain {len(pairs) / slow:.1f} pairs/s, ours {len(pairs) / fast:.1f}, {slow / fast:.2f} times")
+    print(f"{slow / fast:.2f} times as fast as the plain way: {len(pairs) / fast:.1f} against ", end="")
+    print(f"{len(pairs) / slow:.1f} pairs/s; {arguments.model}, {len(pairs)} pairs in fp32")
     checked = pairs[: arguments.checked]
     found = [places(alignment) for alignment in ours.align(checked)]
     expected = [plain.one_pair(pair) for pair in checked]

@@ -1,6 +1,8 @@
 """What shards and workers cost and give: rows a second, and memory that does not grow with the input.
 
-Run ``python benchmarks/engine.py [ROWS] [RUNS]`` (200,000 rows, the best of three runs). The aim: several workers are
+    python benchmarks/engine.py [ROWS] [RUNS] [--quick]
+
+It takes 200,000 rows and the best of three runs. The aim: several workers are
 faster than one process, Ray costs at most 10 % more than local workers, and the peak of memory is flat. The step is
 mention replacement, one of the quickest there are, so the engine's own work weighs as much as it ever can: a model's
 batch takes a hundred times as long. All figures are of the time between the first answer and the last, so that the
@@ -15,14 +17,13 @@ import importlib.util
 import json
 import os
 import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import measuring
 from nersery import io
 from nersery.augment.base import AugmentStage
 from nersery.pipeline.engines.local import LocalEngine
@@ -32,7 +33,6 @@ from nersery.pipeline.engines.worker import WorkerTask
 from nersery.pipeline.job import FileJob
 from nersery.pipeline.shards import ShardJob
 from nersery.pipeline.stage import Answer, Engine
-from rule_methods import sentences
 
 ROWS, GOLD, SHARD = 200_000, 5_000, 10_000
 RUNS = 3
@@ -101,31 +101,40 @@ def carry_out(engine: str, rows: Path, gold: Path, target: Path) -> dict[str, fl
 def in_a_process(engine: str, rows: Path, folder: Path, number: int) -> dict[str, float]:
     """One job in a process of its own, whose memory nobody else's adds to."""
     target = folder / f"{rows.stem}-{engine.replace(' ', '-')}-{number}"
-    command = [sys.executable, __file__, engine, str(rows), str(folder / "gold.jsonl"), str(target)]
-    answer = subprocess.run(command, capture_output=True, text=True, check=True)
-    figures: dict[str, float] = json.loads(answer.stdout.splitlines()[-1])
+    job = ["--job", engine, str(rows), str(folder / "gold.jsonl"), str(target)]
+    figures: dict[str, float] = json.loads(measuring.in_own_process(__file__, *job).output.splitlines()[-1])
     return figures
 
 
 def main() -> None:
-    if len(sys.argv) > 3:
-        engine, *paths = sys.argv[1:]
-        print(json.dumps(carry_out(engine, *map(Path, paths))))
+    parser = measuring.parser(__doc__)
+    parser.add_argument("rows", nargs="?", type=int, default=ROWS)
+    parser.add_argument("runs", nargs="?", type=int, default=RUNS)
+    parser.add_argument("--job", nargs=4, metavar=("ENGINE", "ROWS", "GOLD", "TARGET"), help="one job, in this process")
+    options = parser.parse_args()
+    if options.job:
+        print(json.dumps(carry_out(options.job[0], *map(Path, options.job[1:]))))
         return
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else ROWS
-    repeats = int(sys.argv[2]) if len(sys.argv) > 2 else RUNS
+    measuring.print_machine()
+    gold, rows, runs, engines = GOLD, options.rows, options.runs, ENGINES
+    if options.quick:
+        gold, rows, runs, engines = 20, 200, 1, ENGINES[:2]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         small, large = folder / "small.jsonl", folder / "large.jsonl"
-        for path, size in ((folder / "gold.jsonl", GOLD), (small, count // 10), (large, count)):
-            io.write(sentences(size), path)
-        print(f"{'':12} {'rows/s':>9} {'µs a row':>9} {'start, s':>9}  peak MiB of {count // 10:,} and {count:,} rows")
-        for engine in ENGINES:
+        for path, size in ((folder / "gold.jsonl", gold), (small, rows // 10), (large, rows)):
+            io.write(measuring.invented(size), path)
+        print(f"{'':12} {'cost':>6} {'rows/s':>9} {'µs a row':>9} {'start, s':>9}  ", end="")
+        print(f"peak MiB of {rows // 10:,} and {rows:,} rows; cost: against one process")
+        plain = 0.0
+        for engine in engines:
             peak = in_a_process(engine, small, folder, 0)["peak"]
-            runs = [in_a_process(engine, large, folder, number) for number in range(repeats)]
-            speed, cost = max(run["speed"] for run in runs), min(run["cost"] for run in runs)
-            start, largest = min(run["start"] for run in runs), max(run["peak"] for run in runs)
-            print(f"{engine:12} {speed:9,.0f} {cost:9.1f} {start:9.1f}  {peak:.0f} and {largest:.0f}", flush=True)
+            found = [in_a_process(engine, large, folder, number) for number in range(runs)]
+            speed, cost = max(run["speed"] for run in found), min(run["cost"] for run in found)
+            start, largest = min(run["start"] for run in found), max(run["peak"] for run in found)
+            plain = plain or cost
+            print(f"{engine:12} {cost / plain if plain else 1:6.2f} {speed:9,.0f} {cost:9.1f} {start:9.1f}  ", end="")
+            print(f"{peak:.0f} and {largest:.0f}", flush=True)
 
 
 if __name__ == "__main__":

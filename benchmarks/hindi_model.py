@@ -1,6 +1,6 @@
 """Makes a small Hindi masked language model of raw text alone, as none can be downloaded here.
 
-    .venv/bin/python benchmarks/hindi_model.py TEXT FOLDER
+    python benchmarks/hindi_model.py TEXT FOLDER [--quick]
 
 A BERT of 4 layers, 256 wide, with a vocabulary of 8,000 WordPieces, trained for some minutes on 8,000 lines: enough to
 prove that methods work on Devanagari, not to be used. The folder is an ordinary Hugging Face one.
@@ -9,7 +9,6 @@ prove that methods work on Devanagari, not to be used. The folder is an ordinary
 from __future__ import annotations
 
 import random
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +16,9 @@ from typing import Any
 import torch
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import BertConfig, BertForMaskedLM, PreTrainedTokenizerFast
+
+import measuring
+from nersery.models.loading import autocast
 
 EPOCHS = 10
 BATCH = 16
@@ -54,8 +56,14 @@ def batches(rows: list[list[int]], rng: random.Random) -> Iterator[list[list[int
 
 def main() -> None:
     """Train, and write the folder."""
-    text, folder = Path(sys.argv[1]), Path(sys.argv[2])
-    lines = text.read_text("utf-8").splitlines()
+    parser = measuring.parser(__doc__)
+    parser.add_argument("text", type=Path)
+    parser.add_argument("folder", type=Path)
+    options = parser.parse_args()
+    measuring.print_machine()
+    lines, epochs = options.text.read_text("utf-8").splitlines(), EPOCHS
+    if options.quick:
+        lines, epochs = lines[:BATCH], 1
     tokenizer = tokenizer_of(lines)
     rows = [tokenizer(line, truncation=True, max_length=LONGEST).input_ids for line in lines]
     torch.manual_seed(0)
@@ -63,25 +71,25 @@ def main() -> None:
     config = BertConfig(vocab_size=len(tokenizer), max_position_embeddings=128, pad_token_id=0, **size)
     config._attn_implementation = "eager"
     model = BertForMaskedLM(config).train()
-    rng, steps = random.Random(0), EPOCHS * -(-len(rows) // BATCH)
+    rng, steps = random.Random(0), epochs * -(-len(rows) // BATCH)
     optimizer = torch.optim.AdamW(model.parameters(), RATE, weight_decay=0.01)
     schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, total_steps=steps, pct_start=0.1)
-    for epoch in range(EPOCHS):
+    for epoch in range(epochs):
         total = 0.0
         for batch in batches(rows, rng):
             ids = torch.nn.utils.rnn.pad_sequence([torch.tensor(row) for row in batch], batch_first=True)
             hidden = (torch.rand(ids.shape) < MASKED) & (ids > tokenizer.mask_token_id)
             seen = ids.masked_fill(hidden, tokenizer.mask_token_id)
-            with torch.autocast("cpu", dtype=torch.bfloat16):
+            with autocast(model.device, "auto"):
                 loss = model(seen, attention_mask=(ids > 0).long(), labels=ids.masked_fill(~hidden, -100)).loss
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
             schedule.step()
             total += float(loss.detach())
-        print(f"epoch {epoch + 1} of {EPOCHS}: loss {total / -(-len(rows) // BATCH):.3f}", flush=True)
-    model.save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+        print(f"epoch {epoch + 1} of {epochs}: loss {total / -(-len(rows) // BATCH):.3f}", flush=True)
+    model.save_pretrained(options.folder)
+    tokenizer.save_pretrained(options.folder)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Speed of the masked-language-model engine: fine-tuning against a bare PyTorch loop, filling against the plain way.
 
-    .venv/bin/python benchmarks/masked_lm.py [CORPUS] [--model NAME]
+    python benchmarks/masked_lm.py [CORPUS] [--model NAME] [--quick]
 
 CORPUS is a labelled file; without one the shipped example is used. The bare loop has the same model, batch size,
 optimizer and precision, with all masks drawn beforehand, and nothing else. The plain way to generate pads each
@@ -10,20 +10,16 @@ copies of each sentence built beforehand, as scripts of papers do.
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import random
-import resource
 import statistics
-import subprocess
-import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 import torch
 
+import measuring
 from nersery import io
 from nersery.augment.base import augment_step, tasks
 from nersery.augment.linearized.linearization import linearize, token_descriptions
@@ -43,12 +39,6 @@ EPOCHS, BATCH_SIZE, RATE = 3, 30, 3e-4
 PADDED = 128
 COPIES_BUILT = 30
 REPEATS = 3
-
-
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
 
 
 def opened(name: str, gold: Sequence[Sentence]) -> MaskedLM:
@@ -155,42 +145,43 @@ def plain_way(model: MaskedLM, corpus: Corpus) -> int:
 # --- the report -----------------------------------------------------------------------------------------------------
 
 
-def memory(epochs: int, corpus: str, model: str) -> int:
-    """Peak memory of a process that fine-tunes for so many epochs, in MiB."""
-    command = [sys.executable, __file__, corpus, "--model", model, "--epochs-only", str(epochs)]
-    return int(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()[-1])
+def memory(epochs: int, corpus: str, model: str) -> float:
+    """Peak memory in MiB of a process that fine-tunes for this many epochs."""
+    return measuring.in_own_process(__file__, corpus, "--model", model, "--epochs-only", str(epochs)).peak
 
 
 def main() -> None:
-    """Print seconds and ratios of one run."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", nargs="?", default=str(shipped("examples") / "train.conll"))
+    """Print ratios and seconds of one run."""
+    parser = measuring.parser(__doc__)
+    parser.add_argument("corpus", nargs="?", default=str(shipped("recipes/example") / "train.conll"))
     parser.add_argument("--model", default="bundled")
-    parser.add_argument("--epochs-only", type=int, help=argparse.SUPPRESS)
-    arguments = parser.parse_args()
-    corpus = Corpus(s for s in io.read(arguments.corpus) if s.entities)
-    gold = list(corpus)[:150]
-    if arguments.epochs_only:
-        ours(opened(arguments.model, gold), gold[:30], arguments.epochs_only)
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+    parser.add_argument("--epochs-only", type=int, metavar="N", help="fine-tune for N epochs, and measure nothing")
+    options = parser.parse_args()
+    corpus = Corpus(s for s in io.read(options.corpus) if s.entities)
+    gold = list(corpus)[: 6 if options.quick else 150]
+    if options.epochs_only:
+        ours(opened(options.model, gold), gold[:30], options.epochs_only)
         return
+    measuring.print_machine()
+    corpus = Corpus(gold) if options.quick else corpus
     timings: dict[str, list[float]] = {"bare": [], "ours": [], "plain": [], "filled": []}
-    for _ in range(REPEATS):
-        model = opened(arguments.model, gold)
+    for _ in range(1 if options.quick else REPEATS):
+        model = opened(options.model, gold)
         batches = masked_beforehand(model, gold)
-        timings["bare"].append(seconds(partial(bare_loop, model.network, batches)))
-        timings["ours"].append(seconds(partial(ours, opened(arguments.model, gold), gold)))
-        part, method = Corpus(gold[:40]), fitted(arguments.model, gold)
-        timings["plain"].append(seconds(partial(plain_way, model, part)) / (3 * len(part)))
-        timings["filled"].append(seconds(partial(generate, method, corpus)) / (3 * len(corpus)))
+        timings["bare"].append(measuring.seconds(partial(bare_loop, model.network, batches)))
+        timings["ours"].append(measuring.seconds(partial(ours, opened(options.model, gold), gold)))
+        part, method = Corpus(gold[: 2 if options.quick else 40]), fitted(options.model, gold)
+        timings["plain"].append(measuring.seconds(partial(plain_way, model, part)) / (3 * len(part)))
+        timings["filled"].append(measuring.seconds(partial(generate, method, corpus)) / (3 * len(corpus)))
+    slower = measuring.ratios(timings["ours"], timings["bare"])
+    faster = measuring.ratios(timings["plain"], timings["filled"])
     median = {name: statistics.median(values) for name, values in timings.items()}
-    print(f"{torch.get_num_threads()} threads, model {arguments.model}, {len(gold)} sentences, median of {REPEATS}")
-    print(f"fine-tuning, {EPOCHS} epochs: bare loop {median['bare']:.1f} s, ours {median['ours']:.1f} s, ", end="")
-    print(f"{median['ours'] / median['bare']:.2f} times")
-    print(f"filling: the plain way {1 / median['plain']:.0f} sentences/s, ours {1 / median['filled']:.0f}, ", end="")
-    print(f"{median['plain'] / median['filled']:.1f} times")
-    few, many = (memory(epochs, arguments.corpus, arguments.model) for epochs in (2, 40))
-    print(f"memory of fine-tuning 30 sentences: {few} MiB in 2 epochs, {many} MiB in 40")
+    print(f"fine-tuning takes {measuring.spread(slower)} times as long as the bare loop: ", end="")
+    print(f"{median['ours']:.1f} against {median['bare']:.1f} s ({EPOCHS} epochs of {len(gold)} sentences)")
+    print(f"filling is {measuring.spread(faster, '.1f')} times as fast as the plain way: ", end="")
+    print(f"{1 / median['filled']:.0f} against {1 / median['plain']:.0f} sentences/s")
+    few, many = (memory(n, options.corpus, options.model) for n in ((1, 2) if options.quick else (2, 40)))
+    print(f"{many / few:.2f} times the memory for more epochs: {few:.0f} MiB in 2, {many:.0f} MiB in 40")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Neighbours of every sentence among all the others: time, memory, and whether they are the ones that a loop finds.
 
-    .venv/bin/python benchmarks/neighbours.py [SENTENCES]
+    python benchmarks/neighbours.py [SENTENCES] [--quick]
 
 The vectors are random ones of length 1 in 200 clusters, as wide as the bundled encoder's; encoding is not measured
 here. The loop takes one query at a time, by numpy, and is extrapolated from the first thousand.
@@ -9,12 +9,12 @@ here. The loop takes one query at a time, by numpy, and is extrapolated from the
 from __future__ import annotations
 
 import resource
-import sys
 import time
 
 import numpy as np
 from numpy.typing import NDArray
 
+import measuring
 from nersery.models.neighbours import nearest
 
 SENTENCES = 100_000
@@ -47,7 +47,11 @@ def by_loop(queries: NDArray[np.float32], keys: NDArray[np.float32]) -> NDArray[
 
 def main() -> None:
     """Print seconds, memory and agreement."""
-    known = vectors(int(sys.argv[1]) if len(sys.argv) > 1 else SENTENCES)
+    parser = measuring.parser(__doc__)
+    parser.add_argument("sentences", nargs="?", type=int, default=SENTENCES)
+    options = parser.parse_args()
+    measuring.print_machine()
+    known = vectors(100 if options.quick else options.sentences)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     start, worked = time.perf_counter(), time.process_time()
     found = nearest(known, known, NEIGHBOURS, np.arange(len(known)))
@@ -58,8 +62,8 @@ def main() -> None:
     looped = by_loop(few, known)
     loop = (time.perf_counter() - start) * len(known) / len(few)
     equal = float((looped == found[: len(few)]).all(axis=1).mean())
-    print(f"{len(known):,} sentences: {seconds:.1f} s, {worked:.1f} s of processor time")
-    print(f"one at a time {loop:.1f} s ({loop / seconds:.1f} times); the same neighbours for {equal:.1%} of {FEW:,}")
+    print(f"{loop / seconds:.1f} times as fast as one at a time ({loop:.1f} s): {len(known):,} sentences in ", end="")
+    print(f"{seconds:.1f} s, {worked:.1f} s of processor time; the same neighbours for {equal:.1%} of {len(few):,}")
     print(f"peak memory {peak / 1e6:.2f} GB, {(peak - before) / 1e6:.2f} GB more than before")
 
 

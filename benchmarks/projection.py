@@ -1,22 +1,20 @@
 """Pairs a second of processor time, and memory, of projecting labels and filtering what comes of it.
 
-Run ``python benchmarks/projection.py``. It makes up a labelled source, its translation and the links between them in a
-temporary folder, then runs ``nersery crosslingual project`` and ``nersery select --method alignment_quality`` on
-them, each a process of its own, from files to files. The goal for both together is 10,000 pairs a second and less
-than 2 GB.
+    python benchmarks/projection.py [--pairs N] [--quick]
+
+It invents a labelled source, its translation and the links between them in a temporary folder, then runs ``nersery
+crosslingual project`` and ``nersery select --method alignment_quality`` on them, each a process of its own, from files
+to files. The goal for both together is 10,000 pairs a second and less than 2 GB.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
 import random
-import resource
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
+
+import measuring
 
 GOAL = 10_000
 WORDS = 20
@@ -44,35 +42,29 @@ def make_files(folder: Path, pairs: int) -> None:
 
 
 def measure(pairs: int) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        make_files(Path(name), pairs)
-        (Path(name) / "none.jsonl").touch()
+    with tempfile.TemporaryDirectory() as folder:
+        make_files(Path(folder), pairs)
+        (Path(folder) / "none.jsonl").touch()
+        plain = measuring.python_speed() / (2 * WORDS)
         total = 0.0
         for command in (
-            "crosslingual project source.jsonl target.txt projected.jsonl --alignments links",
-            "select projected.jsonl kept.jsonl --method alignment_quality --gold none.jsonl",
+            "crosslingual project source.jsonl target.txt projected.jsonl --alignments links --quiet",
+            "select projected.jsonl kept.jsonl --method alignment_quality --gold none.jsonl --quiet",
         ):
-            seconds, peak, told = run(command, name)
-            total += seconds
-            print(f"{command.split()[0]:>8}: {pairs / seconds:>8,.0f} pairs/s, peak {peak:,.0f} MiB; {told}")
-    print(f"    both: {pairs / total:>8,.0f} pairs/s (goal {GOAL:,})")
-
-
-def run(command: str, folder: str) -> tuple[float, float, str]:
-    """Seconds of processor time and the peak in MiB of a command, and what it says."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    line = [sys.executable, "-m", "nersery", *command.split(), "--quiet"]
-    done = subprocess.run(line, cwd=folder, env=environment, check=True, capture_output=True, text=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return seconds, after.ru_maxrss / 1024, done.stdout.strip()
+            done = measuring.in_own_process("-m", "nersery", *command.split(), folder=folder)
+            total += done.seconds
+            speed = pairs / done.seconds
+            print(f"{speed / plain:.3f} of plain Python, {command.split()[0]}: {speed:,.0f} pairs/s, ", end="")
+            print(f"peak {done.peak:,.0f} MiB; {done.output.strip()}", flush=True)
+    print(f"{pairs / total / plain:.3f} of plain Python, both: {pairs / total:,.0f} pairs/s (goal {GOAL:,})")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = measuring.parser(__doc__)
     parser.add_argument("--pairs", type=int, default=2_000_000)
-    measure(parser.parse_args().pairs)
+    options = parser.parse_args()
+    measuring.print_machine()
+    measure(200 if options.quick else options.pairs)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,16 @@
 #!/usr/bin/env bash
-# The tables in docs/results.md, "PromptDA's Table 3 with bundled models": some two hours on one core. Resumes; writes runs/.
+# The tables in docs/results.md, "PromptDA, Table 3": some two hours on one core. Resumes; writes runs/.
 #
-#     benchmarks/promptda.sh [50|150|500|transformer|strategies]...
-set -euo pipefail
-cd "$(dirname "$0")/.."
+#     benchmarks/promptda.sh [--quick] [50|150|500|transformer|strategies]...
+source "$(dirname "$0")/experiments.sh"
 [ $# -gt 0 ] || set -- 50 150 500 transformer strategies
 for part in "$@"; do
   case $part in
-    50 | 150 | 500)
-      .venv/bin/nersery run benchmarks/promptda.toml --out "runs/promptda-$part" \
-        --set "sample.size=$part" --set "sample.dev_size=$part"
-      ;;
+    50 | 150 | 500) experiment promptda "promptda-$part" "sample.size=$part" "sample.dev_size=$part" ;;
     transformer)
-      .venv/bin/nersery run benchmarks/promptda.toml --out runs/promptda-transformer-150 \
-        --set tagger.method=transformer --set tagger.steps=300
+      experiment promptda promptda-transformer-150 tagger.method=transformer tagger.steps=300
       ;;
-    strategies) .venv/bin/nersery run benchmarks/promptda_strategies.toml --out runs/promptda-strategies ;;
-    *) echo "no such part: $part" >&2; exit 2 ;;
+    strategies) experiment promptda_strategies promptda-strategies ;;
+    *) echo "no part $part: 50, 150, 500, transformer or strategies" >&2; exit 2 ;;
   esac
 done

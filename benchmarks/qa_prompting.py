@@ -1,6 +1,6 @@
 """Speed of question prompting: the whole annotator against its encoder alone, on batches prepared beforehand.
 
-    .venv/bin/python benchmarks/qa_prompting.py [CORPUS] [--model NAME] [--types PER LOC …] [--sentences N]
+    python benchmarks/qa_prompting.py [CORPUS] [--model NAME] [--types PER LOC …] [--sentences N] [--quick]
 
 CORPUS is a file, raw text or labelled; without one the shipped example is used. Both ways compute the same passes, in
 turns; the encoder's do nothing but call it on tensors that are there already. What the annotator takes more is cutting
@@ -9,36 +9,25 @@ words into subwords, building batches, finding answers and settling overlaps.
 
 from __future__ import annotations
 
-import argparse
-import itertools
 import statistics
-import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import torch
 
-from nersery import io
+import measuring
 from nersery.annotate.base import BATCH_SIZE, annotate_step
 from nersery.annotate.qa_prompting import QaPrompting
 from nersery.core.definitions import question
 from nersery.core.outcome import collect
 from nersery.core.sentence import Sentence
-from nersery.experiments.paths import shipped
 from nersery.models.loading import ModelSource, autocast
 from nersery.models.question_answering import LENGTH_MULTIPLE, ROWS, QuestionAnswerer
 from nersery.pipeline.job import run
 
 TYPES = ("PER", "LOC", "GRP", "CORP", "PROD", "CW")
 REPEATS = 3
-
-
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
 
 
 def prepared(answerer: QuestionAnswerer, sentences: Sequence[Sentence], types: Sequence[str]) -> list[dict[str, Any]]:
@@ -66,14 +55,14 @@ def annotator(method: QaPrompting, sentences: Sequence[Sentence]) -> None:
 
 def main() -> None:
     """Print sentences a second each way, and how much the rest of the work takes."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", nargs="?", default=str(shipped("examples") / "test.conll"))
+    parser = measuring.parser(__doc__)
+    parser.add_argument("corpus", nargs="?")
     parser.add_argument("--model", default="bundled")
     parser.add_argument("--types", nargs="+", default=TYPES)
     parser.add_argument("--sentences", type=int, default=512)
     options = parser.parse_args()
-    taken = itertools.islice(itertools.cycle(io.read(options.corpus)), options.sentences)
-    sentences = [replace(sentence, id=str(number)) for number, sentence in enumerate(taken)]
+    measuring.print_machine()
+    sentences = measuring.example(4 if options.quick else options.sentences, options.corpus)
     answerer = QuestionAnswerer(ModelSource(options.model))
     inputs = prepared(answerer, sentences, options.types)
     method = QaPrompting(options.model, types=list(options.types))
@@ -83,16 +72,14 @@ def main() -> None:
         "annotator": partial(annotator, method, sentences),
     }
     speeds: dict[str, list[float]] = {name: [] for name in ways}
-    for _ in range(REPEATS):
+    for _ in range(1 if options.quick else REPEATS):
         for name, work in ways.items():
-            speeds[name].append(len(sentences) / seconds(work))
-    passes = f"{len(sentences)} sentences x {len(options.types)} types, {len(inputs)} passes"
-    print(f"{torch.get_num_threads()} threads, {passes}")
+            speeds[name].append(len(sentences) / measuring.seconds(work))
+    slower = measuring.ratios(speeds["encoder alone"], speeds["annotator"])
+    print(f"the annotator takes {statistics.median(slower):.2f} times as long as the encoder alone", end="")
+    print(f" ({len(sentences)} sentences x {len(options.types)} types, {len(inputs)} passes)")
     for name, values in speeds.items():
-        spread = f"{min(values):.1f} to {max(values):.1f}"
-        print(f"  {name:14} {statistics.median(values):6.1f} sentences a second ({spread})")
-    more = statistics.median(alone / whole - 1 for alone, whole in zip(*speeds.values(), strict=True))
-    print(f"  the annotator takes {100 * more:.1f} % more time than the encoder alone")
+        print(f"  {name:14} {measuring.spread(values, '6.1f')} sentences a second")
 
 
 if __name__ == "__main__":

@@ -1,24 +1,23 @@
 """Words a second of processor time, and memory, of reading CoNLL columns: both passes, nothing kept.
 
-Run ``python benchmarks/read_conll.py``. It writes its own file in a temporary folder, once with 200,000 words and
-once with ten times as many, and reads each in a process of its own. The goal is 200,000 words a second and a
-peak that does not grow.
+    python benchmarks/read_conll.py [--words N] [--quick]
+
+It writes its own file in a temporary folder, once with 200,000 words and once with ten times as many, and reads each in
+a process of its own. The goal is 200,000 words a second and a peak that does not grow.
 """
 
 from __future__ import annotations
 
-import argparse
 import random
-import resource
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
+import measuring
 from nersery.io import open_corpus
 
 GOAL = 200_000
+REPEATS = 3
 
 
 def make_file(path: Path, words: int) -> None:
@@ -30,42 +29,42 @@ def make_file(path: Path, words: int) -> None:
             inside = ""
             for _ in range(20):
                 starts = rng.random() < 0.1
-                inside = rng.choice(("PER", "LOC", "ORG")) if starts else inside * (rng.random() < 0.5)
+                inside = rng.choice(measuring.TYPES) if starts else inside * (rng.random() < 0.5)
                 tag = f"{'B' if starts else 'I'}-{inside}" if inside else "O"
                 stream.write(f"{rng.choice(vocabulary)} NN B-NP {tag}\n")
             stream.write("\n")
 
 
-def read(path: Path) -> None:
-    """Read a file and print seconds, words and the peak in MiB."""
+def read(path: str) -> None:
+    """Read a file and print seconds and words."""
     started = time.process_time()
     words = sum(map(len, open_corpus(path)))
-    seconds = time.process_time() - started
-    print(seconds, words, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    print(time.process_time() - started, words)
 
 
-def measure(words: int, repeat: int) -> None:
+def measure(words: int, repeats: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "train.conll"
         make_file(path, words)
-        command = [sys.executable, __file__, "--read", str(path)]
-        runs = [subprocess.run(command, capture_output=True, text=True, check=True) for _ in range(repeat)]
-    seconds, count, peak = min(tuple(map(float, run.stdout.split())) for run in runs)
-    speed = count / seconds
-    print(f"{count:>12,.0f} words: {speed:>9,.0f} words/s (goal {GOAL:,}), peak {peak:.0f} MiB")
+        runs = [measuring.in_own_process(__file__, "--read", str(path)) for _ in range(repeats)]
+    taken, count = min(tuple(map(float, run.output.split())) for run in runs)
+    speed, peak = count / taken, max(run.peak for run in runs)
+    print(f"{speed / measuring.python_speed():.3f} of plain Python at {count:,.0f} words: ", end="")
+    print(f"{speed:,.0f} words/s (goal {GOAL:,}), peak {peak:.0f} MiB", flush=True)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = measuring.parser(__doc__)
     parser.add_argument("--words", type=int, default=200_000, help="of the smaller file")
-    parser.add_argument("--repeat", type=int, default=3, help="the best of so many runs counts")
-    parser.add_argument("--read", type=Path, help=argparse.SUPPRESS)
+    parser.add_argument("--repeat", type=int, default=REPEATS, help="runs, of which the fastest counts")
+    parser.add_argument("--read", metavar="FILE", help="read one file in this process")
     options = parser.parse_args()
     if options.read:
         read(options.read)
         return
+    measuring.print_machine()
     for factor in (1, 10):
-        measure(options.words * factor, options.repeat)
+        measure(factor * (2_000 if options.quick else options.words), 1 if options.quick else options.repeat)
 
 
 if __name__ == "__main__":

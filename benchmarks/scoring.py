@@ -1,4 +1,4 @@
-"""Seconds to score 200,000 sentences and to compare two systems: ``python benchmarks/scoring.py``."""
+"""Seconds to score 200,000 sentences and to compare two systems: ``python benchmarks/scoring.py [--quick]``."""
 
 from __future__ import annotations
 
@@ -10,31 +10,38 @@ from typing import TypeVar
 
 import numpy as np
 
+import measuring
 from nersery.core.sentence import Corpus, Entity, Sentence
 from nersery.evaluate.scores import score, sentence_counts
 from nersery.evaluate.significance import paired_bootstrap
 
-SENTENCES, WORDS = 200_000, 20
+SENTENCES, FEW = 200_000, 2_000
+"""The large corpus, and a test set of the usual size."""
 TYPES = ("CORP", "CW", "GRP", "LOC", "PER", "PROD")
 T = TypeVar("T")
 
 
-def seconds(label: str, job: Callable[[], T]) -> T:
+def timed(label: str, job: Callable[[], T], sentences: int | None = None) -> T:
+    """Print a line, led by the speed against plain Python where sentences are counted."""
     start = time.perf_counter()
     result = job()
-    print(f"{label}: {time.perf_counter() - start:.2f} s")
+    taken = time.perf_counter() - start
+    ratio = (
+        f"{sentences * measuring.WORDS / taken / measuring.python_speed():.2f} of plain Python, " if sentences else ""
+    )
+    print(f"{label}: {ratio}{taken:.2f} s", flush=True)
     return result
 
 
-def corpus(rng: random.Random) -> Corpus:
+def corpus(rng: random.Random, count: int) -> Corpus:
     vocabulary = [f"word{n}" for n in range(5_000)]
     return Corpus(
         Sentence(
-            tuple(rng.choices(vocabulary, k=WORDS)),
+            tuple(rng.choices(vocabulary, k=measuring.WORDS)),
             tuple(Entity(start, start + rng.randint(1, 3), rng.choice(TYPES)) for start in (1, 8, 15)),
             id=f"s{number}",
         )
-        for number in range(SENTENCES)
+        for number in range(count)
     )
 
 
@@ -57,19 +64,22 @@ def predictions(gold: Corpus, rng: random.Random) -> Corpus:
 
 
 def main() -> None:
+    quick = measuring.parser(__doc__).parse_args().quick
+    measuring.print_machine()
+    many, few, samples = (200, 50, 100) if quick else (SENTENCES, FEW, 10_000)
     rng = random.Random(0)
-    gold = corpus(rng)
+    gold = corpus(rng, many)
     baseline, system = predictions(gold, rng), predictions(gold, rng)
-    print(seconds(f"score {SENTENCES:,} sentences", lambda: score(gold, baseline)).micro)
-    one = seconds("counts of each sentence", lambda: sentence_counts(gold, baseline))
-    two = seconds("counts of the other system", lambda: sentence_counts(gold, system))
-    for size in (2_000, SENTENCES):
-        label = f"bootstrap, 10,000 samples of {size:,} sentences"
-        print(seconds(label, partial(paired_bootstrap, one[:size], two[:size])))
-    runs = [
-        np.stack([sentence_counts(gold[:2_000], predictions(gold[:2_000], rng)) for _ in range(5)]) for _ in range(2)
-    ]
-    print(seconds("bootstrap, 10,000 samples of 2,000 sentences, 5 runs", partial(paired_bootstrap, *runs)))
+    print(timed(f"score {many:,} sentences", lambda: score(gold, baseline), many).micro)
+    one = timed("counts of each sentence", lambda: sentence_counts(gold, baseline), many)
+    two = timed("counts of the other system", lambda: sentence_counts(gold, system), many)
+    bootstrap = partial(paired_bootstrap, samples=samples)
+    for size in (few, many):
+        print(
+            timed(f"bootstrap, {samples:,} samples of {size:,} sentences", partial(bootstrap, one[:size], two[:size]))
+        )
+    runs = [np.stack([sentence_counts(gold[:few], predictions(gold[:few], rng)) for _ in range(5)]) for _ in range(2)]
+    print(timed(f"bootstrap, {samples:,} samples of {few:,} sentences, 5 runs", partial(bootstrap, *runs)))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Speed of the tagger with the bundled encoder: prediction, and training against a bare PyTorch loop.
 
-    .venv/bin/python benchmarks/tagger.py [CORPUS]
+    python benchmarks/tagger.py [CORPUS] [--model NAME] [--quick]
 
 CORPUS is a labelled file; without one the shipped example is used. The bare loop has the same model, batches of the
 same size, the same precision and optimizer, and nothing else: no decoding, no evaluation, no progress.
@@ -9,17 +9,13 @@ same size, the same precision and optimizer, and nothing else: no decoding, no e
 from __future__ import annotations
 
 import itertools
-import statistics
-import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import torch
 
-from nersery import io
+import measuring
 from nersery.core.sentence import Sentence
-from nersery.experiments.paths import shipped
 from nersery.models.loading import ModelSource, autocast
 from nersery.taggers.transformer import TransformerTagger
 
@@ -27,13 +23,7 @@ STEPS = 40
 REPEATS = 3
 
 
-def seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
-
-
-def bare_loop(sentences: Sequence[Sentence], tagger: TransformerTagger) -> None:
+def bare_loop(sentences: Sequence[Sentence], tagger: TransformerTagger, steps: int) -> None:
     """What a user would write by hand: transformers' model, its loss, AdamW, autocast."""
     source = ModelSource(tagger.model)
     tokenizer = source.tokenizer()
@@ -43,7 +33,7 @@ def bare_loop(sentences: Sequence[Sentence], tagger: TransformerTagger) -> None:
     batches = itertools.cycle(
         sentences[start : start + tagger.batch_size] for start in range(0, len(sentences), tagger.batch_size)
     )
-    for batch in itertools.islice(batches, STEPS):
+    for batch in itertools.islice(batches, steps):
         encoded = tokenizer(
             [list(sentence.words) for sentence in batch], is_split_into_words=True, padding=True, return_tensors="pt"
         )
@@ -56,7 +46,7 @@ def bare_loop(sentences: Sequence[Sentence], tagger: TransformerTagger) -> None:
             for position, word in enumerate(encoded.word_ids(row)):
                 if word is not None and encoded.word_ids(row)[position - 1] != word:
                     labels[row, position] = names.index(tags[word])
-        with autocast(torch.device("cpu"), "auto"):
+        with autocast(model.device, "auto"):
             loss = model(**encoded, labels=labels).loss
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -65,25 +55,26 @@ def bare_loop(sentences: Sequence[Sentence], tagger: TransformerTagger) -> None:
 
 
 def main() -> None:
-    """Print sentences a second, and the ratio of the two training loops in the same run."""
-    corpus = io.read(sys.argv[1] if len(sys.argv) > 1 else shipped("examples") / "test.conll")
-    sentences = list(corpus)
-    training = sentences[:160]
+    """Print the ratios of the training loops in the same run, and sentences a second."""
+    parser = measuring.parser(__doc__)
+    parser.add_argument("corpus", nargs="?")
+    parser.add_argument("--model", default="bundled")
+    options = parser.parse_args()
+    measuring.print_machine()
+    count, many, steps, repeats = (4, 8, 1, 1) if options.quick else (160, 2000, STEPS, REPEATS)
+    training, sentences = measuring.example(count, options.corpus), measuring.example(many, options.corpus)
+    new = partial(TransformerTagger, options.model, steps=steps, device="cpu")
     timings: dict[str, list[float]] = {"bare": [], "linear": [], "crf": []}
-    for _ in range(REPEATS):
-        timings["bare"].append(seconds(partial(bare_loop, training, TransformerTagger(head="linear"))))
-        for tagger in (TransformerTagger(head="linear", steps=STEPS), TransformerTagger(head="crf", steps=STEPS)):
-            timings[tagger.head].append(seconds(partial(tagger.fit, training)))
-    print(f"{torch.get_num_threads()} threads; training, {STEPS} steps of 16, loading included, median of {REPEATS}:")
-    bare = statistics.median(timings["bare"])
+    for _ in range(repeats):
+        timings["bare"].append(measuring.seconds(partial(bare_loop, training, new(head="linear"), steps)))
+        for tagger in (new(head="linear"), new(head="crf")):
+            timings[tagger.head].append(measuring.seconds(partial(tagger.fit, training)))
     for name, values in timings.items():
-        median = statistics.median(values)
-        spread = f"{min(values):.2f} to {max(values):.2f}"
-        print(f"  {name:7} {median:6.2f} s ({spread}), {median / bare:.2f} times the bare loop")
-    many = sentences * (-(-2000 // len(sentences)))
-    tagger.predict(many[:64])
-    speeds = [len(many) / seconds(partial(tagger.predict, many)) for _ in range(REPEATS)]
-    print(f"prediction with a CRF head: {statistics.median(speeds):.0f} sentences a second ({len(many)} sentences)")
+        slower = measuring.spread(measuring.ratios(values, timings["bare"]))
+        print(f"training, {name:7} {slower} times the bare loop: {measuring.spread(values)} s, {steps} steps of 16")
+    tagger.predict(sentences[:64])
+    speeds = [many / measuring.seconds(partial(tagger.predict, sentences)) for _ in range(repeats)]
+    print(f"prediction with a CRF head: {measuring.spread(speeds, '.0f')} sentences a second ({many} sentences)")
 
 
 if __name__ == "__main__":
