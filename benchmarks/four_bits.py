@@ -1,6 +1,6 @@
 """The cost of 4-bit weights, measured on the bundled MiniLM, whose full weights are known.
 
-    python benchmarks/four_bits.py OUT [--text FILE]
+    python benchmarks/four_bits.py OUT [--text FILE] [--model NAME] [--quick]
 
 ``bundled-multilingual`` has 4-bit weights, and its full weights are not in a package registry. This script rounds
 MiniLM in the same way (blocks of 32 numbers, a scale in fp16 each), writes it into the folder OUT, and prints how near
@@ -11,7 +11,6 @@ the vectors of sentences stay. For the cost in F1, train taggers on both:
 
 from __future__ import annotations
 
-import argparse
 import shutil
 from pathlib import Path
 
@@ -19,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import load_file, save_file
 
-from nersery import io
-from nersery.models import bundled
+import measuring
 from nersery.models.loading import ModelSource
 from nersery.models.text_encoder import TextEncoder
 
@@ -40,10 +38,10 @@ def rounded(weight: Array) -> Array:
     return (np.clip(np.rint(steps), -LEVELS, LEVELS - 1) * scale).reshape(weight.shape).astype(np.float32)
 
 
-def write(folder: Path) -> None:
-    """Write the bundled encoder with rounded matrices; as in the package, positions and token types stay exact."""
-    shutil.copytree(bundled.folder(), folder, dirs_exist_ok=True)
-    tensors = load_file(bundled.folder() / "model.safetensors")
+def write(model: Path, folder: Path) -> None:
+    """Write an encoder with rounded matrices; as in the package, positions and token types stay exact."""
+    shutil.copytree(model, folder, dirs_exist_ok=True)
+    tensors = load_file(model / "model.safetensors")
     exact = ("position_embeddings", "token_type_embeddings")
     for name, tensor in tensors.items():
         if tensor.ndim == 2 and tensor.dtype == np.float32 and not any(part in name for part in exact):
@@ -51,11 +49,11 @@ def write(folder: Path) -> None:
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
 
 
-def cosines(folder: Path, texts: list[tuple[str, ...]]) -> Array:
+def cosines(folders: tuple[Path, Path], texts: list[tuple[str, ...]]) -> Array:
     """The cosine of each sentence's vectors by the exact and the rounded encoder."""
     vectors = [
         np.asarray(TextEncoder(ModelSource(name), device="cpu", precision="fp32").sentences(texts))
-        for name in (bundled.NAME, str(folder))
+        for name in map(str, folders)
     ]
     product: Array = (vectors[0] * vectors[1]).sum(1)
     return product
@@ -63,15 +61,16 @@ def cosines(folder: Path, texts: list[tuple[str, ...]]) -> Array:
 
 def main() -> None:
     """Write the rounded encoder and print the cosines."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = measuring.parser(__doc__)
     parser.add_argument("out", type=Path, help="folder for the rounded encoder")
-    parser.add_argument(
-        "--text", type=Path, default=Path(__file__).parents[1] / "src/nersery/recipes/example/test.conll"
-    )
-    arguments = parser.parse_args()
-    write(arguments.out)
-    texts = [sentence.words for sentence in io.open_corpus(arguments.text)][:SENTENCES]
-    found = cosines(arguments.out, texts)
+    parser.add_argument("--text", help="a corpus; the shipped example by default")
+    parser.add_argument("--model", default="bundled")
+    options = parser.parse_args()
+    measuring.print_machine()
+    model = Path(ModelSource(options.model).location)
+    write(model, options.out)
+    texts = [sentence.words for sentence in measuring.example(4 if options.quick else SENTENCES, options.text)]
+    found = cosines((model, options.out), texts)
     print(f"{len(texts)} sentences: cosine {found.mean():.4f} on average, {found.min():.4f} at least")
 
 

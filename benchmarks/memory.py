@@ -12,7 +12,6 @@ The sentences have 20 words, frequent and rare as in a language. New words and n
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import random
@@ -22,12 +21,13 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+import measuring
 from nersery import Entity, Sentence, io
 from nersery.core.entity import Origin
 
@@ -190,26 +190,27 @@ def reviewed(arguments: list[str]) -> tuple[float, float, dict[str, float]]:
     return *finished(process), took
 
 
-def trained(folder: Path) -> dict[str, str]:
-    """Gold, and taggers that were trained on it."""
+def trained(folder: Path, cases: Sequence[Case]) -> dict[str, str]:
+    """Gold, and the taggers trained on it that the cases use."""
     files = {name: str(folder / name) for name in ("bilstm", "transformer")} | {"gold": str(folder / "gold.jsonl")}
     io.write(sentences(GOLD), files["gold"])
     for name, tagger in (("bilstm", "bilstm_crf"), ("transformer", "transformer")):
-        measured(["train", files["gold"], files[name], "--method", tagger, "--set", "steps=2"])
+        if any(f"{{{name}}}" in case.arguments for case in cases):
+            measured(["train", files["gold"], files[name], "--method", tagger, "--set", "steps=2"])
     return files
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = measuring.parser(__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(CASES)}")
-    parser.add_argument("--quick", action="store_true", help="tiny inputs, to see that everything still runs")
     options = parser.parse_args()
     unknown = {*options.names} - {*CASES}
     if unknown:
         parser.error(f"there is no {', '.join(unknown)}")
+    measuring.print_machine()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        fixed = trained(folder)
+        fixed = trained(folder, [CASES[title] for title in options.names or CASES])
         print(f"{'peak MiB (seconds)':32} {'sentences':>18} {'small':>16} {'large':>16} {'factor':>7} {'bytes':>6}")
         for title in options.names or CASES:
             case, peaks, shown = CASES[title], [], []

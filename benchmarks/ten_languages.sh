@@ -1,17 +1,14 @@
 #!/usr/bin/env bash
 # MultiCoNER in ten languages with bundled-multilingual: docs/results.md, "Ten languages". Resumes; writes runs/ten/.
 #
-#     benchmarks/ten_languages.sh [gold|transfer|methods|joint]... [-- LANGUAGE...]
+#     benchmarks/ten_languages.sh [--quick] [gold|transfer|methods|joint]... [-- LANGUAGE...]
 #
 # gold:     gold only, 100 sentences of each language
 # transfer: English 1,000 (zero-shot elsewhere); the union of all ten; the English tagger trained on with gold
 # methods:  all systems of ten_languages.toml
 # joint:    English 1,000 and the language's 100 together, then a student on raw text
-set -euo pipefail
-cd "$(dirname "$0")/.."
-PATH="$PWD/.venv/bin:$PATH"
-data=../shared/data/multiconer
-work=runs/ten
+source "$(dirname "$0")/experiments.sh"
+data=$data/multiconer
 parts=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do parts+=("$1"); shift; done
 [ $# -gt 0 ] && shift
@@ -19,33 +16,32 @@ while [ $# -gt 0 ] && [ "$1" != -- ]; do parts+=("$1"); shift; done
 languages=("$@")
 [ ${#languages[@]} -gt 0 ] || languages=(en de es nl tr ru ko zh hi bn)
 
-of_language() {  # LANGUAGE NAME RECIPE [OPTIONS]: a recipe with the files of a language
-  local language=$1 name=$2 recipe=$3
-  shift 3
-  nersery run "$recipe" --out "$work/$name-$language" --quiet --set "name=multiconer-$language-$name" \
-    --set "data.train={ $language = \"$data/$language/100.conll\" }" --set "data.dev={ $language = \"$data/$language/dev.conll\" }" \
-    --set "data.test={ $language = \"$data/$language/test.conll\" }" --set "data.raw={ $language = \"$data/$language/unlabelled.txt\" }" \
-    --set "data.language=" "$@"
+of_language() {  # LANGUAGE NAME [KEY=VALUE]...: the recipe with the files of a language
+  local language=$1 name=$2
+  shift 2
+  experiment ten_languages "ten/$name-$language" "name=multiconer-$language-$name" \
+    "data.train={ $language = \"$data/$language/100.conll\" }" "data.dev={ $language = \"$data/$language/dev.conll\" }" \
+    "data.test={ $language = \"$data/$language/test.conll\" }" "data.raw={ $language = \"$data/$language/unlabelled.txt\" }" \
+    data.language= "$@"
 }
 
 for part in "${parts[@]}"; do
   case $part in
-    gold) for language in "${languages[@]}"; do of_language "$language" gold benchmarks/ten_languages.toml --set 'systems=[]'; done ;;
+    gold) for language in "${languages[@]}"; do of_language "$language" gold 'systems=[]'; done ;;
     transfer)
-      nersery run benchmarks/ten_languages_transfer.toml --out "$work/zero-shot" --quiet
+      experiment ten_languages_transfer ten/zero-shot
       train=$(printf '%s = "'"$data"'/%s/100.conll", ' $(for l in en de es nl tr ru ko zh hi bn; do echo "$l $l"; done))
-      nersery run benchmarks/ten_languages_transfer.toml --out "$work/union" --quiet --set name=multiconer-union \
-        --set "data.train={ ${train%, } }"
+      experiment ten_languages_transfer ten/union name=multiconer-union "data.train={ ${train%, } }"
       for language in "${languages[@]}"; do
-        of_language "$language" zero-shot-then-gold benchmarks/ten_languages.toml --set 'systems=[]' \
-          --set "tagger.model=$PWD/$work/zero-shot/seed-0/gold/tagger"
+        of_language "$language" zero-shot-then-gold 'systems=[]' \
+          "tagger.model=$PWD/$runs/ten/zero-shot/seed-0/gold/tagger"
       done ;;
-    methods) for language in "${languages[@]}"; do of_language "$language" methods benchmarks/ten_languages.toml; done ;;
+    methods) for language in "${languages[@]}"; do of_language "$language" methods; done ;;
     joint)
       for language in "${languages[@]}"; do
-        of_language "$language" joint benchmarks/ten_languages.toml \
-          --set "data.train={ en = \"$data/en/1000.conll\", $language = \"$data/$language/100.conll\" }" \
-          --set 'systems=[{ name = "student", method = "tagger_labels" }]'
+        of_language "$language" joint \
+          "data.train={ en = \"$data/en/1000.conll\", $language = \"$data/$language/100.conll\" }" \
+          'systems=[{ name = "student", method = "tagger_labels" }]'
       done ;;
     *) echo "no such part: $part; expected gold, transfer, methods or joint" >&2; exit 2 ;;
   esac

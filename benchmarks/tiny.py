@@ -18,6 +18,8 @@ from nersery import Entity, Sentence, io
 
 SMALLEST = {"steps": 2, "epochs": 1, "copies": 1, "size": 6, "dev_size": 4, "per_step": 2, "examined": 6, "passes": 2}
 NUMBER = re.compile(rf"(?<![\w-])({'|'.join(SMALLEST)}) = \d+")
+OTHERS = ("de", "es", "nl", "tr", "ru", "ko", "zh", "bn")
+"""Languages that take the English sentences."""
 HINDI = [
     (("राम", "दिल्ली", "में", "रहता", "है", "।"), (Entity(0, 1, "PER"), Entity(1, 2, "LOC"))),
     (("गूगल", "भारत", "आया", "।"), (Entity(0, 1, "ORG"), Entity(1, 2, "LOC"))),
@@ -32,6 +34,7 @@ def write_data(folder: Path) -> None:
     german = [Sentence(tuple(word[::-1] for word in s.words), s.entities, id=s.id) for s in general]
     labelled = {
         **{f"multiconer/en/{name}.conll": english for name in ("100", "200", "500", "1000", "dev", "test")},
+        **{f"multiconer/{language}/{name}.conll": english for language in OTHERS for name in ("100", "dev", "test")},
         **{f"multiconer/hi/{name}.conll": hindi for name in ("100", "dev", "test")},
         **{f"ncbi_disease/{name}.tsv": english for name in ("train", "dev", "test")},
         **{f"parallel_ner/{name}": general for name in ("europarl.en.conll", "pud.en.iob2")},
@@ -40,7 +43,7 @@ def write_data(folder: Path) -> None:
         "ner_en/wikigold/wikigold.conll.txt": general,
     }
     texts = {
-        "multiconer/en/unlabelled.txt": english,
+        **{f"multiconer/{language}/unlabelled.txt": english for language in ("en", *OTHERS)},
         "multiconer/hi/unlabelled.txt": hindi,
         **{f"bitext/ntrex.{language}.txt": german for language in ("deu", "spa")},
         **{
