@@ -28,7 +28,9 @@ from tests.conftest import MASKED_TEXT, TINY, build_tokenizer
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "benchmarks"
 RECIPES = sorted(FOLDER.glob("*.toml"))
-HELPERS = {"measuring.py", "tiny.py"}
+HELPERS = {"gpu_models.py", "measuring.py", "tiny.py"}
+OTHERS = {"table.py", "gpu.py", "mpnet.py"}
+"""The first two are run below; mpnet.py reads wheels that must be downloaded."""
 RUNS: dict[str, list[list[str]]] = {
     "alignment.py": [["quality"], ["speed"]],
     "attention.py": [["--model", "MODEL"]],
@@ -118,7 +120,7 @@ def execute(*command: str) -> None:
 
 
 def test_every_program_is_run_here() -> None:
-    assert {path.name for path in FOLDER.glob("*.py")} == {*RUNS, "table.py", *HELPERS}
+    assert {path.name for path in FOLDER.glob("*.py")} == {*RUNS, *OTHERS, *HELPERS}
 
 
 @pytest.mark.parametrize(("name", "arguments"), [(name, each) for name, runs in RUNS.items() for each in runs])
@@ -132,6 +134,20 @@ def test_quick_run(
     assert " threads" in machine
     assert speeds.startswith("matrix product: fp32 ")
     assert figures
+
+
+@pytest.mark.parametrize("part", "12345")
+def test_part_on_a_gpu(part: str, measuring: ModuleType, tmp_path: Path, monkeypatch) -> None:
+    """Every row succeeds; here on the processor, with tiny models."""
+    monkeypatch.setenv("OUT", str(tmp_path))
+    execute(str(FOLDER / "gpu.py"), part, "--quick")
+    table = (tmp_path / f"gpu-{part}.md").read_text("utf-8")
+    assert table.count("\n| ") > 3
+
+
+def test_parts_are_listed(measuring: ModuleType, capsys) -> None:
+    execute(str(FOLDER / "gpu.py"))
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == [*"12345"]
 
 
 def test_a_process_of_its_own() -> None:
@@ -204,7 +220,7 @@ def check_script(command: list[str], repository: Path, data: Path) -> list[str]:
 @pytest.mark.parametrize("name", sorted(path.name for path in FOLDER.glob("*.sh") if os.access(path, os.X_OK)))
 def test_quick_script(name: str, repository: Path, data: Path) -> None:
     if name == "gpu.sh":
-        return  # below
+        return  # its parts are run below
     plain = check_script([f"benchmarks/{name}"], repository, data)
     (repository / "log").unlink()
     assert check_script([f"benchmarks/{name}", "--quick"], repository, data) == plain != []
