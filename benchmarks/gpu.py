@@ -214,7 +214,7 @@ def others(part: Part) -> None:
             method.fit_candidates(gold)
             return lambda: told(collect(run(gold, select_step(method))))
 
-        part.row(f"{name} {Path(settings.get('model', '')).name}".strip(), selector)
+        part.row(f"{name} {Path(str(settings.get('model', ''))).name}".strip(), selector)
     pairs = [Pair(s.words, s.words[::-1], s.id) for s in part.gold]
     for settings in ({}, {"extraction": "itermax"}, {"fine_tune": {"epochs": 1}}):
 
