@@ -164,6 +164,7 @@ class Statistical(Aligner):
             _uses(known.target_uses, targets, len(self._target)),
         )
         steps = Steps(self.ibm1_steps, self.hmm_steps, self.null)
+        del pairs  # their numbers are enough from here on
         learnt = learn(supposed, sources, targets, steps, progress)
         return learnt.without(2 * SUPPOSED)  # of most pairs of stems nothing was learnt
 

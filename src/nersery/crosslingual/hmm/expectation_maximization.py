@@ -198,6 +198,7 @@ def learn(
         progress.total = (progress.total or 0) + count * len(sources)
     for step in range(count):
         tables = Tables(lexicon, steps.null, np.float32)
+        lexicon = replace(lexicon, counts=supposed.counts)  # the tables have its own; there may be millions
         evidence = Evidence(
             np.zeros(len(lexicon.counts) + 1), np.zeros(len(lexicon.source_uses)), np.zeros(len(lexicon.target_uses))
         )
@@ -217,9 +218,11 @@ def learn(
 
 def _revised(supposed: Lexicon, evidence: Evidence, *, with_jumps: bool) -> Lexicon:
     """A lexicon after a step."""
+    counts = evidence.counts[:-1]
+    counts += supposed.counts
     revised = replace(
         supposed,
-        counts=supposed.counts + evidence.counts[:-1],
+        counts=counts,
         source_alone=_smoothed(evidence.source_alone, supposed.source_uses),
         target_alone=_smoothed(evidence.target_alone, supposed.target_uses),
     )
