@@ -1,13 +1,19 @@
 """How well an aligner carries labels to a translation, and how fast and in how much memory the statistical one learns.
 
-    python benchmarks/alignment.py quality [DATA] [--aligner NAME] [--set KEY=VALUE …] [--quick]
+    python benchmarks/alignment.py quality [DATA] [--aligner NAME] [--set KEY=VALUE …] [--no-more] [--quick]
+    python benchmarks/alignment.py error_rate [DATA] [--aligner NAME] [--set KEY=VALUE …] [--no-more] [--quick]
     python benchmarks/alignment.py speed [--pairs N …] [--quick]
 
 ``quality`` needs sentences with labels on both sides and more bitext, in the folders ``parallel_ner`` and ``bitext`` of
-DATA (../shared/data). It learns from all of them, projects the labels of the sources, and scores them strictly against
-those of the targets, all sentences: each found entity counts, each lost one is a miss. It also prints the precision of
-the best 40 % of the sentences that have labels. The goal is an F1 of 0.90 on Europarl en-es and of
-0.72 on PUD en-de, and a precision of 0.95 on the best sentences of Europarl.
+DATA (../shared/data). It learns from all of them (``--no-more``: not from the bitext), projects the labels of the
+sources, and scores them strictly against those of the targets, all sentences: each found entity counts, each lost one
+is a miss. It also prints the precision of the best 40 % of the sentences that have labels. The goal is an F1 of 0.90 on
+Europarl en-es and of 0.72 on PUD en-de, and a precision of 0.95 on the best sentences of Europarl.
+
+``error_rate`` learns from NTREX (``--no-more``: from its first 450 lines), and compares the links of 57 lines in
+Chinese, French and Polish with those in ``ntrex_alignments.txt``; ``--quick`` takes French alone. Chinese is cut into
+characters. It prints the alignment error rate, precision and recall, and how meaningful the probabilities are: the
+share of right links among those of similar probability, and the mean difference of both (calibration error).
 
 ``speed`` invents pairs whose words are known translations of each other, many of them in another place, learns from
 them and aligns them, each number of pairs in a process of its own; it also prints the F1 of the links.
@@ -16,6 +22,7 @@ The goal is 5 s for 3,000 pairs, and 1,000 pairs a second and step.
 
 from __future__ import annotations
 
+import argparse
 import random
 import resource
 import tempfile
@@ -32,6 +39,7 @@ from nersery.core.sentence import Sentence
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Pair
 from nersery.crosslingual.aligners.statistical import Statistical
 from nersery.crosslingual.projection import Projection
+from nersery.evaluate.alignment_error_rate import AlignmentScores, count_alignment
 from nersery.evaluate.scores import score
 from nersery.experiments.overrides import settings_of
 from nersery.io.tokenization import splitter
@@ -41,23 +49,29 @@ LABELLED = {
     "Europarl en-es": ("europarl.en.conll", "europarl.es.conll", "eng", "spa"),
     "PUD en-de": ("pud.en.iob2", "pud.de.iob2", "eng", "deu"),
 }
+ALIGNED_BY_HAND = Path(__file__).with_name("ntrex_alignments.txt")
+LINES = 450
 SEED = 0
+
+Place = tuple[int, int]
 
 
 def bitext(folder: Path, source: str, target: str) -> list[Pair]:
     """NTREX, its lines cut into words."""
-    cut = splitter("punctuation")
-    sides = [(folder / f"ntrex.{name}.txt").read_text("utf-8").splitlines() for name in (source, target)]
-    return [Pair(tuple(cut(left)), tuple(cut(right))) for left, right in zip(*sides, strict=True)]
+    sides = []
+    for name in (source, target):
+        cut = splitter("characters" if name in ("zho", "jpn") else "punctuation")
+        sides.append([tuple(cut(line)) for line in (folder / f"ntrex.{name}.txt").read_text("utf-8").splitlines()])
+    return [Pair(left, right) for left, right in zip(*sides, strict=True)]
 
 
-def quality(data: Path, name: str, settings: Sequence[str]) -> None:
+def quality(data: Path, name: str, settings: Sequence[str], *, more: bool) -> None:
     for title, (left, right, *languages) in LABELLED.items():
         source, target = (io.read(data / "parallel_ner" / file) for file in (left, right))
         pairs = [Pair(one.words, other.words) for one, other in zip(source, target, strict=True)]
         aligner: Aligner = registry.create("align", name, settings_of(settings))
         start = time.process_time()
-        aligner.fit([*pairs, *bitext(data / "bitext", *languages)])
+        aligner.fit([*pairs, *(bitext(data / "bitext", *languages) if more else ())])
         alignments = aligner.align(pairs)
         seconds = time.process_time() - start
         report(title, list(source), list(target), alignments)
@@ -82,6 +96,58 @@ def report(
         chosen = [s for s, value in zip(scored, selector.score(scored), strict=True) if selector.accepts(s, value)]
         best = score([sentence for sentence in target if sentence.id in {s.id for s in chosen}], chosen).micro
         print(f"  best {len(chosen)} by the quality of {measure}: precision {best.precision:.3f}, F1 {best.f1:.3f}")
+
+
+def aligned_by_hand(language: str, pairs: Sequence[Pair]) -> dict[int, tuple[set[Place], set[Place]]]:
+    """Sure and possible links by the line of the text, whose words may be parts of those that were aligned."""
+    found = {}
+    for line in ALIGNED_BY_HAND.read_text("utf-8").splitlines():
+        name, number, *words = line.split()
+        if name != language:
+            continue
+        target = pairs[int(number)].target
+        owners = [place for place, word in enumerate(target) for _ in word]  # of each character
+        sure: set[Place] = set()
+        possible: set[Place] = set()
+        start = 0
+        for place, word in enumerate(words):
+            size, colon, origins = word.rpartition(":")
+            places = {*owners[start : start + int(size)]} if colon else {place}
+            start += int(size or 0)
+            for origin in origins.split(",") if origins != "-" else ():
+                (possible if origin.endswith("?") else sure).update((int(origin.rstrip("?")), own) for own in places)
+        found[int(number)] = sure, possible | sure
+    return found
+
+
+def error_rate(data: Path, name: str, settings: Sequence[str], languages: Sequence[str], *, more: bool) -> None:
+    links: list[tuple[float, bool]] = []
+    for language in languages:
+        pairs = bitext(data / "bitext", "eng", language)[: None if more else LINES]
+        aligner: Aligner = registry.create("align", name, settings_of(settings))
+        aligner.fit(pairs)
+        gold = aligned_by_hand(language, pairs)
+        scores = AlignmentScores()
+        found = aligner.align([pairs[number] for number in gold])
+        for alignment, (sure, possible) in zip(found, gold.values(), strict=True):
+            own = () if isinstance(alignment, Reject) else alignment
+            scores += count_alignment(own, sure, possible)
+            links += [(link.probability, link[:2] in possible) for link in own]
+        print(f"{language}: AER {scores.error_rate:.3f}, ", end="")
+        print(f"precision {scores.precision:.3f}, recall {scores.recall:.3f}", flush=True)
+    calibration(links)
+
+
+def calibration(links: Sequence[tuple[float, bool]], bins: int = 5) -> None:
+    """Print how often links of similar probability are right."""
+    error = 0.0
+    for number in range(bins):
+        part = [link for link in links if min(int(link[0] * bins), bins - 1) == number]
+        if part:
+            mean, right = (sum(column) / len(part) for column in zip(*part, strict=True))
+            error += abs(mean - right) * len(part) / len(links)
+            print(f"  {len(part)} links of probability {mean:.2f}: {right:.2f} are right")
+    print(f"  calibration error {error:.3f}")
 
 
 def invented(pairs: int) -> tuple[list[Pair], list[set[tuple[int, int]]]]:
@@ -135,10 +201,11 @@ def measure(pairs: int) -> None:
 
 def main() -> None:
     parser = measuring.parser(__doc__)
-    parser.add_argument("command", choices=("quality", "speed"))
+    parser.add_argument("command", choices=("quality", "error_rate", "speed"))
     parser.add_argument("data", nargs="?", type=Path, default=Path("../shared/data"))
     parser.add_argument("--aligner", default="statistical")
     parser.add_argument("--set", dest="settings", action="append", default=[], metavar="KEY=VALUE")
+    parser.add_argument("--more", action=argparse.BooleanOptionalAction, default=True, help="learn from more bitext")
     parser.add_argument("--pairs", nargs="+", type=int, default=[3000, 30_000])
     parser.add_argument("--in-this-process", action="store_true", help="measure the first number of pairs only")
     options = parser.parse_args()
@@ -149,9 +216,12 @@ def main() -> None:
     if options.command == "quality" and options.quick:
         with tempfile.TemporaryDirectory() as folder:
             tiny.write_data(Path(folder))
-            quality(Path(folder), options.aligner, options.settings)
+            quality(Path(folder), options.aligner, options.settings, more=options.more)
     elif options.command == "quality":
-        quality(options.data, options.aligner, options.settings)
+        quality(options.data, options.aligner, options.settings, more=options.more)
+    elif options.command == "error_rate":
+        languages = ("fra",) if options.quick else ("zho", "fra", "pol")
+        error_rate(options.data, options.aligner, options.settings, languages, more=options.more)
     else:
         for pairs in [50, 100] if options.quick else options.pairs:
             done = measuring.in_own_process(__file__, "speed", "--in-this-process", "--pairs", str(pairs))

@@ -14,6 +14,7 @@ from tests.crosslingual.fakes import put_on_path
 
 SETTINGS = {
     "embeddings": {"device": "cpu", "precision": "fp32"},
+    "ensemble": {"device": "cpu", "precision": "fp32"},
     "external": {"program": "fast_align"},
     "statistical": {},
 }
@@ -55,7 +56,7 @@ def name(request):
 def new(tiny_models, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         put_on_path(patch, tmp_path_factory.mktemp("bin"), "fast_align")
-        models = {"embeddings": {"model": str(tiny_models["wordpiece"])}}
+        models = {key: {"model": str(tiny_models["wordpiece"])} for key in ("embeddings", "ensemble")}
         yield lambda name: registry.create("align", name, SETTINGS[name] | models.get(name, {}))
 
 

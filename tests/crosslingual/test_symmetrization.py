@@ -1,8 +1,9 @@
 """Heuristics on links of both directions, by hand."""
 
+import numpy as np
 import pytest
 
-from nersery.crosslingual.symmetrization import symmetrize
+from nersery.crosslingual.symmetrization import mutually_best, symmetrize
 
 HEURISTICS = ("intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and")
 FORWARD = {(0, 0), (1, 1), (2, 1), (4, 4), (6, 6)}
@@ -55,3 +56,9 @@ def test_order_and_emptiness_do_not_matter(heuristic):
 @pytest.mark.parametrize("heuristic", HEURISTICS)
 def test_between_intersection_and_union(heuristic):
     assert FORWARD & BACKWARD <= symmetrize(FORWARD, BACKWARD, heuristic) <= FORWARD | BACKWARD
+
+
+def test_mutually_best_links_and_those_that_touch_them():
+    probabilities = np.array([[0.9, 0.6, 0.0], [0.0, 0.1, 0.0], [0.2, 0.0, 0.4]])
+    assert mutually_best(probabilities, 0.3).tolist() == [[True, True, False], [False] * 3, [False, False, True]]
+    assert mutually_best(np.zeros((0, 3)), 0.3).shape == (0, 3)

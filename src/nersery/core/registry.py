@@ -66,6 +66,8 @@ DEFAULTS = {"align": "statistical", "tagger": "transformer"}
 """The method of a kind where none is named."""
 KINDS_WITHIN = {"aligner": "align", "tagger": "tagger", "teacher": "tagger"}
 """Settings that are the ``method`` of another kind and its settings."""
+MEMBERS = "members"
+"""The setting with a table of aligners, each like one of `KINDS_WITHIN`; its name is the method unless one is given."""
 
 
 def names(kind: str) -> tuple[str, ...]:
@@ -325,9 +327,19 @@ def names_in(
                 if isinstance(name, str) and name and not (types[key] == ModelName and name in BUNDLED):
                     yield leaf, types[key], name
         elif key in KINDS_WITHIN and isinstance(value, Mapping):
-            method = value.get("method", DEFAULTS[KINDS_WITHIN[key]])
-            if method in names(KINDS_WITHIN[key]):
-                yield from names_in(get(KINDS_WITHIN[key], method), value, place)
+            yield from _names_within(KINDS_WITHIN[key], DEFAULTS[KINDS_WITHIN[key]], value, place)
+        elif key == MEMBERS and isinstance(value, Mapping):
+            for name, member in value.items():
+                if isinstance(member, Mapping):
+                    yield from _names_within("align", name, member, (*place, name))
+
+
+def _names_within(
+    kind: str, default: str, table: Mapping[str, Any], place: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], Any, str]]:
+    method = table.get("method", default)
+    if method in names(kind):
+        yield from names_in(get(kind, method), table, place)
 
 
 def replaced(settings: Mapping[str, Any], names: Mapping[tuple[str, ...], str]) -> dict[str, Any]:

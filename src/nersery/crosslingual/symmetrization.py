@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 Point = tuple[int, int]
 """A place in the source and a place in the target."""
 Points = set[Point]
@@ -36,6 +39,31 @@ def symmetrize(forward: Collection[Point], backward: Collection[Point], heuristi
     [(0, 0), (1, 1), (1, 2)]
     """
     return _HEURISTICS[heuristic](set(forward), set(backward))
+
+
+def mutually_best(probabilities: NDArray[np.floating], threshold: float) -> NDArray[np.bool_]:
+    """The links that are the best of both their words, and those that touch such links, directly or not.
+
+    Args:
+        probabilities: Shape: (source words, target words).
+        threshold: Links that are not above it are left out.
+
+    >>> mutually_best(np.array([[0.9, 0.5], [0.1, 0.2]]), 0.3).tolist()
+    [[True, True], [False, False]]
+    """
+    likely = probabilities > threshold
+    linked = (
+        likely
+        & (probabilities == probabilities.max(0, initial=0))
+        & (probabilities == probabilities.max(1, keepdims=True, initial=0))
+    )
+    while True:
+        around = np.pad(linked, 1)
+        beside = around[:-2, 1:-1] | around[2:, 1:-1] | around[1:-1, :-2] | around[1:-1, 2:]
+        grown: NDArray[np.bool_] = linked | (likely & beside)
+        if (grown == linked).all():
+            return grown
+        linked = grown
 
 
 def _grow_diag(forward: Points, backward: Points) -> Points:

@@ -96,6 +96,15 @@ def runs_on(words: Sequence[str]) -> bool:
     return len(counts) > LEAST_SHARE * len(words) and sum(counts) > LONGEST_MEAN * len(counts)
 
 
+def is_character(word: str) -> bool:
+    """Whether a word is one character, with its marks, of a script without spaces.
+
+    >>> is_character("京"), is_character("北京"), is_character("a")
+    (True, False, False)
+    """
+    return bool(_NO_SPACES.match(word)) and all(map(_is_mark, word[1:]))
+
+
 def _cut(text: str, language: str) -> list[str]:
     """The words of a line; a function of the module, so that a source that uses it can travel to workers."""
     return list(_words(text, language))

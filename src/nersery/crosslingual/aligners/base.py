@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Protocol, overload
 
+import numpy as np
+from numpy.typing import NDArray
+
 from nersery.core.alignments import Alignment, Link, Pair
 from nersery.core.outcome import Reject, Step, Tally
 from nersery.core.progress import Progress
@@ -19,7 +22,10 @@ from nersery.io.pharaoh import format_alignment
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, in_memory, run_stage, split_options
 
-__all__ = ["Aligner", "Alignment", "Link", "Pair", "Pairs"]
+__all__ = ["Aligner", "Alignment", "Link", "Pair", "Pairs", "Suggestions"]
+
+UNSUGGESTED = 1e-3
+"""How likely words without a suggested link are, compared with chance."""
 
 
 class Pairs(Protocol):
@@ -30,6 +36,36 @@ class Pairs(Protocol):
 
     def __iter__(self) -> Iterator[Pair]:
         """They, in the same order each time."""
+
+
+@dataclass(frozen=True)
+class Suggestions:
+    """Links that other aligners suggest to one that learns.
+
+    Args:
+        vote: The suggested links of each pair; none for a pair of which nothing is known.
+        counts: How many observations a suggested link is worth while learning; 0 ignores them.
+        trust: Exponent of the suggested probabilities when a pair is aligned; 0 ignores them.
+        learn_from: Maximum number of pairs whose suggestions count while learning; 0 takes all.
+    """
+
+    vote: Callable[[Sequence[Pair]], Sequence[Alignment]]
+    counts: float
+    trust: float
+    learn_from: int
+
+    def weights(self, pair: Pair, alignment: Alignment) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """How much likelier each pair of words is than by chance, in both directions.
+
+        Shape: twice (target words, source words).
+        """
+        probabilities = np.zeros((len(pair.target), len(pair.source)))
+        for source, target, probability in alignment:
+            probabilities[target, source] = probability
+        forward, backward = (
+            (probabilities * len(words) + UNSUGGESTED) ** self.trust for words in (pair.source, pair.target)
+        )
+        return forward, backward
 
 
 class Aligner(ABC):
@@ -57,6 +93,10 @@ class Aligner(ABC):
         Raises:
             MissingResourceError: Naming it.
         """
+
+    def take(self, suggestions: Suggestions | None) -> bool:
+        """Use the links that other aligners suggest from now on, or None; False if it has no use for them."""
+        return False
 
     @abstractmethod
     def align(self, pairs: Sequence[Pair]) -> Sequence[Alignment | Reject]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
+from weakref import WeakValueDictionary
 
 import torch
 from torch import Tensor
@@ -27,12 +29,15 @@ from nersery.crosslingual.embedding.extraction import (
     cosines,
     itermax,
     match,
+    word_states,
 )
 from nersery.crosslingual.embedding.fine_tuning import FineTuning, fine_tune
 from nersery.models import bundled
 from nersery.models.hidden_states import HiddenStates, LayerEncoder
 from nersery.models.loading import pick_device, refuse_nan
 from nersery.models.model_settings import ModelSettings
+from nersery.models.multilingual_e5 import ON_THE_HUB
+from nersery.models.text_encoder import Text
 
 TOO_LONG = "a word is longer than the model can read"
 SUBWORDS = 2**16
@@ -45,6 +50,8 @@ of subwords: a shape that follows from each pair alone, so that its links do not
 MOST_CELLS = 2 * CELLS
 """A pair of more, as of two sentences of 5,800 subwords each, is rejected: its matrices would fill the memory."""
 TOO_MUCH = "a pair too long to compare"
+CLOSE_COSINES = (bundled.MULTILINGUAL, ON_THE_HUB)
+"""Models that were trained to compare sentences: their hidden states have much in common."""
 WATCHED_PAIRS = 1000
 """So many pairs are looked at to see whether the model knows their languages."""
 
@@ -58,14 +65,18 @@ class Embeddings(Aligner, ModelSettings):
     cosine moved into [0, 1].
 
     Args:
-        model: Any multilingual Hugging Face encoder by name or folder; ``bundled`` knows English alone.
+        model: ``bundled-multilingual``, or any multilingual Hugging Face encoder by name or folder.
         layer: Whose states are compared, from 1; None takes the one that a fine-tuned model was trained at, or else
             the one two thirds of the way up: layer 8 of multilingual BERT's 12.
         extraction: ``softmax`` and ``entmax`` link what is probable both ways; ``argmax`` what is each other's most
-            similar, ``itermax`` the same twice, ``match`` one to one with the largest sum.
+            similar, ``itermax`` the same twice, ``match`` one to one with the largest sum. None takes ``argmax`` for
+            multilingual E5, whose cosines lie close together, and ``softmax`` for other models.
         threshold: The probability of ``softmax`` and ``entmax`` above which subwords are linked, in [0, 1).
         distortion: How much ``argmax``, ``itermax`` and ``match`` hold different places in the sentences against two
             subwords, in [0, 1].
+        temperature: ``softmax`` and ``entmax`` compare words instead of subwords, by cosines divided by this number,
+            above 0. A word is the mean of its subwords, from each of which the mean of the sentence is subtracted. None
+            compares subwords by dot products, as the paper does.
         fine_tune: How the model learns from the pairs first, as a table of which all may be left out: weights of the
             objectives ``tlm``, ``mlm``, ``so`` and ``co``; ``threshold``, ``mask_rate``, ``epochs``, ``batch_size`` and
             ``learning_rate``. None takes the model as it is. All pairs are held in memory while it learns.
@@ -77,6 +88,7 @@ class Embeddings(Aligner, ModelSettings):
         Embeddings. Findings of EMNLP (``argmax``, ``itermax``, ``match``, distortion).
 
     Departures:
+        - ``temperature``, with means of words and of the sentence, is ours.
         - 1.5-entmax links what is above the threshold; in the paper what is above 0, which ``threshold = 0`` gives.
         - SimAlign may compare whole words, and remove links whose rows are nearly even; here subwords are compared, and
           no link is removed.
@@ -84,11 +96,12 @@ class Embeddings(Aligner, ModelSettings):
         - A word that the tokenizer turns into nothing is shown to the model as unknown, and has no link.
     """
 
-    model: ModelName = "bert-base-multilingual-cased"
+    model: ModelName = bundled.MULTILINGUAL
     layer: int | None = None
-    extraction: Extraction = "softmax"
+    extraction: Extraction | None = None
     threshold: float = 1e-3
     distortion: float = 0.0
+    temperature: float | None = None
     fine_tune: dict[str, Any] | None = None
     _learning: FineTuning | None = field(default=None, init=False, repr=False, compare=False)
     _encoder: LayerEncoder | None = field(default=None, init=False, repr=False, compare=False)
@@ -100,15 +113,25 @@ class Embeddings(Aligner, ModelSettings):
             raise SettingsError(f"threshold is {self.threshold}, expected a probability in [0, 1)")
         if not 0 <= self.distortion <= 1:
             raise SettingsError(f"distortion is {self.distortion}, expected a number in [0, 1]")
-        if self.distortion and self.extraction in NORMALIZERS:
+        if self.distortion and self._extraction in NORMALIZERS:
             raise SettingsError(
-                f'distortion is for the extractions argmax, itermax and match; "{self.extraction}" has no use for it'
+                f'distortion is for the extractions argmax, itermax and match; "{self._extraction}" has no use for it'
+            )
+        if self.temperature is not None and not 0 < self.temperature < math.inf:
+            raise SettingsError(f"temperature is {self.temperature}, expected a number above 0")
+        if self.temperature is not None and self._extraction not in NORMALIZERS:
+            raise SettingsError(
+                f'temperature is for the extractions softmax and entmax; "{self._extraction}" has no use for it'
             )
         if self.fine_tune is not None:
             values, problems = registry.validated(FineTuning, "fine_tune", self.fine_tune)
             if problems:
                 raise SettingsError("\n".join(problems))
             self._learning = FineTuning(**values)
+
+    @property
+    def _extraction(self) -> Extraction:
+        return self.extraction or ("argmax" if self.model in CLOSE_COSINES else "softmax")
 
     def check(self) -> None:
         """Look for the model and the device; see `Aligner.check`."""
@@ -123,8 +146,14 @@ class Embeddings(Aligner, ModelSettings):
             fine_tune(self._encoder, pairs, self._learning, training)
 
     def _opened(self) -> LayerEncoder:
-        has_head = self._learning is not None and self._learning.needs_masked_lm
-        return LayerEncoder(self.source, self.layer, device=self.device, precision=self.precision, masked_lm=has_head)
+        settings: dict[str, Any] = {"device": self.device, "precision": self.precision}
+        if self._learning is not None:
+            return LayerEncoder(self.source, self.layer, **settings, masked_lm=self._learning.needs_masked_lm)
+        key = (self.source, self.layer, self.device, self.precision)
+        encoder = _OPEN.get(key)
+        if encoder is None:
+            encoder = _OPEN[key] = _SharedEncoder(self.source, self.layer, **settings)
+        return encoder
 
     def _warn_if_unsuited(self, encoder: LayerEncoder, pairs: Sequence[Pair]) -> None:
         instead = (
@@ -153,6 +182,8 @@ class Embeddings(Aligner, ModelSettings):
         for chunk in _chunks(readable, [encoder.subword_count(pair.source + pair.target) for pair in pairs]):
             states = encoder.hidden_states([side for n in chunk for side in (pairs[n].source, pairs[n].target)])
             refuse_nan(states.values, self.source)
+            if self.temperature is not None:
+                states = word_states(states)
             for numbers, left, right in _batches(states):
                 linked, probability = self._linked(left, right)
                 for number, alignment in zip(
@@ -165,14 +196,29 @@ class Embeddings(Aligner, ModelSettings):
     def _linked(self, left: _Side, right: _Side) -> tuple[Tensor, Tensor]:
         """Which subwords are linked, and how sure that is. Shape: twice (pairs, source subwords, target subwords)."""
         mask = left.mask[:, :, None] & right.mask[:, None, :]
-        if self.extraction in NORMALIZERS:
-            scores = left.states @ right.states.transpose(1, 2)
-            directions = both_directions(scores, mask, NORMALIZERS[self.extraction])
+        if self._extraction in NORMALIZERS:
+            scores = left.states @ right.states.transpose(1, 2) / (self.temperature or 1.0)
+            directions = both_directions(scores, mask, NORMALIZERS[self._extraction])
             return by_probability(*directions, self.threshold)
         similarities = cosines(left.states, right.states, mask, self.distortion)
-        if self.extraction == "match":
+        if self._extraction == "match":
             return match(similarities, mask), similarities
-        return (argmax if self.extraction == "argmax" else itermax)(similarities), similarities
+        return (argmax if self._extraction == "argmax" else itermax)(similarities), similarities
+
+
+class _SharedEncoder(LayerEncoder):
+    """An encoder that aligners with one model share; it returns the last hidden states again for the same texts."""
+
+    _latest: tuple[Sequence[Text], HiddenStates] | None = None
+
+    def hidden_states(self, texts: Sequence[Text]) -> HiddenStates:
+        """See `LayerEncoder`."""
+        if self._latest is None or self._latest[0] != texts:
+            self._latest = texts, super().hidden_states(texts)
+        return self._latest[1]
+
+
+_OPEN: WeakValueDictionary[tuple[Any, ...], _SharedEncoder] = WeakValueDictionary()
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from nersery.core.progress import Progress
 from nersery.core.registry import FileName
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.aligner_checkpoint import place_for
-from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
+from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions
 from nersery.crosslingual.hmm.expectation_maximization import (
     PADDING,
     Batch,
@@ -29,10 +29,18 @@ from nersery.crosslingual.hmm.expectation_maximization import (
     padded,
 )
 from nersery.crosslingual.hmm.hidden_markov import Array
-from nersery.crosslingual.hmm.lexicon import Lexicon, check_folder, empty_lexicon, is_saved, keys_of, stems_of
+from nersery.crosslingual.hmm.lexicon import (
+    Lexicon,
+    check_folder,
+    empty_lexicon,
+    is_saved,
+    keys_of,
+    pair_keys,
+    stems_of,
+)
 from nersery.crosslingual.hmm.string_similarity import Looks
 from nersery.crosslingual.hmm.vocabulary import Numbers, Vocabulary
-from nersery.crosslingual.symmetrization import Heuristic, Point, symmetrize
+from nersery.crosslingual.symmetrization import Heuristic, Point, mutually_best, symmetrize
 
 TOO_LONG = "a side has more words than max_words"
 ROWS = 16
@@ -40,6 +48,8 @@ MULTIPLE = 8
 CELLS = 1 << 19
 """Maximum number of pairs, and of pairs of words, that are aligned at once, with sides padded to a multiple:
 a shape that follows from each pair alone, so that its links do not change by a bit in other company."""
+SUGGESTED_AT_ONCE = 256
+"""Pairs whose suggested links are held in memory while learning."""
 KEYS = 1 << 20
 """So many pairs of stems are compared by their looks at once."""
 SUPPOSED = 1e-4
@@ -106,6 +116,7 @@ class Statistical(Aligner):
     _target: Vocabulary = field(init=False, repr=False, compare=False)
     _lexicon: Lexicon | None = field(default=None, init=False, repr=False, compare=False)
     _tables: Tables | None = field(default=None, init=False, repr=False, compare=False)
+    _suggestions: Suggestions | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -125,6 +136,11 @@ class Statistical(Aligner):
     def _spelling(self) -> dict[str, Any]:
         """The settings without which a saved lexicon makes no sense."""
         return {"lower": self.lower, "prefix": self.prefix}
+
+    def take(self, suggestions: Suggestions | None) -> bool:
+        """Count suggested links as linked before anything is read, and weigh the words of a pair by its suggestions."""
+        self._suggestions = suggestions
+        return True
 
     def check(self) -> None:
         """Look for the priors; see `Aligner.check`."""
@@ -179,7 +195,21 @@ class Statistical(Aligner):
                 part = slice(start, start + KEYS)
                 sources, targets = stems_of(keys[part])
                 supposed[part] += self.string_similarity * looks.likeness(left[sources], right[targets])
+        if self._suggestions is not None and self._suggestions.counts:
+            self._count_suggested(keys, supposed, list(_spread(pairs, self._suggestions.learn_from)), self._suggestions)
         return supposed
+
+    def _count_suggested(
+        self, keys: Numbers, supposed: NDArray[np.float64], pairs: Sequence[Pair], suggestions: Suggestions
+    ) -> None:
+        """Add the links that other aligners suggest to what is supposed of their stems."""
+        for start in range(0, len(pairs), SUGGESTED_AT_ONCE):
+            batch = pairs[start : start + SUGGESTED_AT_ONCE]
+            for pair, alignment in zip(batch, suggestions.vote(batch), strict=True):
+                if alignment:
+                    sources, targets, probabilities = map(np.array, zip(*alignment, strict=True))
+                    stems = self._source.look_up(pair.source)[sources], self._target.look_up(pair.target)[targets]
+                    np.add.at(supposed, np.searchsorted(keys, pair_keys(*stems)), suggestions.counts * probabilities)
 
     def _can_read(self, pair: Pair) -> bool:
         return max(len(pair.source), len(pair.target)) <= self.max_words
@@ -221,8 +251,10 @@ class Statistical(Aligner):
         found: list[Alignment | Reject] = [() if self._can_read(pair) else Reject(TOO_LONG) for pair in pairs]
         readable = [n for n, pair in enumerate(pairs) if self._can_read(pair) and pair.source and pair.target]
         looks = Looks()
+        suggested = self._suggestions.vote(pairs) if self._suggestions is not None else [()] * len(pairs)
         for numbers, rows, shape in _shapes(pairs, readable):
-            both = self._directions([pairs[number] for number in numbers], rows, shape, looks)
+            group = [pairs[number] for number in numbers]
+            both = self._directions(group, [suggested[number] for number in numbers], rows, shape, looks)
             for row, number in enumerate(numbers):
                 sources, targets = len(pairs[number].source), len(pairs[number].target)
                 forward, backward = (side[:targets, row, :sources].T for side in (both.forward, both.backward))
@@ -231,7 +263,9 @@ class Statistical(Aligner):
         self._target.forget_words()
         return found
 
-    def _directions(self, pairs: Sequence[Pair], rows: int, shape: tuple[int, int], looks: Looks) -> Both:
+    def _directions(
+        self, pairs: Sequence[Pair], suggested: Sequence[Alignment], rows: int, shape: tuple[int, int], looks: Looks
+    ) -> Both:
         """The probabilities of links between pairs, padded to a number of rows and of words on both sides."""
         assert self._lexicon is not None
         assert self._tables is not None
@@ -242,7 +276,14 @@ class Statistical(Aligner):
         counts = self._tables.counts[batch.places]
         is_new = (batch.places == len(self._lexicon.keys)) & (target != PADDING).T[:, :, None] & (source != PADDING)
         self._suppose(counts, is_new, pairs, looks)
-        return by_places(self._tables.chances(batch, counts), batch, self._lexicon)
+        chances = self._tables.chances(batch, counts)
+        for row, (pair, alignment) in enumerate(zip(pairs, suggested, strict=True)):
+            if alignment and self._suggestions is not None:
+                forward, backward = self._suggestions.weights(pair, alignment)
+                part = np.s_[: len(pair.target), row, : len(pair.source)]
+                chances.forward[part] *= forward
+                chances.backward[part] *= backward
+        return by_places(chances, batch, self._lexicon)
 
     def _suppose(self, counts: Array, is_new: NDArray[np.bool_], pairs: Sequence[Pair], looks: Looks) -> None:
         """Put in what is supposed of words that were never seen together, by the looks of these very words."""
@@ -264,7 +305,7 @@ class Statistical(Aligner):
         """The links of a pair out of the probabilities of both directions. Shape: twice (sources, targets)."""
         agreed = np.sqrt(forward * backward)
         if self.symmetrize == "agreement":
-            sources, targets = np.nonzero(_touching(agreed, self.threshold))
+            sources, targets = np.nonzero(mutually_best(agreed, self.threshold))
             points = list(zip(sources.tolist(), targets.tolist(), strict=True))
         else:
             turned = [(source, target) for target, source in _most_probable(backward.T)]
@@ -272,19 +313,6 @@ class Statistical(Aligner):
         return tuple(
             Link(source, target, min(max(float(agreed[source, target]), LEAST), 1.0)) for source, target in points
         )
-
-
-def _touching(agreed: Array, threshold: float) -> NDArray[np.bool_]:
-    """The links that are the best of both their words, and those that touch such links, directly or not."""
-    likely = agreed > threshold
-    linked = likely & (agreed == agreed.max(0)) & (agreed == agreed.max(1, keepdims=True))
-    while True:
-        around = np.pad(linked, 1)
-        beside = around[:-2, 1:-1] | around[2:, 1:-1] | around[1:-1, :-2] | around[1:-1, 2:]
-        grown: NDArray[np.bool_] = linked | (likely & beside)
-        if (grown == linked).all():
-            return grown
-        linked = grown
 
 
 def _most_probable(probabilities: Array) -> list[Point]:

@@ -13,11 +13,14 @@ import torch
 from torch import Tensor
 
 from nersery.crosslingual.embedding.matching import best_matching
+from nersery.models.hidden_states import HiddenStates
 
 Extraction = Literal["softmax", "entmax", "argmax", "itermax", "match"]
 Normalizer = Callable[[Tensor], Tensor]
 """Turns scores into probabilities along the last dimension."""
 
+FEW_SUBWORDS = 2
+"""Added to the number of subwords when their mean is computed."""
 ITERATIONS = 2
 DAMPING = 0.9
 """Of `itermax`, as in the paper."""
@@ -59,6 +62,26 @@ def both_directions(scores: Tensor, mask: Tensor, normalizer: Normalizer = softm
     forward = normalizer(scores)
     backward = normalizer(scores.transpose(1, 2).contiguous()).transpose(1, 2)
     return forward * mask, backward * mask
+
+
+def word_states(states: HiddenStates) -> HiddenStates:
+    """Unit vectors of words: the mean of their subwords, without what the subwords of the text have in common.
+
+    Of short texts less than the mean is subtracted, since little would be left of their words.
+    """
+    values: list[Tensor] = []
+    starts: list[int] = []
+    owners: list[tuple[int, ...]] = []
+    for start, own in zip(states.starts, states.owners, strict=True):
+        subwords = states.values[start : start + len(own)]
+        subwords = torch.nn.functional.normalize(subwords - subwords.sum(0) / (len(own) + FEW_SUBWORDS), dim=-1)
+        words = sorted(set(own))
+        index = torch.tensor([words.index(word) for word in own], device=subwords.device, dtype=torch.long)
+        sums = subwords.new_zeros(len(words), subwords.shape[1]).index_add_(0, index, subwords)
+        starts.append(sum(len(words) for words in owners))
+        values.append(torch.nn.functional.normalize(sums, dim=-1))
+        owners.append(tuple(words))
+    return HiddenStates(torch.cat([*values, states.values[-1:]]), tuple(starts), tuple(owners))
 
 
 def by_probability(forward: Tensor, backward: Tensor, threshold: float) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,251 @@
+"""Several aligners vote on each link."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from itertools import islice
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nersery.core.errors import MissingResourceError, SettingsError, did_you_mean
+from nersery.core.outcome import Reject
+from nersery.core.registry import BUNDLED, ModelName, create, get, names
+from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.warnings import warn
+from nersery.crosslingual.aligner_checkpoint import place_for
+from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs, Suggestions
+from nersery.crosslingual.characters import JoinedPairs, Tokenize, joined_pair, taken_apart
+from nersery.crosslingual.projection import alignment_issue
+from nersery.crosslingual.symmetrization import mutually_best
+from nersery.io.tokenization import is_character
+from nersery.models.model_settings import ModelSettings
+
+Probabilities = NDArray[np.float64]
+
+OUT_OF_RANGE = "a member of the ensemble links words that the pair does not have"
+MULTILINGUAL = BUNDLED[2]
+EMBEDDINGS: Mapping[str, Mapping[str, Any]] = {
+    "softmax": {"method": "embeddings", "extraction": "softmax", "temperature": 0.07, "threshold": 0.02},
+    "argmax": {"method": "embeddings", "extraction": "argmax"},
+    "itermax": {"method": "embeddings", "extraction": "itermax"},
+}
+MEMBERS: Mapping[str, Mapping[str, Any]] = {"statistical": {}, **EMBEDDINGS}
+WEIGHTS = {"statistical": 8.0, "softmax": 2.0, "argmax": 1.0, "itermax": 1.0}
+"""The members and weights where none are named; the statistical aligner has heard the others already."""
+PAIRS_AT_ONCE = 256
+WATCHED_PAIRS = 1000
+FAINT = 0.02
+"""Links of a lower probability are not suggested."""
+
+
+@dataclass
+class Ensemble(Aligner, ModelSettings):
+    """Lets several aligners vote on each link.
+
+    The probability of a link is the weighted mean of the members' probabilities, where a member without the link counts
+    as 0. Linked are words above ``threshold`` that are each other's most probable one, and words above it that touch
+    such a link.
+
+    Members that can use suggestions hear the vote of the others first: the statistical aligner counts suggested links
+    as seen while it learns, and weighs the words of a pair by them. This improves it more than the vote itself does,
+    above all with a few hundred pairs. A member that rejects a pair has no vote on it; if all do, the pair is rejected.
+
+    Args:
+        members: The aligners, a table of settings for each name. The name is that of an aligner unless ``method`` is
+            one. Empty takes ``statistical`` and three ways of extraction by ``embeddings`` (``softmax``, ``argmax``,
+            ``itermax``), or ``statistical`` alone if the bundled multilingual model is not installed.
+        weights: Votes of members by name, above 0; a member that is not named has 1. Without ``members`` it changes the
+            votes of the default ones.
+        threshold: The least probability of a link, in (0, 1).
+        counts: How many observations a suggested link is worth; 0 ignores suggestions while learning.
+        trust: Exponent of the suggested probabilities when a pair is aligned; 0 ignores them.
+        learn_from: Maximum number of pairs whose suggestions count while learning; 0 takes all. A processor core
+            suggests links for about 40 pairs a second.
+        join: Whether characters of scripts without spaces that stand as words are joined while they are aligned, as the
+            vocabulary of ``model`` has them. All characters of a joined word get its links.
+        model: The encoder of members that have one and name none.
+
+    Reference:
+        Masoud Jalili Sabet, Philipp Dufter, François Yvon and Hinrich Schütze (2020). SimAlign: High Quality Word
+        Alignments Without Parallel Training Data Using Static and Contextualized Embeddings. Findings of EMNLP
+        (``argmax``, ``itermax``). Percy Liang, Ben Taskar and Dan Klein (2006). Alignment by Agreement. NAACL.
+
+    Departures:
+        - Suggestions, the vote and its weights are ours.
+    """
+
+    model: ModelName = MULTILINGUAL
+    members: dict[str, dict[str, Any]] = field(default_factory=dict)
+    weights: dict[str, float] = field(default_factory=dict)
+    threshold: float = 0.3
+    counts: float = 4.0
+    trust: float = 0.75
+    learn_from: int = 2000
+    join: bool = True
+    _aligners: dict[str, Aligner] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _informed: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
+    _latest: tuple[Sequence[Pair], dict[str, Sequence[Alignment | Reject]]] | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
+    _is_checked: bool = field(default=False, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Refuse settings that cannot work, with those of the members."""
+        super().__post_init__()
+        issues = [
+            f"{name} is {value:g}, expected {expected}"
+            for name, value, expected, holds in (
+                ("threshold", self.threshold, "a probability in (0, 1)", 0 < self.threshold < 1),
+                ("counts", self.counts, "0 or more", self.counts >= 0),
+                ("trust", self.trust, "0 or more", self.trust >= 0),
+                ("learn_from", self.learn_from, "0 or more pairs", self.learn_from >= 0),
+            )
+            if not holds
+        ]
+        tables = self.members or MEMBERS
+        for name, weight in self.weights.items():
+            if name not in tables:
+                issues.append(f'weights names "{name}", which is no member; {did_you_mean(name, tuple(tables))}')
+            elif not 0 < weight < math.inf:
+                issues.append(f"weights.{name} is {weight:g}, expected a number above 0")
+        self._aligners = {}
+        for name, table in tables.items():
+            try:
+                self._aligners[name] = self._member(name, table)
+            except SettingsError as error:
+                issues += [f"members.{name}: {line}" for line in str(error).split("\n")]
+        if issues:
+            raise SettingsError("\n".join(issues))
+        self._inform()
+
+    def _member(self, name: str, table: Mapping[str, Any]) -> Aligner:
+        method = table.get("method", name)
+        if method == "ensemble":
+            raise SettingsError("an ensemble cannot be a member of an ensemble. Name its members here instead")
+        if method not in names("align"):
+            raise SettingsError(f'no aligner is called "{method}"; {did_you_mean(str(method), names("align"))}')
+        shared = {}
+        if issubclass(get("align", method), ModelSettings):
+            shared = {field.name: getattr(self, field.name) for field in fields(ModelSettings) if field.init}
+        own = {key: value for key, value in table.items() if key != "method"}
+        aligner: Aligner = create("align", method, {**shared, **own})
+        return aligner
+
+    def _inform(self) -> None:
+        """Let the members that use suggestions hear the others."""
+        suggestions = Suggestions(self._suggested, self.counts, self.trust, self.learn_from)
+        informed = {name for name, aligner in self._aligners.items() if aligner.take(suggestions)}
+        if len(informed) == len(self._aligners):  # nobody is left to suggest anything
+            for name in informed:
+                self._aligners[name].take(None)
+            informed = set()
+        self._informed = frozenset(informed)
+
+    def check(self) -> None:
+        """Check the members; see `Aligner.check`."""
+        if self._is_checked:
+            return
+        try:
+            for aligner in self._aligners.values():
+                aligner.check()
+        except MissingResourceError as error:
+            if self.members or self.model != MULTILINGUAL:
+                raise
+            warn(f"the ensemble is the statistical aligner alone: {error}")
+            self._aligners = {"statistical": self._aligners["statistical"]}
+            self._inform()
+        self._is_checked = True
+
+    def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:
+        """Let each member learn, those that use suggestions last."""
+        self.check()
+        place_for(self, pairs, training.folder)
+        if self._tokenize is not None and _has_characters(pairs):
+            pairs = JoinedPairs(pairs, self._tokenize)
+        for name in sorted(self._aligners, key=self._informed.__contains__):
+            folder = training.folder / name if training.folder is not None else None
+            self._aligners[name].fit(pairs, replace(training, folder=folder))
+
+    def align(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
+        """The links of each pair; a pair that no member can align is rejected."""
+        self.check()
+        batches = (pairs[start : start + PAIRS_AT_ONCE] for start in range(0, len(pairs), PAIRS_AT_ONCE))
+        return [outcome for batch in batches for outcome in self._joined(batch)]
+
+    def _joined(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
+        """The links of a batch whose characters are joined meanwhile."""
+        if self._tokenize is None or not _has_characters(pairs):
+            return self._decided(pairs)
+        joined = [joined_pair(pair, self._tokenize) for pair in pairs]
+        return [
+            outcome if isinstance(outcome, Reject) else taken_apart(outcome, source, target)
+            for outcome, (_, source, target) in zip(self._decided([one[0] for one in joined]), joined, strict=True)
+        ]
+
+    @cached_property
+    def _tokenize(self) -> Tokenize | None:
+        """How the vocabulary of the model cuts text; None if there is no model or nothing is to be joined."""
+        has_model = any(isinstance(aligner, ModelSettings) for aligner in self._aligners.values())
+        return self.source.tokenizer().tokenize if self.join and has_model else None
+
+    def _decided(self, pairs: Sequence[Pair]) -> list[Alignment | Reject]:
+        answers = dict(self._uninformed(pairs))
+        answers |= {name: self._aligners[name].align(pairs) for name in self._aligners if name in self._informed}
+        votes = self._votes(pairs, answers)
+        return [
+            vote if isinstance(vote, Reject) else _links(vote, mutually_best(vote, self.threshold)) for vote in votes
+        ]
+
+    def _suggested(self, pairs: Sequence[Pair]) -> list[Alignment]:
+        """The vote of the members that hear no suggestions; no links for a pair that they reject."""
+        votes = self._votes(pairs, self._uninformed(pairs))
+        return [() if isinstance(vote, Reject) else _links(vote, vote > FAINT) for vote in votes]
+
+    def _uninformed(self, pairs: Sequence[Pair]) -> Mapping[str, Sequence[Alignment | Reject]]:
+        """What the members that hear no suggestions answer, remembered for the last pairs."""
+        if self._latest is None or self._latest[0] != pairs:
+            uninformed = [name for name in self._aligners if name not in self._informed]
+            self._latest = pairs, {name: self._aligners[name].align(pairs) for name in uninformed}
+        return self._latest[1]
+
+    def _votes(
+        self, pairs: Sequence[Pair], answers: Mapping[str, Sequence[Alignment | Reject]]
+    ) -> list[Probabilities | Reject]:
+        """The mean probability of each link of each pair. Shape: each (source words, target words)."""
+        default = {} if self.members else WEIGHTS
+        weights = {name: {**default, **self.weights}.get(name, 1.0) for name in self._aligners if name in answers}
+        return [
+            _vote(pair, [(weight, answers[name][number]) for name, weight in weights.items()])
+            for number, pair in enumerate(pairs)
+        ]
+
+
+def _has_characters(pairs: Pairs) -> bool:
+    """Whether characters stand as words in the first pairs."""
+    return any(is_character(word) for pair in islice(pairs, WATCHED_PAIRS) for word in pair.source + pair.target)
+
+
+def _vote(pair: Pair, answers: Sequence[tuple[float, Alignment | Reject]]) -> Probabilities | Reject:
+    """The weighted mean over the members that did not reject the pair."""
+    total, votes = 0.0, np.zeros((len(pair.source), len(pair.target)))
+    for weight, answer in answers:
+        if isinstance(answer, Reject):
+            continue
+        if alignment_issue(answer, *votes.shape):
+            return Reject(OUT_OF_RANGE)
+        total += weight
+        for source, target, probability in answer:
+            votes[source, target] += weight * probability
+    if total:
+        return np.minimum(votes / total, 1.0)
+    return next(answer for _, answer in answers if isinstance(answer, Reject))
+
+
+def _links(probabilities: Probabilities, linked: NDArray[np.bool_]) -> Alignment:
+    places = np.argwhere(linked).tolist()
+    return tuple(Link(source, target, float(probabilities[source, target])) for source, target in places)

@@ -1,0 +1,85 @@
+"""Characters as words, joined into longer words while they are aligned: alone they say little."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from nersery.core.alignments import Alignment, Link, Pair
+from nersery.crosslingual.aligners.base import Pairs
+from nersery.io.tokenization import is_character
+
+SPACE = "▁"
+"""Stands for a space in SentencePiece vocabularies."""
+Tokenize = Callable[[str], Sequence[str]]
+Spans = tuple[tuple[int, ...], ...]
+"""For each joined word the words that it is made of."""
+
+
+@dataclass(frozen=True)
+class JoinedPairs:
+    """Pairs whose characters are joined as they are read; see `joined_pair`."""
+
+    pairs: Pairs
+    tokenize: Tokenize
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __iter__(self) -> Iterator[Pair]:
+        return (joined_pair(pair, self.tokenize)[0] for pair in self.pairs)
+
+
+def joined_pair(pair: Pair, tokenize: Tokenize) -> tuple[Pair, Spans, Spans]:
+    """A pair with its characters joined, and the words of each joined word of the source and of the target."""
+    source, target = spans(pair.source, tokenize), spans(pair.target, tokenize)
+    joined = replace(pair, source=_texts(pair.source, source), target=_texts(pair.target, target))
+    return joined, source, target
+
+
+def _texts(words: Sequence[str], spans: Spans) -> tuple[str, ...]:
+    return tuple("".join(words[place] for place in span) for span in spans)
+
+
+def spans(words: Sequence[str], tokenize: Tokenize) -> Spans:
+    """Which words to join: runs of characters of a script without spaces, cut as the vocabulary of a model cuts them.
+
+    >>> spans(("我", "在", "北", "京", "a"), lambda text: ["▁我", "在", "北京"])
+    ((0,), (1,), (2, 3), (4,))
+    """
+    found: list[tuple[int, ...]] = []
+    for is_run, places in itertools.groupby(range(len(words)), key=lambda place: is_character(words[place])):
+        run = list(places)
+        found += _cut(run, words, tokenize) if is_run and len(run) > 1 else [(place,) for place in run]
+    return tuple(found)
+
+
+def _cut(run: Sequence[int], words: Sequence[str], tokenize: Tokenize) -> list[tuple[int, ...]]:
+    pieces = [piece.removeprefix(SPACE) for piece in tokenize("".join(words[place] for place in run))]
+    ends = {*itertools.accumulate(map(len, pieces))}
+    reached = list(itertools.accumulate(len(words[place]) for place in run))
+    if "".join(pieces) != "".join(words[place] for place in run):  # normalized, or unknown to the vocabulary
+        return [(place,) for place in run]
+    groups: list[list[int]] = [[]]
+    for place, end in zip(run, reached, strict=True):
+        groups[-1].append(place)
+        if end in ends:
+            groups.append([])
+    return [tuple(group) for group in groups if group]
+
+
+def taken_apart(alignment: Alignment, source: Spans, target: Spans) -> Alignment:
+    """Links of joined words as links of all the words that they are made of.
+
+    >>> taken_apart((Link(0, 1, 0.5),), ((0,),), ((0,), (1, 2)))
+    (Link(source=0, target=1, probability=0.5), Link(source=0, target=2, probability=0.5))
+    """
+    return tuple(
+        sorted(
+            Link(left, right, link.probability)
+            for link in alignment
+            for left in source[link.source]
+            for right in target[link.target]
+        )
+    )
