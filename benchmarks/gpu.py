@@ -36,6 +36,7 @@ from nersery.models.masked.adaptation import adapt
 from nersery.models.masked.masked_lm import MaskedLM
 from nersery.pipeline.job import run
 from nersery.select.base import select_step
+from nersery.taggers.base import load_tagger
 from nersery.taggers.transformer import TransformerTagger
 
 LIMIT = 480
@@ -200,6 +201,7 @@ def others(part: Part) -> None:
             return lambda: told(collect(run(gold, annotate_step(method))))
 
         part.row(name, annotator)
+    new = partial(TransformerTagger, masked, steps=2 if part.quick else 50)
     for name, settings in (
         ("agreement", {"tagger": str(tagger)}),
         ("certainty", {"tagger": str(tagger)}),
@@ -210,7 +212,7 @@ def others(part: Part) -> None:
 
         def selector(name: str = name, settings: dict[str, Any] = settings) -> Callable[[], tuple[int, str]]:
             method = registry.create("select", name, settings)
-            method.fit(part.gold, training=Training(new_tagger=lambda: TransformerTagger(masked, steps=2)))
+            method.fit(part.gold, training=Training(tagger=partial(load_tagger, str(tagger)), new_tagger=new))
             method.fit_candidates(gold)
             return lambda: told(collect(run(gold, select_step(method))))
 
