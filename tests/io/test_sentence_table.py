@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery import Entity, Sentence
-from nersery.core.entity import Origin
+from nersery.core.entity import Origin, SoftLabel
 from nersery.core.errors import DataError
 from nersery.io.sentence_table import SentenceTable
 from tests.io.strategies import full_sentences
@@ -24,8 +26,9 @@ def test_every_sentence_comes_back(given: list[Sentence]) -> None:
 def test_every_part_comes_back() -> None:
     whole = Sentence(
         ("Ada", "है"), (Entity(0, 1, "PER", 0.5),), "a~1", "hi", Origin("melm", ("a",), 1), {"sure": -2.0},
-        (("x", "_"),), ("# text",),
+        (("x", "_"),), ("# text",), (SoftLabel(0, "PER", 0.5, 0.25),),
     )  # fmt: skip
+    assert all(getattr(whole, field.name) for field in fields(whole)), "a new part of a sentence must come back too"
     found = SentenceTable([whole])[0]
     assert found == whole
     assert found.entities[0].score == 0.5

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from typing import overload
 
+from nersery.core.entity import SoftLabel
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import Entity, Origin, Sentence, folded
 from nersery.io.ids import naming_the_temporary_folder, temporary_table
 
-NAMES = tuple(field.name for field in fields(Sentence))
+NAMES, SOFT_NAMES = (tuple(field.name for field in fields(cls)) for cls in (Sentence, SoftLabel))
 
 
 class SentenceTable(Sequence[Sentence]):
@@ -95,14 +96,16 @@ def _packed(sentence: Sentence) -> bytes:
     made = sentence.origin
     origin = None if made is None else (made.method, made.parents, made.copy)
     entities = [(entity.start, entity.end, entity.type, entity.score) for entity in sentence.entities]
-    rest = (sentence.language, origin, dict(sentence.scores), sentence.columns, sentence.comments)
+    soft = [tuple(getattr(label, name) for name in SOFT_NAMES) for label in sentence.soft_labels]
+    rest = (sentence.language, origin, dict(sentence.scores), sentence.columns, sentence.comments, soft)
     return marshal.dumps((sentence.words, entities, sentence.id, *rest))
 
 
 def _unpacked(packed: bytes) -> Sentence:
     """The sentence again; it was valid when it was packed, and to check it once more would take most of the time."""
-    words, entities, id, language, origin, *rest = marshal.loads(packed)
-    parts = words, tuple([Entity(*one) for one in entities]), id, language, origin and Origin(*origin), *rest
+    words, entities, id, language, origin, *rest, soft = marshal.loads(packed)
+    own = tuple([Entity(*one) for one in entities])
+    parts = words, own, id, language, origin and Origin(*origin), *rest, tuple(SoftLabel(*one) for one in soft)
     sentence = object.__new__(Sentence)
     for name, part in zip(NAMES, parts, strict=True):
         object.__setattr__(sentence, name, part)
