@@ -40,6 +40,10 @@ class DiskError(NerseryError):
     exit_code = 5
 
 
+class OutOfTimeError(NerseryError):
+    """A time limit was reached, see `nersery.core.progress.time_limit`; finished work is kept."""
+
+
 @dataclass(frozen=True, slots=True)
 class Issue:
     """One issue in one place of an input."""

@@ -4,9 +4,29 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from types import TracebackType
 
+from nersery.core.errors import OutOfTimeError
+
 LOG_SECONDS = 15.0
+_END: ContextVar[float] = ContextVar("_END", default=float("inf"))
+
+
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Within it, a job stops at its next step once the time is up.
+
+    Raises:
+        OutOfTimeError: Then.
+    """
+    token = _END.set(min(_END.get(), time.monotonic() + seconds))
+    try:
+        yield
+    finally:
+        _END.reset(token)
 
 
 class Progress:
@@ -43,6 +63,8 @@ class Progress:
         self.done += items
         self.resumed += items if resumed else 0
         self.note = note or self.note
+        if time.monotonic() > _END.get():
+            raise OutOfTimeError(f"{self.label}: the time is up")
         if not self.quiet and time.monotonic() - self._shown >= self._interval:
             self._shown = time.monotonic()
             self._show(end="" if sys.stderr.isatty() else "\n")

@@ -49,7 +49,7 @@ class DataSettings:
     Args:
         train: Labelled sentences to sample from and to augment: a file, or a table of languages and files.
         dev: Labelled sentences to choose the best weights by; a file or a table.
-        test: Labelled sentences to score on, used for nothing else; a file or a table.
+        test: Labelled sentences to score on, used for nothing else; a file or a table. Not for cross-validation.
         raw: Sentences for methods that label raw text; a file or a table. Labels in it are ignored.
         language: Language of sentences that name none.
         format: ``auto``, ``conll``, ``jsonl``, ``parquet``, ``text``, ``spans`` or ``brat``.
@@ -62,7 +62,7 @@ class DataSettings:
     """
 
     train: str | dict[str, Any]
-    test: str | dict[str, Any]
+    test: str | dict[str, Any] | None = None
     dev: str | dict[str, Any] | None = None
     raw: str | dict[str, Any] | None = None
     language: str = ""

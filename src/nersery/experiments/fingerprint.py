@@ -28,7 +28,7 @@ BEGINNINGS = ("lock", "run.json.tmp")
 def fingerprint_of(recipe: Recipe) -> dict[str, Any]:
     """Everything that the results of a recipe depend on."""
     methods = [
-        recipe.tagger,
+        *map(recipe.tagger_of, recipe.systems),
         *(m for system in recipe.systems for m in (system.method, *system.select) if m is not None),
     ]
     paths = {
@@ -169,6 +169,7 @@ def comparable(fingerprint: dict[str, Any]) -> dict[str, Any]:
             **system,
             "method": system["method"] and _by_content(system["method"], files),
             "select": [_by_content(selector, files) for selector in system["select"]],
+            "tagger": _by_content({**recipe["tagger"], "settings": system["tagger"]}, files)["settings"],
         }
         for system in recipe["systems"]
     }

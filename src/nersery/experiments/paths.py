@@ -53,7 +53,10 @@ def with_paths(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 
 def _system(entry: dict[str, Any], folder: Path) -> dict[str, Any]:
     kind = "annotate" if entry.get("method") in registry.names("annotate") else "augment"
-    return _selecting(_method(kind, entry, folder), folder)
+    placed = _method(kind, entry, folder)
+    if isinstance(tagger := entry.get("tagger"), dict):
+        placed = {**placed, "tagger": _method("tagger", tagger, folder)}
+    return _selecting(placed, folder)
 
 
 def _selecting(table: dict[str, Any], folder: Path) -> dict[str, Any]:

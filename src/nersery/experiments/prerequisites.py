@@ -25,9 +25,12 @@ def check_prerequisites(recipe: Recipe, types: Collection[str] = ()) -> None:
         SettingsError: If nothing is missing, but settings do not fit together.
         NerseryError: If there are only other problems.
     """
-    tagger: Tagger = registry.create("tagger", recipe.tagger.method, recipe.tagger.settings)
-    faults = [*_faults("tagger", tagger.check)]
+    faults: list[tuple[str, NerseryError]] = []
     for system in recipe.systems:
+        settings = recipe.tagger_of(system)
+        tagger: Tagger = registry.create("tagger", settings.method, settings.settings)
+        if system.is_baseline or system.tagger:
+            faults += _faults("tagger" if system.is_baseline else f'system "{system.name}", tagger', tagger.check)
         if system.method is not None:
             faults += _faults(f'system "{system.name}"', partial(_check, system.method, tagger, types))
         for selector in system.select:

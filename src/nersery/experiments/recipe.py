@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import tomllib
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -22,11 +22,12 @@ from nersery.experiments.overrides import apply
 from nersery.experiments.paths import located, presets, shipped, with_paths
 from nersery.experiments.sampling import PROTOCOLS
 from nersery.experiments.systems import MethodSettings, System, folder_name, method_settings, parse_systems
-from nersery.taggers.components.second_stage import second_stage_issues
+from nersery.taggers.components.second_stage import changed, second_stage_issues
 
 KEYS = ("name", "description", "seeds", "keep_taggers", "data", "sample", "tagger", "systems", "select", "evaluate")
 """The keys at the top of a recipe."""
 
+MOST_FOLDS = 100
 Size = Annotated[int, Field(ge=1)]
 
 
@@ -48,6 +49,8 @@ class SampleSettings:
     """How much of the training data is used.
 
     Args:
+        folds: Cross-validation: a seed is the number of a fold, from 0. It trains on the other folds of train and is
+            scored on this one; no test file is needed.
         size: Sentences to draw for each seed, of each language that has its own file; all if not set.
         protocol: How they are drawn; see `nersery list protocols`.
         dev_size: Sentences of dev to draw, likewise; all if not set.
@@ -56,6 +59,7 @@ class SampleSettings:
     size: Size | None = None
     protocol: Annotated[str, AfterValidator(_protocol)] = "stratified"
     dev_size: Size | None = None
+    folds: Annotated[int | None, Field(ge=2, le=MOST_FOLDS)] = None
 
 
 @dataclass
@@ -100,6 +104,11 @@ class Recipe:
         """All settings as JSON values, without `source` and `overrides`."""
         left_out = ("source", "overrides", *(() if self.grid else ("grid",)))
         return {key: value for key, value in asdict(self).items() if key not in left_out}
+
+    def tagger_of(self, system: System) -> MethodSettings:
+        """The tagger with the settings of a system."""
+        settings = {**self.tagger.settings, **changed(self.tagger.settings, system.tagger)}
+        return replace(self.tagger, settings=settings)
 
     def system(self, name: str) -> System:
         """The system of that name."""
@@ -167,6 +176,7 @@ def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
     problems += [f'unknown key "{key}"; {did_you_mean(key, KEYS)}' for key in table if key not in KEYS]
     systems = parse_systems(table, problems)
     data = _section(DataSettings, table.get("data"), "data", problems)
+    problems += _fold_conflicts(table)
     sample = _section(SampleSettings, table.get("sample", {}), "sample", problems)
     evaluate = _section(EvaluateSettings, table.get("evaluate", {}), "evaluate", problems)
     tagger = _tagger(table.get("tagger", {}), problems)
@@ -178,11 +188,31 @@ def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
     if table.get("name", "") == "":
         wrong.append('name is missing: expected e.g. name = "my-corpus"')
     grid = table["tagger"].get("grid", {}) if isinstance(table.get("tagger"), dict) else {}
-    problems += [*wrong, *(data.issues() if data else ()), *_grid_conflicts(grid, tagger, table.get("data"))]
+    problems += [*wrong, *(data.issues() if data else ())]
+    problems += [*_grid_conflicts(grid, tagger, table.get("data"))]
     problems += [problem for system in systems for problem in _system_conflicts(system, tagger, data)]
     if problems:
         return None
     return Recipe(data=data, tagger=tagger, systems=systems, sample=sample, evaluate=evaluate, grid=grid, **own)
+
+
+def _fold_conflicts(table: Mapping[str, Any]) -> Iterator[str]:
+    """Conflicts of cross-validation with other keys of a recipe's table."""
+    data, sample = table.get("data"), table.get("sample", {})
+    if not isinstance(data, dict) or not isinstance(sample, dict):
+        return
+    folds = sample.get("folds")
+    if folds is None and "test" not in data:
+        yield 'data needs the setting "test": name a file; or cross-validate, e.g. sample.folds = 5'
+    if type(folds) is not int:
+        return
+    if "test" in data:
+        yield "sample.folds scores on parts of train: leave out data.test"
+    if "size" in sample:
+        yield "sample.folds uses all of train: leave out sample.size"
+    seeds = table.get("seeds", [0])
+    if wrong := [seed for seed in seeds if type(seed) is int and seed >= folds] if isinstance(seeds, list) else []:
+        yield f"seeds has {wrong[0]}, but with sample.folds = {folds} the folds have the numbers 0 to {folds - 1}"
 
 
 def _grid_conflicts(grid: Any, tagger: MethodSettings, data: Any) -> list[str]:
@@ -197,9 +227,20 @@ def _system_conflicts(system: System, tagger: MethodSettings, data: DataSettings
     if system.second_stage != {}:
         issues = second_stage_issues(tagger.method, tagger.settings, system.second_stage)
         found += [f"second_stage: {issue}" for issue in issues]
+    if system.tagger != {}:
+        found += tagger_issues(tagger, system.tagger)
     if system.labels_raw_text and data is not None and not data.raw:
         found.append("its method labels raw text: name a file of raw text as raw in [data]")
     return [f"system {json.dumps(system.name, ensure_ascii=False)}: {problem}" for problem in found]
+
+
+def tagger_issues(tagger: MethodSettings, own: Any) -> list[str]:
+    """Validation errors of a system's settings of the tagger."""
+    if not isinstance(own, Mapping):
+        return [f'tagger is {own!r:.60}, expected settings of the tagger, e.g. {{ model = "bundled-qa" }}']
+    known = registry.check("tagger", tagger.method, tagger.settings)
+    issues = registry.check("tagger", tagger.method, {**tagger.settings, **changed(tagger.settings, own)})
+    return [f"tagger: {issue}" for issue in issues if issue not in known]
 
 
 def _section(cls: type[Any], table: Any, place: str, problems: list[str]) -> Any:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -43,10 +43,14 @@ from nersery.report.model import (
 )
 from nersery.report.parts import AgainstGold, Example, GroupScores, Measure, RejectExample, ShownEntity, ShownSentence
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 SHOWN_EXAMPLES = 20
 SHOWN_REJECTS = 12
 SHOWN_MISTAKES = 3
 """Of each kind."""
+AVERAGED = "test sentences, F1 averaged over seeds"
 NOTHING_LEARNT = "no training sentence has an entity, so the tagger learned nothing and finds no entity in test"
 
 
@@ -85,7 +89,7 @@ def _empty_notes(recipe: Recipe, systems: Sequence[SystemReport]) -> list[str]:
     notes = []
     for settings, system in list(zip(recipe.systems, systems, strict=True))[1:]:
         seeds = [str(seed) for seed, own in zip(recipe.seeds, system.kept_sentences, strict=True) if not own]
-        if seeds and settings.gold_copies:
+        if seeds and settings.gold_copies and settings.makes_sentences:
             same = settings.base or "gold only"
             notes.append(f"{system.name}: no sentence was kept, so this equals {same} (seed {', '.join(seeds)})")
         if untrained := [str(training.seed) for training in system.training if training.untrained]:
@@ -174,7 +178,7 @@ def _system(run: RunFolder, system: System) -> SystemReport:
         training=[_both_trainings(result["training"]) for result in results],
         self_training=_self_training(run, system),
         against_gold=None if system.is_baseline else _against_gold(run, system),
-        **({} if system.is_baseline else _generated(run, system)),
+        **(_generated(run, system) if system.makes_sentences else {}),
         **_teachers(run, system),
     )
 
@@ -191,13 +195,17 @@ def _both_trainings(training: Mapping[str, Any]) -> TrainingReport:
 
 def _made_by(system: System) -> str | None:
     """The method's name in the report; None for the baseline."""
-    return system.method.method if system.method else ("merge" if system.merge else None)
+    if system.method:
+        return system.method.method
+    return "merge" if system.merge else None if system.is_baseline else "tagger"
 
 
 def _settings(system: System) -> dict[str, Any]:
     """The settings of the method, and those of the system that differ from the defaults."""
     own = {
-        key: value for key in ("base", "merge", "vote", "upsampling", "second_stage") if (value := getattr(system, key))
+        key: value
+        for key in ("base", "merge", "vote", "upsampling", "second_stage", "tagger")
+        if (value := getattr(system, key))
     }
     if system.method is not None and not system.labels_raw_text:
         own["copies"] = system.copies
@@ -227,8 +235,8 @@ def _with_gold(run: RunFolder, seed: int, system: System) -> Corpus:
 
 
 def _errors(run: RunFolder, system: System) -> MistakeReport:
-    test = run.corpora["test"]
-    found = [find_errors(test, io.read(run.path(seed, system, "predicted.jsonl"))) for seed in run.recipe.seeds]
+    seeds = run.recipe.seeds
+    found = [find_errors(run.test(seed), io.read(run.path(seed, system, "predicted.jsonl"))) for seed in seeds]
     per_type: dict[str, Counter[str]] = {}
     for errors in found:
         for type_, counts in errors.per_type.items():
@@ -285,21 +293,27 @@ def _per(scores: Sequence[Mapping[str, Any]], part: str) -> dict[str, GroupScore
 
 def _against_gold(run: RunFolder, system: System) -> AgainstGold:
     """The system against the baseline on the same test sentences and seeds."""
-    baseline, test, seeds = run.recipe.systems[0], run.corpora["test"], run.recipe.seeds
-
-    def counts(of: System) -> Any:
-        return np.stack([sentence_counts(test, io.read(run.path(seed, of, "predicted.jsonl"))) for seed in seeds])
-
-    ours, theirs = counts(system), counts(baseline)
+    seeds, folds = run.recipe.seeds, run.recipe.sample.folds
+    ours, theirs = counts(run, system), counts(run, run.recipe.systems[0])
     samples = run.recipe.evaluate.bootstrap_samples
     comparison: dict[str, Any] = paired_bootstrap(theirs, ours, samples=samples).as_dict()
     return AgainstGold(
         p=comparison.pop("p_value"),
         **comparison,
         samples=samples,
-        test="paired bootstrap over test sentences, F1 averaged over seeds, two-sided",
-        p_over_seeds=sign_flip(_f1(theirs), _f1(ours)) if len(seeds) > 1 else None,
+        test=f"paired bootstrap over {'the sentences of all folds' if folds else AVERAGED}, two-sided",
+        p_over_seeds=sign_flip(_f1(theirs), _f1(ours)) if len(seeds) > 1 and not folds else None,
     )
+
+
+def counts(run: RunFolder, system: System) -> NDArray[np.int64]:
+    """The counts of each test sentence; folds are one test set.
+
+    Shape: (seeds, sentences, 3), or with folds (1, sentences, 3).
+    """
+    seeds = run.recipe.seeds
+    found = [sentence_counts(run.test(seed), io.read(run.path(seed, system, "predicted.jsonl"))) for seed in seeds]
+    return np.concatenate(found)[None] if run.recipe.sample.folds else np.stack(found)
 
 
 def _f1(counts: Any) -> list[float]:

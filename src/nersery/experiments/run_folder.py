@@ -9,7 +9,7 @@ from nersery import io
 from nersery.core.files import write_atomic
 from nersery.core.sentence import Corpus
 from nersery.experiments.recipe import Recipe
-from nersery.experiments.sampling import id_list, sample, sample_languages
+from nersery.experiments.sampling import fold, id_list, sample, sample_languages
 from nersery.experiments.systems import System
 
 
@@ -31,6 +31,11 @@ class RunFolder:
         """The path of a system's file for one seed."""
         return self.folder.joinpath(f"seed-{seed}", system.name, *names)
 
+    def test(self, seed: int) -> Corpus:
+        """The sentences that a seed is scored on: its fold in cross-validation, else those of the file."""
+        folds = self.recipe.sample.folds
+        return fold(self.corpora["train"], folds, seed) if folds and seed < folds else self.corpora["test"]
+
     def sampled(self, seed: int) -> tuple[Corpus, Corpus]:
         """The gold and dev sentences of a seed, drawn once and saved."""
         folder = self.folder / f"seed-{seed}" / "sample"
@@ -43,6 +48,9 @@ class RunFolder:
             path = folder / f"{split}.jsonl"
             if not path.exists():
                 corpus = self.corpora[split]
+                if settings.folds and split == "train":
+                    held_out = fold(corpus, settings.folds, seed).by_id
+                    corpus = Corpus(sentence for sentence in corpus if sentence.id not in held_out)
                 if size is not None and size < len(corpus):
                     draw = sample_languages if self.recipe.data.has_languages(split) else sample
                     corpus = draw(corpus, size, protocol, seed)

@@ -21,7 +21,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -95,12 +96,22 @@ class Run(RunFolder):
     _abandoned: list[str] = field(default_factory=list, init=False)
 
     def execute(self) -> Report:
-        """Run all unfinished stages, write the report and return it.
+        """Run all unfinished stages and write the report.
 
         Raises:
             DataError: When the files cannot be used; before anything runs.
             SettingsError: When the folder belongs to another run.
         """
+        with self.started() as fingerprint:
+            for seed in self.recipe.seeds:
+                self._run_seed(seed)
+            report = build_report(self, fingerprint["inputs"])
+            write_report(report, self.folder)
+        return report
+
+    @contextmanager
+    def started(self) -> Iterator[dict[str, Any]]:
+        """Check everything and lock the folder; within it, `run_system` may be called. Gives the run's fingerprint."""
         fingerprint = self.check()
         self.folder.mkdir(parents=True, exist_ok=True)
         with locked(self.folder):
@@ -110,11 +121,7 @@ class Run(RunFolder):
             if other := changed_versions(first, versions()):
                 self._note(f"note: this run continues with {other}")
             write_json(self.folder / "run.json", {**fingerprint, "versions": first})
-            for seed in self.recipe.seeds:
-                self._run_seed(seed)
-            report = build_report(self, fingerprint["inputs"])
-            write_report(report, self.folder)
-        return report
+            yield fingerprint
 
     # --- before anything runs -----------------------------------------------------------------------------------
 
@@ -153,19 +160,21 @@ class Run(RunFolder):
 
     def _run_seed(self, seed: int) -> None:
         for system in self.recipe.systems:
-            if not self.path(seed, system, "result.json").exists():
-                self._run_system(seed, system)
+            self.run_system(seed, system)
             self._done += 1
         if not self.recipe.keep_taggers:
             for system in self.recipe.systems:
                 remove_folder(self.path(seed, system, "tagger"))
             remove_folder(teachers_folder(self.folder, seed))
 
-    def _run_system(self, seed: int, system: System) -> None:
+    def run_system(self, seed: int, system: System) -> None:
+        """Train and score one system, unless that is done."""
+        if self.path(seed, system, "result.json").exists():
+            return
         gold = self.sampled(seed)[0]
         before, kept_itself = self._parts(seed, system, gold)
         kept, own = _each_once(before, kept_itself), len(kept_itself)
-        if not own and not system.is_baseline and system.gold_copies:
+        if not own and system.makes_sentences and system.gold_copies:
             self._note(
                 f"note: {system.name}, seed {seed}: no sentence was kept, so this equals {system.base or 'gold only'}"
             )
@@ -178,7 +187,7 @@ class Run(RunFolder):
             self._note(f"note: {system.name}, seed {seed}: {NOTHING_LEARNT}")
             history, predicted = {"untrained": True}, self._predict(seed, system, _without_entities)
         result: dict[str, Any] = {
-            "scores": all_scores(self.corpora["test"], predicted),
+            "scores": all_scores(self.test(seed), predicted),
             "train_sentences": len(train),
             "kept_sentences": own,
             "training": {"seed": seed, **history},
@@ -196,9 +205,9 @@ class Run(RunFolder):
 
     def _parts(self, seed: int, system: System, gold: Corpus) -> tuple[Sequence[Sentence], Sequence[Sentence]]:
         """The new sentences of the system's base, and the sentences that it generated and kept itself."""
-        if system.is_baseline:
-            return [], []
         before = self._kept(seed, self.recipe.system(system.base), gold) if system.base else []
+        if not system.makes_sentences:
+            return before, []
         start = Corpus([*gold, *before])
         return before, self._select(seed, system, start, self._generate(seed, system, start))
 
@@ -266,10 +275,10 @@ class Run(RunFolder):
         """What a method or selector needs to train a model."""
         tagger, dev = partial(self._tagger_before, seed, system), self.sampled(seed)[1]
         teacher = partial(trained_teacher, self.folder, self.path(seed, system), dev, seed)
-        return Training(dev, seed, tagger=tagger, new_tagger=self._new_tagger, teacher=teacher)
+        return Training(dev, seed, tagger=tagger, new_tagger=partial(self._new_tagger, system), teacher=teacher)
 
     def _select(self, seed: int, system: System, start: Corpus, candidates: Corpus) -> Corpus:
-        held_out = [*self.corpora["dev"], *self.corpora["test"]]
+        held_out = [*self.corpora["dev"], *self.test(seed)]
         for number, settings in enumerate(system.select, start=1):
             path = self.path(seed, system, f"{number}-{settings.method}.jsonl")
             if is_missing(path):
@@ -290,10 +299,10 @@ class Run(RunFolder):
             candidates = io.read(path)
         return candidates
 
-    def _new_tagger(self, **own: Any) -> Tagger:
-        """An untrained tagger of the recipe, with some settings replaced."""
-        method, settings = self.recipe.tagger.method, self.recipe.tagger.settings
-        tagger: Tagger = registry.create("tagger", method, {**settings, **changed(settings, own)})
+    def _new_tagger(self, system: System, **own: Any) -> Tagger:
+        """An untrained tagger of a system, with some settings replaced."""
+        chosen = self.recipe.tagger_of(system)
+        tagger: Tagger = registry.create("tagger", chosen.method, {**chosen.settings, **changed(chosen.settings, own)})
         return tagger
 
     def _tagger_before(self, seed: int, system: System) -> Tagger:
@@ -314,7 +323,7 @@ class Run(RunFolder):
         def fit(training: Path) -> Tagger:
             return self._fitted(seed, system, train, self._chosen(seed, system, train), "train", training)
 
-        tagger = trained_once(self.path(seed, system, "tagger"), fit, self.recipe.tagger.settings)
+        tagger = trained_once(self.path(seed, system, "tagger"), fit, self.recipe.tagger_of(system).settings)
         return tagger, tagger.history
 
     def _fitted(
@@ -322,7 +331,7 @@ class Run(RunFolder):
     ) -> Tagger:
         """A trained tagger of a system, with some settings replaced, after the second stage if there is one."""
         gold, dev = self.sampled(seed)
-        tagger = self._new_tagger(**own)
+        tagger = self._new_tagger(system, **own)
         goes_on = system.second_stage and any(sentence.id not in gold.by_id for sentence in train)
         if goes_on:
             require_known_types(gold, {entity.type for sentence in train for entity in sentence.entities})
@@ -351,7 +360,7 @@ class Run(RunFolder):
     def _predict(self, seed: int, system: System, predict: Step[Sentence]) -> Corpus:
         path = self.path(seed, system, "predicted.jsonl")
         if is_missing(path):
-            test = self.corpora["test"]
+            test = self.test(seed)
             with self._progress(seed, system, "predict", len(test)) as progress:
                 corpus_job(path, self._made_by(seed, system)).run(test, predict, progress=progress)
         return io.read(path)

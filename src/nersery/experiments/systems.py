@@ -33,7 +33,10 @@ LABELS_RAW_TEXT = "annotate"
 MOST_COPIES = 1_000_000
 """Of a sentence; a larger number is a typing error."""
 
-OWN_KEYS = ("name", "method", "base", "merge", "vote", "copies", "select", "gold_copies", "upsampling", "second_stage")
+OWN_KEYS = (
+    "name", "method", "base", "merge", "vote", "copies", "select", "gold_copies", "upsampling", "second_stage",
+    "tagger",
+)  # fmt: skip
 """The keys of the system in its entry; other keys are settings of the method."""
 
 
@@ -85,7 +88,8 @@ class System:
 
     Args:
         name: Its name in the report.
-        method: An augmentation method or an annotator; none for the baseline and for merged systems.
+        method: An augmentation method or an annotator; none for the baseline, for merged systems, and for systems that
+            only train another tagger.
         base: A system above this one. Its kept sentences count as gold: the method learns from them and starts from
             them, and the tagger trains on them. Empty: gold alone.
         merge: Systems above this one. The selectors choose from the sentences that these systems kept; there is no
@@ -98,6 +102,7 @@ class System:
         upsampling: Repeat gold sentences until they are at least this share of the training data, in [0, 1).
         second_stage: Settings of the tagger for a second training on gold alone, see
             `nersery.taggers.components.second_stage`. Empty: no second training.
+        tagger: Settings of the tagger that differ from the recipe's, e.g. ``{ model = "bundled-qa" }``.
     """
 
     name: Annotated[str, AfterValidator(_system_name)]
@@ -110,11 +115,17 @@ class System:
     gold_copies: Annotated[int, Field(strict=True, ge=0, le=MOST_COPIES)] = 1
     upsampling: Annotated[float, Field(ge=0, lt=1)] = 0.0
     second_stage: Any = field(default_factory=dict)
+    tagger: Any = field(default_factory=dict)
 
     @property
     def is_baseline(self) -> bool:
-        """Whether the system trains on gold sentences alone."""
-        return self.method is None and not self.merge
+        """Whether this is the system that the others are compared with."""
+        return self.name == GOLD
+
+    @property
+    def makes_sentences(self) -> bool:
+        """Whether it adds sentences of its own, not only those of its base."""
+        return self.method is not None or bool(self.merge)
 
     @property
     def labels_raw_text(self) -> bool:
@@ -269,6 +280,8 @@ def _system(number: int, entry: Any, select: list[MethodSettings], problems: lis
 def _source(entry: Mapping[str, Any], place: str, problems: list[str]) -> MethodSettings | None:
     """The method of a system, if it does not merge other systems."""
     settings = {key: value for key, value in entry.items() if key == "method" or key not in OWN_KEYS}
+    if "merge" not in entry and not settings and "tagger" in entry:
+        return None
     if "merge" not in entry:
         annotates = entry.get("method") in registry.names(LABELS_RAW_TEXT)
         return method_settings(LABELS_RAW_TEXT if annotates else "augment", settings, place, "", problems)
