@@ -14,17 +14,19 @@ if TYPE_CHECKING:
     from nersery.crosslingual.aligners.base import align
     from nersery.crosslingual.projection_tasks import project
     from nersery.evaluate.scores import evaluate
+    from nersery.experiments.grow.session import grow
     from nersery.experiments.runner import run
     from nersery.io import read, write
     from nersery.select.base import select
     from nersery.taggers.base import predict, train
 
 __all__ = [
-    "Corpus", "Entity", "Origin", "Sentence", "__version__", "align", "annotate", "augment", "evaluate", "predict",
-    "project", "read", "run", "select", "train", "write",
+    "Corpus", "Entity", "Origin", "Sentence", "__version__", "align", "annotate", "augment", "evaluate", "grow",
+    "predict", "project", "read", "run", "select", "train", "write",
 ]  # fmt: skip
 _FUNCTIONS = {
     "align": "nersery.crosslingual.aligners.base",
+    "grow": "nersery.experiments.grow.session",
     "predict": "nersery.taggers.base",
     "project": "nersery.crosslingual.projection_tasks",
     "read": "nersery.io",

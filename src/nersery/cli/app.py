@@ -30,7 +30,7 @@ INTERRUPTED = (
 
 
 GROUPS: Mapping[str, Sequence[str]] = {
-    "Experiments": ("run", "list", "copy"),
+    "Experiments": ("grow", "run", "list", "copy"),
     "Data": ("convert", "augment", "annotate", "select", "review", "crosslingual", "dataset"),
     "Taggers": ("train", "predict", "evaluate"),
     "Inspection": ("inspect",),

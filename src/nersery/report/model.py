@@ -259,6 +259,26 @@ COLUMNS = {
 """The fields that are columns in the table of results."""
 
 
+class TriedReport(ReportPart):
+    """A system that a search tried, see `nersery.experiments.grow`.
+
+    Args:
+        folds: How many it was scored on.
+        difference: From gold only on the same folds, with its interval.
+        estimate: Of the time, in words.
+        took: The time, in words.
+        fate: Whether it was chosen, or why it was dropped.
+    """
+
+    name: str = ""
+    folds: int = 0
+    f1: float | None = None
+    difference: str = ""
+    estimate: str = ""
+    took: str = ""
+    fate: str = ""
+
+
 class Report(ReportPart):
     """The results of a run."""
 
@@ -273,6 +293,7 @@ class Report(ReportPart):
     data: Table[SplitReport] = {}
     sample: SampleReport = SampleReport()
     systems: list[SystemReport] = []
+    search: list[TriedReport] = []
 
     @model_validator(mode="after")
     def _correct_p_values(self) -> Report:

@@ -1,0 +1,68 @@
+"""The command that needs no recipe: grow."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from nersery import io
+from nersery.cli.app import app
+from nersery.cli.options import AsJson, Quiet, ReadingCommand, input_path, print_json, refuse_odd_bytes, shared_options
+
+if TYPE_CHECKING:
+    from nersery.experiments.grow.plan import Plan
+
+
+@app.command(
+    "grow",
+    cls=ReadingCommand,
+    epilog="Examples:\n\n  nersery grow train.conll --raw unlabelled.txt --minutes 30 --out runs/grow\n\n"
+    "  nersery grow train.conll --raw unlabelled.txt --plan",
+)
+def grow(
+    context: typer.Context,
+    *,
+    train: Annotated[str, typer.Argument(help="Labelled sentences, in any format.", metavar="TRAIN")],
+    raw: Annotated[str | None, typer.Option(help="Raw text in the same language.", metavar="TEXT")] = None,
+    test: Annotated[
+        str | None, typer.Option(help="Labelled sentences to score the result on; no choice depends on it.")
+    ] = None,
+    minutes: Annotated[float, typer.Option(help="Time for everything, over all calls.")] = 30,
+    model: Annotated[str, typer.Option(help="An encoder to try besides the bundled ones.")] = "",
+    out: Annotated[Path, typer.Option(help="The folder of the results.")] = Path("runs/grow"),
+    plan: Annotated[bool, typer.Option("--plan", help="Print what would be tried and how long it takes.")] = False,
+    json: AsJson = False,
+    quiet: Quiet = False,
+) -> None:
+    """Find the best tagger for labelled sentences and raw text in a given time. The same command resumes."""
+    refuse_odd_bytes(out)
+    reading = shared_options(context, io.ReadOptions)
+    from nersery.experiments.grow.session import GrowJob, GrowSettings
+
+    files = [input_path(name) if name else None for name in (train, raw, test)]
+    job = GrowJob(GrowSettings(str(files[0]), files[1], files[2], model, reading), out, minutes, quiet)
+    if plan:
+        made = job.plan()
+        print_json({"seconds": made.seconds, "notes": [*made.material.notes, *made.notes]}) if json else _show(made)
+        return
+    result = job.execute()
+    if json:
+        print_json({**asdict(result), "folder": str(result.folder)})
+    else:
+        print(result)
+
+
+def _show(plan: Plan) -> None:
+    from nersery.experiments.run_time import in_minutes
+
+    folds, steps = plan.table["sample"]["folds"], plan.table["tagger"]["steps"]
+    print(f"{folds} folds, {steps} steps a training, {len(plan.material.raw):,} raw sentences. On one fold:")
+    width = max(map(len, plan.seconds))
+    for name, seconds in plan.seconds.items():
+        print(f"  {name:{width}}  {in_minutes(seconds):>8}")
+    print(f"all on one fold: {in_minutes(sum(plan.seconds.values()))}; what does not fit into the time is left out")
+    for note in [*plan.material.notes, *plan.notes]:
+        print(f"note: {note}")

@@ -1,0 +1,46 @@
+"""The time of a grow job, over all calls that resume it."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+CAUTION = 1.25
+"""Estimates are this much too long on purpose."""
+LARGEST_STEP = 3.0
+"""One measurement changes the factor by at most this."""
+
+
+@dataclass
+class Budget:
+    """Compares estimates with the time that is left, and corrects them by what earlier work took.
+
+    Args:
+        seconds: For the whole job.
+        spent: By earlier calls.
+    """
+
+    seconds: float
+    spent: float = 0.0
+    factor: float = CAUTION
+    _began: float = field(default_factory=time.monotonic)
+
+    @property
+    def used(self) -> float:
+        """Seconds since the job began."""
+        return self.spent + time.monotonic() - self._began
+
+    @property
+    def left(self) -> float:
+        """Seconds that are left."""
+        return self.seconds - self.used
+
+    def expected(self, estimate: float) -> float:
+        """An estimate, corrected for this machine at present."""
+        return estimate * self.factor
+
+    def learn(self, estimate: float, actual: float) -> None:
+        """Correct later estimates: the mean of the last factor and the latest one."""
+        latest = CAUTION * actual / max(estimate, 0.1)
+        latest = min(max(latest, self.factor / LARGEST_STEP), self.factor * LARGEST_STEP)
+        self.factor = (self.factor + latest) / 2

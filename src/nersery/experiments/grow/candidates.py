@@ -1,0 +1,75 @@
+"""The systems that may help, as entries of a recipe, by what the data are like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from nersery.experiments.grow.text_profile import TextProfile
+
+ENGLISH_MODELS = ("bundled", "bundled-qa")
+MULTILINGUAL = "bundled-multilingual"
+SECOND_STAGE = {"steps": 100, "learning_rate": 5e-5, "head_learning_rate": 1e-3}
+ROUNDS = ("relabelled", "relabelled twice", "relabelled three times")
+ENOUGH_FOR_CONTEXT = 300
+"""From this number of sentences on, new context around known names can help; see docs/results.md."""
+
+Entry = dict[str, Any]
+
+
+def models_for(text: TextProfile, named: str = "") -> list[str]:
+    """The encoders to try; the first is that of gold only."""
+    suited = [*ENGLISH_MODELS, *[MULTILINGUAL] * text.cased] if text.is_english else [MULTILINGUAL]
+    return list(dict.fromkeys([*suited, *filter(None, [named])]))
+
+
+def systems_for(
+    text: TextProfile, types: Sequence[str], models: Sequence[str], *, gold: int, raw: int, stage_steps: int
+) -> list[Entry]:
+    """All systems that might be tried, the most promising first, as entries of ``[[systems]]``."""
+    entries: list[Entry] = []
+    for model in models:
+        is_first = model == models[0]
+        own: Entry = {} if is_first else {"tagger": {"model": model}}
+        suffix = "" if is_first else f", {model.rstrip('/').rpartition('/')[2]}"
+        if not is_first:
+            entries.append({"name": f"gold{suffix}", **own})
+        if raw:
+            entries += _with_raw_text(text, types, suffix, own, "" if is_first else f"gold{suffix}", stage_steps)
+        entries += _from_gold(text, suffix, own, gold)
+    return entries
+
+
+def _with_raw_text(
+    text: TextProfile, types: Sequence[str], suffix: str, own: Entry, gold: str, stage_steps: int
+) -> list[Entry]:
+    second = {"second_stage": {**SECOND_STAGE, "steps": stage_steps}}
+    based = {"base": gold} if gold else {}
+    entries: list[Entry] = []
+    if text.is_english:
+        asked = {"method": "qa_prompting", "types": list(types)}  # named types make the labels independent of the fold
+        entries += _rounds({"name": f"questions{suffix}", **asked, **own, **second}, own, second, suffix)
+    self_training = {"name": f"self-training{suffix}", **based, "method": "tagger_labels", **own, **second}
+    return entries + _rounds(self_training, own, second, suffix)
+
+
+def _rounds(first: Entry, own: Entry, second: Entry, suffix: str) -> list[Entry]:
+    """A system, and others that label the raw text again with its tagger; with good labels gold is not needed last."""
+    entries, name = [first], first["name"].removesuffix(suffix)
+    for number, label in enumerate(ROUNDS):
+        stage = second if number + 1 < len(ROUNDS) else {}
+        entry = {"name": f"{name}, {label}{suffix}", "base": entries[-1]["name"], "method": "tagger_labels"}
+        entries.append({**entry, **own, **stage})
+    return entries
+
+
+def _from_gold(text: TextProfile, suffix: str, own: Entry, gold: int) -> list[Entry]:
+    mention: Entry = {"name": f"mention replacement{suffix}", "method": "mention_replacement", "copies": 2}
+    entries = [{**mention, "rate": 0.5, "select": ["duplicates"], **own}]
+    if not text.is_english:
+        return entries
+    select = ["duplicates", "agreement"]
+    melm: Entry = {"name": f"melm + agreement{suffix}", "method": "melm", "epochs": 8, "patience": 2, "copies": 3}
+    aclm: Entry = {"name": f"aclm + agreement{suffix}", "method": "aclm", "epochs": 6, "candidates": 2, "copies": 3}
+    chosen = [melm, aclm] if gold >= ENOUGH_FOR_CONTEXT else [melm]
+    return [{**entry, "model": "bundled", "select": select, **own} for entry in chosen] + entries

@@ -1,0 +1,164 @@
+"""The results of a grow job: tagger, corpus, recipe and report, in their places."""
+
+from __future__ import annotations
+
+import shutil
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from nersery import io
+from nersery.core.files import remove_folder, replaced_folder, write_atomic
+from nersery.evaluate.scores import Counts
+from nersery.evaluate.significance import Comparison, paired_bootstrap
+from nersery.experiments.fingerprint import fingerprint_of
+from nersery.experiments.grow.plan import recipe_text
+from nersery.experiments.grow.search import Search, Tried
+from nersery.experiments.results import build_report, counts
+from nersery.experiments.run_time import in_minutes
+from nersery.experiments.runner import Run
+from nersery.experiments.systems import GOLD, System
+from nersery.report.model import TriedReport
+from nersery.report.rendering import write_report
+
+
+@dataclass(frozen=True)
+class Harvest:
+    """What a grow job has found.
+
+    Args:
+        folder: Where everything lies.
+        best: The chosen system; ``gold`` if no other was better.
+        dev_f1: Of gold only and of the best, over the same folds.
+        dev: The difference of the two.
+        test_f1: The same on test; None without a test file, or if the time was too short.
+        notes: What weakens the result.
+    """
+
+    folder: Path
+    best: str
+    dev_f1: tuple[float, float]
+    dev: Comparison
+    test_f1: tuple[float, float] | None = None
+    test: Comparison | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """Five lines for readers."""
+        gold, best = (100 * value for value in self.dev_f1)
+        if self.best == GOLD:
+            first = f"best: gold only, F1 {best:.1f} on held-out sentences. No other system was clearly better"
+        else:
+            first = (
+                f"best: {self.best}, F1 {best:.1f} on held-out sentences, gold only {gold:.1f} ({_interval(self.dev)})"
+            )
+        second = "test: not given (--test FILE)"
+        if self.test_f1 and self.test:
+            tested, own = (100 * value for value in self.test_f1)
+            second = f"test: F1 {own:.1f}, gold only {tested:.1f} ({_interval(self.test)})"
+        return "\n".join([
+            first,
+            second,
+            f"tagger: {self.folder / 'tagger'} (nersery predict {self.folder / 'tagger'} TEXT OUTPUT)",
+            f"corpus: {self.folder / 'corpus.jsonl'}; to repeat: nersery run {self.folder / 'recipe.toml'}",
+            f"report: {self.folder / 'report.html'}",
+        ])  # fmt: skip
+
+
+def _interval(comparison: Comparison) -> str:
+    difference, low, high = (
+        f"{100 * value:+z.1f}" for value in (comparison.difference, comparison.low, comparison.high)
+    )
+    return f"{difference}, 95 % {low} to {high}"
+
+
+def harvest(search: Search, folder: Path, seed: int | None, notes: Sequence[str], settings: Any) -> Harvest:
+    """Put the best system's results in their places.
+
+    Args:
+        seed: Of the training on all sentences; None takes a training of a fold.
+    """
+    best = search.best()
+    assert best is not None
+    run, system = search.run, search.run.recipe.system(best.name)
+    found = list(notes)
+    trained = seed if seed is not None else best.folds[0]
+    if seed is None:
+        found.append("the time was too short to train on all sentences: the tagger has not seen those of one fold")
+    _copy(run.path(trained, system, "tagger"), folder / "tagger")
+    made = {
+        sentence.id: sentence
+        for sentence in [*run.corpora["train"], *io.read(run.path(trained, system, "train.jsonl"))]
+    }
+    for name in ("corpus.jsonl", "corpus.conll"):
+        io.write(made.values(), folder / name)
+    write_atomic(folder / "recipe.toml", _winning_recipe(search, folder, system, bool(settings.test)))
+    is_tested = (
+        bool(run.corpora["test"]) and seed is not None and run.path(seed, run.recipe.systems[0], "result.json").exists()
+    )
+    result = _result(search, folder, best, seed if is_tested else None, found)
+    _report(search, folder, system, seed if is_tested else None, result)
+    for other in run.recipe.seeds:
+        for one in run.recipe.systems if seed is not None else ():
+            remove_folder(run.path(other, one, "tagger"))
+    return result
+
+
+def _copy(source: Path, target: Path) -> None:
+    with replaced_folder(target) as new:
+        shutil.copytree(source, new, dirs_exist_ok=True)
+
+
+def _part(search: Search, seeds: Sequence[int], systems: Sequence[System]) -> Run:
+    """The run with some seeds and systems only."""
+    part = Run(replace(search.run.recipe, seeds=list(seeds), systems=list(systems)), search.run.folder, quiet=True)
+    part.corpora, part.notes = search.run.corpora, search.run.notes
+    return part
+
+
+def _result(search: Search, folder: Path, best: Tried, seed: int | None, notes: list[str]) -> Harvest:
+    gold = Tried(GOLD, best.folds)
+    dev_f1 = search.f1(gold), search.f1(best)
+    result = Harvest(folder, best.name, dev_f1, search.against_gold(best), notes=notes)
+    if seed is None:
+        return result
+    systems = [search.run.recipe.systems[0], search.run.recipe.system(best.name)]
+    theirs, ours = (counts(_part(search, [seed], systems), one) for one in systems)
+    f1 = [Counts(*map(int, of[0].sum(axis=0))).f1 for of in (theirs, ours)]
+    return replace(result, test_f1=(f1[0], f1[1]), test=paired_bootstrap(theirs, ours))
+
+
+def _report(search: Search, folder: Path, system: System, seed: int | None, result: Harvest) -> None:
+    seeds = [seed] if seed is not None else search.tried[system.name].folds
+    systems = [search.run.recipe.systems[0], *search.chain(system)]
+    part = _part(search, seeds, systems)
+    report = build_report(part, fingerprint_of(search.run.recipe)["inputs"])
+    report.name, report.description = "grow", str(result).split("\n")[0]
+    report.command = ""
+    report.notes = [*result.notes, *report.notes]
+    report.search = [_tried(search, one) for one in sorted(search.tried.values(), key=lambda one: -len(one.folds))]
+    write_report(report, folder)
+
+
+def _tried(search: Search, one: Tried) -> TriedReport:
+    row = TriedReport(name=one.name, fate=one.fate or ("chosen" if search.best() is one else ""))
+    if not one.folds:
+        return row
+    comparison = search.against_gold(one) if one.name != GOLD else None
+    interval = _interval(comparison) if comparison else ""
+    times = {"estimate": in_minutes(one.estimate), "took": in_minutes(one.seconds)}
+    return row.model_copy(update={"folds": len(one.folds), "f1": search.f1(one), "difference": interval, **times})
+
+
+def _winning_recipe(search: Search, folder: Path, system: System, is_tested: bool) -> str:
+    """The recipe of the search with the best system and those that it goes on from."""
+    table = tomllib.loads((folder / "search.toml").read_text("utf-8"))
+    names = {one.name for one in search.chain(system)}
+    table["systems"] = [entry for entry in table["systems"] if entry["name"] in names]
+    table["description"] = f"{system.name} beside gold only, as nersery grow has chosen it"
+    if is_tested:
+        del table["sample"]
+        table["data"]["test"], table["seeds"] = "data/test.jsonl", [search.folds]
+    return recipe_text(table)

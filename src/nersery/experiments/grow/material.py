@@ -1,0 +1,91 @@
+"""The files of a grow job: read once, checked, and copied into its folder as JSONL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nersery import io
+from nersery.core.errors import DataError, Issue
+from nersery.core.random import item_seed
+from nersery.core.sentence import Corpus, Sentence
+from nersery.experiments.grow.text_profile import TextProfile, data_notes, profile, refuse_other_language
+from nersery.taggers.base import require_labels
+
+LEAST_SENTENCES = 6
+"""Fewer cannot be divided into folds that each have something to learn from."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """What a grow job works with.
+
+    Args:
+        raw: Sentences without labels; those in gold or test are left out.
+        notes: What the user should know of it.
+    """
+
+    gold: Corpus
+    raw: Corpus
+    test: Corpus
+    text: TextProfile
+    notes: tuple[str, ...]
+
+
+def read_material(
+    train: str | Path, raw: str | Path | None, test: str | Path | None, options: io.ReadOptions, most_raw: int
+) -> Material:
+    """Read and check all files.
+
+    Args:
+        most_raw: Of more raw sentences, this number is drawn.
+
+    Raises:
+        DataError: If they cannot be used.
+    """
+    gold = Corpus(io.open_corpus(train, options))
+    require_labels(gold.sentences)
+    if len(gold) < LEAST_SENTENCES:
+        raise DataError(
+            Issue(f"there are {len(gold)} labelled sentences, expected at least {LEAST_SENTENCES}", str(train)),
+            fix="label more, or label raw text by questions: nersery annotate --method qa_prompting",
+        )
+    tested = Corpus(io.open_corpus(test, options)) if test else Corpus([])
+    text = profile(gold, options.language)
+    notes = data_notes(gold.sentences)
+    unlabelled = Corpus([])
+    if raw:
+        known = {sentence.words for corpus in (gold, tested) for sentence in corpus}
+        unlabelled, more = _raw(io.open_corpus(raw, options), known, most_raw)
+        notes += more
+        if not unlabelled:
+            raise DataError(Issue("there is no sentence that gold and test do not have", str(raw)), fix="give raw text")
+        refuse_other_language(text, profile(unlabelled, options.language))
+    return Material(gold, unlabelled, tested, text, tuple(notes))
+
+
+def _raw(source: Iterable[Sentence], known: set[tuple[str, ...]], most: int) -> tuple[Corpus, list[str]]:
+    """Raw sentences under ids that no gold sentence has, in the order of the file, each text once."""
+    found: dict[tuple[str, ...], int] = {}
+    read = 0
+    for number, sentence in enumerate(source):
+        read += 1
+        if sentence.words not in known:
+            found.setdefault(sentence.words, number)
+    drawn = sorted(sorted(found.items(), key=lambda pair: item_seed(0, "raw", str(pair[1])))[:most], key=lambda p: p[1])
+    notes = [f"{read - len(found)} raw sentences are repeated or also in train or test, and were left out"]
+    notes = notes * (len(found) < read)
+    if len(drawn) < len(found):
+        notes.append(f"{len(drawn):,} of {len(found):,} raw sentences were drawn at random: the time allows no more")
+    return Corpus(Sentence(words, id=f"raw/{number}") for words, number in drawn), notes
+
+
+def save_material(material: Material, folder: Path) -> None:
+    """Write the files that the recipe names; a method's ids need gold without ids of generated sentences."""
+    folder.mkdir(parents=True, exist_ok=True)
+    language = material.text.language
+    named = {"train": material.gold, "raw": material.raw, "test": material.test}
+    for name, corpus in named.items():
+        if corpus:
+            io.write([replace(s, language=s.language or language) for s in corpus], folder / f"{name}.jsonl")

@@ -1,0 +1,157 @@
+"""The plan of a grow job: which systems to try, with how many steps and how much raw text, and how long that takes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from nersery.core.errors import MissingResourceError
+from nersery.core.random import item_seed
+from nersery.core.sentence import Corpus
+from nersery.experiments.grow.budget import CAUTION
+from nersery.experiments.grow.candidates import models_for, systems_for
+from nersery.experiments.grow.material import Material
+from nersery.experiments.recipe import Recipe, parse
+from nersery.experiments.run_time import RunTime
+from nersery.experiments.systems import System
+from nersery.models.loading import ModelSource
+
+STEPS = (600, 450, 300, 200, 150, 100, 60, 30, 10)
+SHARE = 0.6
+"""Of the time, for the least that is worth it: gold only and the most promising system, on a fold and on all data."""
+LABELLING = 0.15
+"""Of the time, at most, for labelling the raw text once."""
+FEW_FOLDS, MANY_FOLDS, MANY = 3, 5, 1000
+"""From `MANY` sentences on, a fifth of them is enough to compare systems on."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a grow job will do.
+
+    Args:
+        material: With as much raw text as the time allows.
+        table: The recipe of the search.
+        seconds: Of each system on one fold, without its base.
+    """
+
+    material: Material
+    table: dict[str, Any]
+    seconds: dict[str, float]
+    notes: tuple[str, ...] = ()
+
+
+def make_plan(material: Material, named: str, seconds: float, say: Callable[[str], None]) -> Plan:
+    """Choose systems, steps and raw text for a time.
+
+    Args:
+        named: An encoder that the user names.
+        seconds: The time for everything.
+    """
+    say(f"{len(material.gold)} labelled sentences, {len(material.raw):,} raw ones; {material.text}")
+    models, notes = _available(models_for(material.text, named), named)
+    recipe = _parsed(_table(material, models, 600))
+    times = RunTime(recipe, material.gold.sentences, material.raw.sentences)
+    material, more = _fitting(material, times, seconds)
+    times = replace(times, raw=material.raw.sentences)
+    chosen = next((steps for steps in STEPS if _least(material, times, models, steps) <= SHARE * seconds), STEPS[-1])
+    if chosen < STEPS[0]:
+        notes.append(f"each training has {chosen} steps instead of {STEPS[0]}: the time allows no more")
+    table = _table(material, models, chosen)
+    times = replace(times, recipe=_parsed(table))
+    estimates = {
+        system.name: CAUTION * times.total(system) for system in times.recipe.systems if _is_timed(times, system)
+    }
+    return Plan(material, table, estimates, (*notes, *more))
+
+
+def _is_timed(times: RunTime, system: System) -> bool:
+    """Slow encoders are timed only when the search comes to them, but all of them are few steps."""
+    return bool(times.speed(system))
+
+
+def _available(models: list[str], named: str) -> tuple[list[str], list[str]]:
+    """The models that are installed, and notes on the others.
+
+    Raises:
+        MissingResourceError: If the named one is missing, or none is there.
+    """
+    found, notes = [], []
+    for model in models:
+        try:
+            ModelSource(model).tokenizer()
+            found.append(model)
+        except MissingResourceError as error:
+            if model == named or (model == models[-1] and not found):
+                raise
+            notes.append(f"{model} is not tried: {error}")
+    return found, notes
+
+
+def _table(material: Material, models: list[str], steps: int) -> dict[str, Any]:
+    """The recipe with all systems."""
+    folds = MANY_FOLDS if len(material.gold) >= MANY else FEW_FOLDS
+    data = {"train": "data/train.jsonl", **({"raw": "data/raw.jsonl"} if material.raw else {})}
+    stage = max(10, steps // 6)
+    sizes = {"gold": len(material.gold), "raw": len(material.raw), "stage_steps": stage}
+    return {
+        "name": "grow",
+        "description": "Systems that were tried on folds of the labelled sentences",
+        "seeds": list(range(folds)),
+        "data": data,
+        "sample": {"folds": folds},
+        "tagger": {"model": models[0], "steps": steps},
+        "systems": systems_for(material.text, material.gold.types, models, **sizes),
+    }
+
+
+def _parsed(table: Mapping[str, Any]) -> Recipe:
+    problems: list[str] = []
+    recipe = parse(table, problems)
+    assert recipe is not None, problems
+    return recipe
+
+
+def _fitting(material: Material, times: RunTime, seconds: float) -> tuple[Material, list[str]]:
+    """The material with as much raw text as can be labelled."""
+    if not material.raw:
+        return material, []
+    system = next(system for system in times.recipe.systems if system.labels_raw_text)
+    each = CAUTION * times.making(system) / len(material.raw)
+    most = max(100, int(LABELLING * seconds / each))
+    if most >= len(material.raw):
+        return material, []
+    drawn = sorted(material.raw, key=lambda sentence: item_seed(0, "raw", sentence.id))[:most]
+    chosen = {sentence.id for sentence in drawn}
+    note = f"{most:,} of {len(material.raw):,} raw sentences were drawn at random: the time allows no more"
+    return replace(material, raw=Corpus(s for s in material.raw if s.id in chosen)), [note]
+
+
+def _least(material: Material, times: RunTime, models: list[str], steps: int) -> float:
+    """Seconds of gold only and the first system with that many steps, on a fold and on all sentences."""
+    trial = replace(times, recipe=_parsed(_table(material, models, steps)))
+    first = next(system for system in trial.recipe.systems if system.makes_sentences)
+    gold = trial.recipe.systems[0]
+    return CAUTION * (trial.making(first) + 2 * (trial.training(gold) + trial.training(first)))
+
+
+def recipe_text(table: Mapping[str, Any]) -> str:
+    """A recipe's table as TOML."""
+    plain = {key: value for key, value in table.items() if not isinstance(value, dict) and key != "systems"}
+    lines = [f"{key} = {_toml(value)}" for key, value in plain.items()]
+    for key, section in table.items():
+        if isinstance(section, dict):
+            lines += ["", f"[{key}]", *(f"{name} = {_toml(value)}" for name, value in section.items())]
+    for entry in table["systems"]:
+        lines += ["", "[[systems]]", *(f"{name} = {_toml(value)}" for name, value in entry.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _toml(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{json.dumps(key)} = {_toml(part)}" for key, part in value.items()) + " }"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return json.dumps(value)

@@ -1,0 +1,201 @@
+"""The search: systems are tried on the same folds, the weaker half is dropped after each, and F1 there decides."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from nersery.core.errors import OutOfTimeError
+from nersery.core.progress import time_limit
+from nersery.evaluate.scores import Counts
+from nersery.evaluate.significance import Comparison, paired_bootstrap
+from nersery.experiments.grow.budget import Budget
+from nersery.experiments.results import counts
+from nersery.experiments.run_time import RunTime, in_minutes
+from nersery.experiments.runner import Run
+from nersery.experiments.systems import GOLD, System
+
+SAMPLES = 2000
+CLOSING = 15.0
+"""Seconds to write the results."""
+
+
+@dataclass
+class Tried:
+    """What became of a system.
+
+    Args:
+        folds: Those that it was scored on.
+        seconds: What they took together.
+        fate: Why it was dropped; empty while it is in the race.
+    """
+
+    name: str
+    folds: list[int] = field(default_factory=list)
+    estimate: float = 0.0
+    seconds: float = 0.0
+    fate: str = ""
+
+
+@dataclass
+class Search:
+    """Tries the systems of a run.
+
+    Args:
+        run: Its recipe has a seed for each fold, and one more for all sentences.
+        save: Called after each system with what was tried.
+    """
+
+    run: Run
+    run_time: RunTime
+    budget: Budget
+    say: Callable[[str], None]
+    save: Callable[[], None]
+    tried: dict[str, Tried] = field(default_factory=dict)
+
+    @property
+    def folds(self) -> int:
+        """How many folds there are; the seed of that number trains on all sentences."""
+        return self.run.recipe.sample.folds or 0
+
+    # --- results ------------------------------------------------------------------------------------------------
+
+    def scored(self) -> list[Tried]:
+        """The systems with a score that have not failed, the best first, on the folds that all of them have."""
+        found = [one for one in self.tried.values() if one.folds]
+        return sorted(found, key=lambda one: (-len(one.folds), -self.f1(one)))
+
+    def f1(self, tried: Tried) -> float:
+        """F1 over the sentences of its folds."""
+        return Counts(*map(int, self._counts(tried.name, tried.folds)[0].sum(axis=0))).f1
+
+    def against_gold(self, tried: Tried) -> Comparison:
+        """The difference from gold only on its folds."""
+        ours, theirs = (self._counts(name, tried.folds) for name in (tried.name, GOLD))
+        return paired_bootstrap(theirs, ours, samples=SAMPLES)
+
+    def _counts(self, name: str, folds: Sequence[int]) -> Any:
+        part = Run(replace(self.run.recipe, seeds=list(folds)), self.run.folder, quiet=True)
+        part.corpora = self.run.corpora
+        return counts(part, self.run.recipe.system(name))
+
+    def best(self) -> Tried | None:
+        """The system with the highest F1 of those that beat gold only by more than one standard error, or gold only."""
+        scored = self.scored()
+        gold = self.tried.get(GOLD)
+        if gold is None or not gold.folds:
+            return scored[0] if scored else None
+        longest = max((len(one.folds) for one in scored if one is not gold), default=0)
+        better = [one for one in scored if one is not gold and len(one.folds) == longest and self._is_better(one)]
+        return max(better, key=self.f1, default=gold)
+
+    def _is_better(self, tried: Tried) -> bool:
+        comparison = self.against_gold(tried)
+        standard_error = (comparison.high - comparison.low) / (2 * 1.96)
+        return comparison.difference > standard_error
+
+    # --- the search -----------------------------------------------------------------------------------------------
+
+    def execute(self) -> None:
+        """Try what the time allows."""
+        systems = self.run.recipe.systems
+        encoders = [system for system in systems if not system.makes_sentences]
+        for system in encoders:
+            self.attempt(system, 0)
+        encoder = max((one for one in self.tried.values() if one.folds), key=self.f1, default=None)
+        if encoder is None:
+            return
+        own = self.run.recipe.system(encoder.name).tagger
+        methods = [s for s in systems if s.makes_sentences and s.tagger == own]
+        for system in methods:
+            if not self._is_round(system):
+                self.attempt(system, 0)
+        self._relabel(methods)
+        for number in range(1, self.folds):
+            self._halve()
+            for one in [GOLD, *(one.name for one in self.tried.values() if not one.fate and one.name != GOLD)]:
+                self.attempt(self.run.recipe.system(one), number)
+
+    def _is_round(self, system: System) -> bool:
+        """Whether it relabels what another system labelled."""
+        return bool(system.base) and self.run.recipe.system(system.base).makes_sentences
+
+    def _relabel(self, methods: Sequence[System]) -> None:
+        """Label the raw text again with the tagger of the best system, while that helps."""
+        leader = max((one for one in self.tried.values() if one.folds), key=self.f1)
+        for system in methods:
+            if self._is_round(system) and system.base == leader.name:
+                if not self.attempt(system, 0) or self.f1(self.tried[system.name]) <= self.f1(leader):
+                    return
+                leader = self.tried[system.name]
+
+    def _halve(self) -> None:
+        """Drop the weaker half, and what is clearly worse than the best."""
+        racing = [one for one in self.tried.values() if not one.fate and one.folds and one.name != GOLD]
+        racing.sort(key=self.f1, reverse=True)
+        for one in racing[max(1, (len(racing) + 1) // 2) :]:
+            gap = 100 * (self.f1(racing[0]) - self.f1(one))
+            one.fate = f"dropped after {len(one.folds)} fold{'s' * (len(one.folds) > 1)}: {gap:.1f} F1 below the best"
+            self.say(f"{one.name}: {one.fate}")
+
+    def chain(self, system: System) -> list[System]:
+        """The systems that it goes on from, and itself; gold only is not among them."""
+        before = [self.run.recipe.system(system.base)] if system.base else []
+        return [*(one for base in before for one in self.chain(base)), system] if system.name != GOLD else []
+
+    def cost(self, system: System, seed: int) -> float:
+        """Estimated seconds of a system and of what it goes on from, without what is done."""
+        seconds = 0.0
+        for one in self.chain(system) or [system]:
+            if not self.run.path(seed, one, "tagger").exists():
+                seconds += self.run_time.training(one)
+            labels_once = one.method is not None and one.method.method == "qa_prompting"
+            seeds = range(self.folds + 1) if labels_once else [seed]
+            if not any(self.run.path(other, one, "generated.jsonl").exists() for other in seeds):
+                seconds += self.run_time.making(one)
+        return seconds
+
+    def final_cost(self, system: System) -> float:
+        """Estimated seconds to train it on all sentences, and gold only for comparison where there is a test file."""
+        gold = self.run.recipe.systems[0]
+        compared = [gold] if self.run.corpora["test"] and system is not gold else []
+        return sum(self.cost(one, self.folds) for one in [*compared, system])
+
+    def attempt(self, system: System, fold: int) -> bool:
+        """Train and score a system on a fold if the time allows; whether that was done."""
+        one = self.tried.setdefault(system.name, Tried(system.name))
+        if fold in one.folds:
+            return True
+        estimate = self.cost(system, fold)
+        reserve = CLOSING + self.budget.expected(max(self._reserve(), self.final_cost(system)))
+        is_needed = system.name == GOLD and fold == 0
+        if not is_needed and self.budget.expected(estimate) + reserve > self.budget.left:
+            if not one.folds:
+                one.fate = f"not tried: it needs about {in_minutes(self.budget.expected(estimate))}"
+                self.say(f"{one.name}: {one.fate}, {in_minutes(max(0.0, self.budget.left - reserve))} are left")
+            return False
+        minutes = in_minutes(self.budget.expected(estimate))
+        self.say(
+            f"fold {fold + 1} of {self.folds} · {one.name}: about {minutes}; {in_minutes(self.budget.left)} are left"
+        )
+        began = time.monotonic()
+        try:
+            with time_limit(self.budget.left - (CLOSING if is_needed else reserve / 2)):
+                for part in self.chain(system) or [system]:
+                    self.run.run_system(fold, part)
+        except OutOfTimeError:
+            one.fate = "stopped: it took longer than the time allows"
+            self.say(f"{one.name}: {one.fate}")
+            return False
+        seconds = time.monotonic() - began
+        self.budget.learn(estimate, seconds)
+        one.estimate, one.seconds, one.folds = one.estimate + estimate, one.seconds + seconds, [*one.folds, fold]
+        self.save()
+        self.say(f"  F1 {100 * self.f1(one):.1f} on held-out sentences, after {in_minutes(seconds)}")
+        return True
+
+    def _reserve(self) -> float:
+        best = self.best()
+        return self.final_cost(self.run.recipe.system(best.name)) if best else 0.0

@@ -1,0 +1,237 @@
+"""A grow job in its folder: plan, search, training on all sentences, results; a kill or Ctrl-C loses little.
+
+The folder::
+
+    grow.json              what the job depends on, its plan, and what was tried
+    data/                  the labelled, raw and test sentences that it uses
+    search.toml, run/      the recipe with all systems, and the run that they are tried in
+    tagger/                the best tagger
+    corpus.{jsonl,conll}   gold sentences and those that were made for the tagger, with their origin
+    recipe.toml            repeats the best system beside gold only
+    report.{json,md,html}
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from nersery import io
+from nersery.core.errors import NerseryError, OutOfTimeError, SettingsError
+from nersery.core.files import content_hash, differences, locked, write_atomic, write_json
+from nersery.core.progress import time_limit
+from nersery.core.version import __version__
+from nersery.experiments.grow.budget import Budget
+from nersery.experiments.grow.harvest import Harvest, harvest
+from nersery.experiments.grow.material import Material, read_material, save_material
+from nersery.experiments.grow.plan import Plan, make_plan, recipe_text
+from nersery.experiments.grow.search import CLOSING, Search, Tried
+from nersery.experiments.recipe import Recipe, load
+from nersery.experiments.run_time import RunTime
+from nersery.experiments.runner import Run
+
+MOST_RAW = 20_000
+"""Raw sentences that are ever used; more gain nothing that the time would not be better spent on."""
+OWN = ("grow.json", "grow.json.tmp", "lock")
+
+
+@dataclass(frozen=True)
+class GrowSettings:
+    """What a grow job is asked for.
+
+    Args:
+        train: A file of labelled sentences.
+        raw: A file of raw text.
+        test: A file of labelled sentences to score the result on; no choice depends on it.
+        model: An encoder to try besides the bundled ones, by name or folder.
+        options: How the files are read; its language is that of the text, empty to detect it.
+    """
+
+    train: str
+    raw: str | None = None
+    test: str | None = None
+    model: str = ""
+    options: io.ReadOptions = field(default_factory=io.ReadOptions)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What the result depends on besides the time."""
+        files = {"train": self.train, "raw": self.raw, "test": self.test}
+        hashes = {name: content_hash(path) for name, path in files.items() if path}
+        return {"nersery": __version__, "files": hashes, "model": self.model, "reading": asdict(self.options)}
+
+
+def grow(
+    train: str | Path,
+    *,
+    raw: str | Path | None = None,
+    test: str | Path | None = None,
+    output: str | Path = "runs/grow",
+    minutes: float = 30,
+    model: str = "",
+    language: str = "",
+    quiet: bool = False,
+) -> Harvest:
+    """Find the best tagger for labelled sentences, and raw text if there is any, within a time budget.
+
+    Systems are compared by cross-validation on ``train``; the best one is then trained on all of it.
+
+    Args:
+        train: A file of labelled sentences.
+        raw: A file of raw text in the same language.
+        test: A file of labelled sentences to score the result on; no choice depends on it.
+        output: The folder of the results; the same call resumes after a kill.
+        minutes: The time for everything, over all calls.
+        model: An encoder to try besides the bundled ones.
+        language: Of the text; detected if empty.
+        quiet: Show no progress.
+
+    Raises:
+        DataError: If the files cannot be used.
+        SettingsError: If the folder belongs to another job.
+    """
+    options = io.ReadOptions(language=language)
+    settings = GrowSettings(str(train), str(raw) if raw else None, str(test) if test else None, model, options)
+    return GrowJob(settings, Path(output), minutes, quiet).execute()
+
+
+@dataclass
+class GrowJob:
+    """A grow job in its folder.
+
+    Args:
+        folder: Created if missing; the folder of another job is refused.
+        minutes: The time for everything, over all calls.
+        quiet: Show no progress.
+    """
+
+    settings: GrowSettings
+    folder: Path
+    minutes: float = 30
+    quiet: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.minutes > 0:
+            raise SettingsError(f"minutes is {self.minutes:g}, expected a number above 0")
+
+    def plan(self) -> Plan:
+        """What would be done, with estimates; nothing is written."""
+        return make_plan(self._material(), self.settings.model, 60 * self.minutes, self._say)
+
+    def execute(self) -> Harvest:
+        """Do it, or resume it.
+
+        Raises:
+            DataError: If the files cannot be used.
+            SettingsError: If the folder belongs to another job.
+            KeyboardInterrupt: After the best tagger so far was put in its place.
+        """
+        record = self._record()
+        budget = Budget(60 * self.minutes, record.get("spent", 0.0))
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with locked(self.folder):
+            if "recipe" not in record:
+                record = self._begin(record, budget)
+            for note in record["notes"]:
+                self._say(f"note: {note}")
+            return self._work(record, budget)
+
+    def _material(self) -> Material:
+        given = self.settings
+        return read_material(given.train, given.raw, given.test, given.options, MOST_RAW)
+
+    def _record(self) -> dict[str, Any]:
+        """What an earlier call has left.
+
+        Raises:
+            SettingsError: If the folder belongs to another job.
+        """
+        path, fingerprint = self.folder / "grow.json", self.settings.fingerprint()
+        if not path.exists():
+            if self.folder.exists() and (
+                not self.folder.is_dir() or any(f.name not in OWN for f in self.folder.iterdir())
+            ):
+                raise SettingsError(f"{self.folder} is not empty and holds no grow job. Choose another folder (--out)")
+            return {"fingerprint": fingerprint}
+        try:
+            record: dict[str, Any] = json.loads(path.read_text("utf-8"))
+            old = record["fingerprint"]
+        except (ValueError, LookupError, TypeError):
+            raise SettingsError(f"{path} is damaged. Choose another folder (--out)") from None
+        if difference := differences(old, json.loads(json.dumps(fingerprint))):
+            raise SettingsError(
+                f"{self.folder} holds a job with other settings:\n{difference}\nChoose another folder (--out)"
+            )
+        return record
+
+    def _begin(self, record: dict[str, Any], budget: Budget) -> dict[str, Any]:
+        write_json(self.folder / "grow.json", {**record, "spent": budget.used})
+        material = self._material()
+        plan = make_plan(material, self.settings.model, budget.left, self._say)
+        save_material(plan.material, self.folder / "data")
+        write_atomic(self.folder / "search.toml", recipe_text(plan.table))
+        record = {**record, "recipe": "search.toml", "notes": [*plan.material.notes, *plan.notes], "tried": {}}
+        write_json(self.folder / "grow.json", {**record, "spent": budget.used})
+        return record
+
+    def _work(self, record: dict[str, Any], budget: Budget) -> Harvest:
+        recipe = self._recipe()
+        run = Run(recipe, self.folder / "run", quiet=True)
+        tried = {name: Tried(**values) for name, values in record["tried"].items()}
+
+        def save() -> None:
+            known = {name: asdict(one) for name, one in search.tried.items()}
+            write_json(self.folder / "grow.json", {**record, "tried": known, "spent": budget.used})
+
+        with run.started():
+            gold = run.corpora["train"].sentences
+            run_time = RunTime(recipe, gold, run.corpora["raw"].sentences)
+            search = Search(run, run_time, budget, self._say, save, tried)
+            notes: list[str] = list(record["notes"])
+            try:
+                search.execute()
+                seed = self._finish(search, budget)
+            except KeyboardInterrupt:
+                self._say("interrupted: the best tagger so far is put in its place")
+                if search.best():
+                    harvest(
+                        search, self.folder, None, [*notes, "interrupted: not all systems were tried"], self.settings
+                    )
+                raise
+            finally:
+                save()
+            return harvest(search, self.folder, seed, notes, self.settings)
+
+    def _finish(self, search: Search, budget: Budget) -> int | None:
+        """Train the best system on all sentences; the seed of that training, or None if the time was too short."""
+        best = search.best()
+        if best is None:
+            raise NerseryError(
+                f"{self.minutes:g} minutes were too short to train one tagger. Allow more time (--minutes); "
+                "the same command then resumes"
+            )
+        recipe, seed = search.run.recipe, search.folds
+        system = recipe.system(best.name)
+        self._say(f"all sentences · {best.name}")
+        compared = [recipe.systems[0]] if search.run.corpora["test"] else []
+        try:
+            with time_limit(budget.left - CLOSING / 2):
+                for one in dict.fromkeys(s.name for s in [*(search.chain(system) or [system]), *compared]):
+                    search.run.run_system(seed, recipe.system(one))
+        except OutOfTimeError:
+            if not search.run.path(seed, system, "result.json").exists():
+                return None
+        return seed
+
+    def _recipe(self) -> Recipe:
+        """The recipe of the search, with one more seed that trains on all sentences and is scored on test."""
+        recipe = load(str(self.folder / "search.toml"))
+        test = "data/test.jsonl" if self.settings.test else None
+        seeds = [*recipe.seeds, recipe.sample.folds]
+        return replace(recipe, seeds=seeds, data=replace(recipe.data, test=test))
+
+    def _say(self, text: str) -> None:
+        if not self.quiet:
+            print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,86 @@
+"""What a corpus is like: its language, its case, its types, and whether raw text is like the labelled sentences."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from nersery.augment.words.thesaurus import FUNCTION_WORDS
+from nersery.core.errors import DataError
+from nersery.core.sentence import Sentence
+
+READ = 2000
+"""Sentences that are looked at."""
+ENGLISH = 0.15
+"""From this share of English function words on, text in Latin script counts as English."""
+CASED = 0.02
+"""From this share of capitalized words on, text counts as cased."""
+
+
+@dataclass(frozen=True)
+class TextProfile:
+    """What sentences are like.
+
+    Args:
+        script: Of most letters, e.g. ``LATIN`` or ``DEVANAGARI``.
+        language: ``en``, another one that the user or the file names, or empty where it is unknown.
+        cased: Whether capital letters occur.
+    """
+
+    script: str
+    language: str
+    cased: bool
+
+    @property
+    def is_english(self) -> bool:
+        """Whether the bundled English models suit it."""
+        return self.language.split("-")[0].casefold() in ("en", "eng")
+
+    def __str__(self) -> str:
+        """For readers."""
+        name = "English" if self.is_english else self.language or f"not English ({self.script.capitalize()} script)"
+        return f"{name}, {'upper and lower case' if self.cased else 'one case'}"
+
+
+def profile(sentences: Iterable[Sentence], language: str = "") -> TextProfile:
+    """Look at the first sentences.
+
+    Args:
+        language: Named by the user; empty to detect.
+    """
+    few = list(islice(sentences, READ))
+    words = [word for sentence in few for word in sentence.words]
+    letters = (letter for word in words for letter in word[:3] if letter.isalpha())
+    scripts = Counter(unicodedata.name(letter, "UNKNOWN").split()[0] for letter in letters)
+    script = scripts.most_common(1)[0][0] if scripts else "UNKNOWN"
+    named = language or Counter(sentence.language for sentence in few).most_common(1)[0][0]
+    function_words = sum(word.lower() in FUNCTION_WORDS for word in words) / max(1, len(words))
+    detected = "en" if script == "LATIN" and function_words >= ENGLISH else ""
+    cased = sum(word[:1].isupper() for word in words) / max(1, len(words)) >= CASED
+    return TextProfile(script, named or detected, cased)
+
+
+def refuse_other_language(train: TextProfile, raw: TextProfile) -> None:
+    """Refuse raw text in another language or script than the labelled sentences.
+
+    Raises:
+        DataError: Then.
+    """
+    if train.script != raw.script or train.is_english != raw.is_english:
+        raise DataError(
+            f"the labelled sentences are {train}, and the raw text is {raw}: expected the same language",
+            fix="give raw text in the language of the sentences; or, if both are the same, name it (--language)",
+        )
+
+
+def data_notes(gold: Sequence[Sentence]) -> list[str]:
+    """Notes on what makes the result uncertain."""
+    counts = Counter(entity.type for sentence in gold for entity in sentence.entities)
+    notes = [f"only {len(gold)} labelled sentences: every figure is uncertain"] * (len(gold) < 50)
+    if rare := sorted(type_ for type_, count in counts.items() if count < 5):
+        listed = ", ".join(f"{type_} ({counts[type_]})" for type_ in rare)
+        notes.append(f"types with fewer than five mentions, which can hardly be learned: {listed}")
+    return notes

@@ -1,0 +1,169 @@
+"""How long the systems of a recipe will run, estimated from a few timed steps."""
+
+from __future__ import annotations
+
+import json
+import math
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from nersery.core import registry
+from nersery.core.progress import Progress
+from nersery.core.sentence import Sentence
+from nersery.experiments.recipe import Recipe
+from nersery.experiments.systems import GOLD, MethodSettings, System
+from nersery.models.loading import ModelSource
+from nersery.taggers.base import Tagger
+from nersery.taggers.components.second_stage import changed
+
+TIMED_STEPS = 4
+TIMED_SENTENCES = 24
+LANGUAGE_MODEL_STEP = 2.0
+"""A step of a masked language model in steps of the tagger: it also predicts subwords."""
+
+
+class Stopwatch(Progress):
+    """Notes the time of each step."""
+
+    def __init__(self) -> None:
+        super().__init__("timing", quiet=True)
+        self.times: list[float] = []
+
+    def advance(self, items: int = 1, *, resumed: bool = False, note: str = "") -> None:
+        """Note the time."""
+        self.times.append(time.monotonic())
+        super().advance(items, resumed=resumed, note=note)
+
+
+@dataclass(frozen=True)
+class Speed:
+    """Seconds that a tagger takes.
+
+    Args:
+        start: To load a model and to save it.
+        step: For a training step.
+        sentence: To label a sentence.
+    """
+
+    start: float
+    step: float
+    sentence: float
+
+
+def tagger_speed(settings: MethodSettings, gold: Sequence[Sentence]) -> Speed:
+    """Time a few steps of a tagger; a method without ``steps`` trains as it does."""
+    own = {"steps": TIMED_STEPS} if "steps" in settings.settings else {}
+    tagger: Tagger = registry.create(
+        "tagger", settings.method, {**settings.settings, **changed(settings.settings, own)}
+    )
+    watch, began = Stopwatch(), time.monotonic()
+    labelled = [sentence for sentence in gold if sentence.entities][:TIMED_SENTENCES]
+    tagger.fit(labelled, progress=watch)
+    gaps = [later - earlier for earlier, later in zip(watch.times, watch.times[1:], strict=False)]
+    step = statistics.median(gaps) if gaps else time.monotonic() - began
+    start = max(0.0, time.monotonic() - began - step * len(watch.times))
+    began = time.monotonic()
+    tagger.predict(labelled)
+    return Speed(start, step, (time.monotonic() - began) / len(labelled))
+
+
+def annotator_speed(settings: MethodSettings, gold: Sequence[Sentence], raw: Sequence[Sentence]) -> float:
+    """Seconds that an annotator which learns nothing takes for a sentence."""
+    annotator = registry.create(settings.kind, settings.method, settings.settings)
+    annotator.fit(list(gold))
+    few = list(raw[:TIMED_SENTENCES])
+    began = time.monotonic()
+    annotator.annotate(few)
+    return (time.monotonic() - began) / max(1, len(few))
+
+
+@dataclass
+class RunTime:
+    """Estimates the seconds of each stage of a recipe.
+
+    Args:
+        gold: Labelled sentences to train on.
+        raw: Raw sentences.
+        dev: Sentences that each training is evaluated on ten times, and at the end those of test.
+        speeds: What was timed, by settings.
+    """
+
+    recipe: Recipe
+    gold: Sequence[Sentence]
+    raw: Sequence[Sentence] = ()
+    dev: int = 0
+    speeds: dict[str, Any] = field(default_factory=dict)
+
+    def speed(self, system: System) -> Speed:
+        """The speed of a system's tagger, timed once."""
+        settings = self.recipe.tagger_of(system)
+        found: Speed = self._once(settings, lambda: tagger_speed(settings, self.gold))
+        return found
+
+    def _once(self, settings: MethodSettings, measure: Any) -> Any:
+        model = settings.settings.get("model")  # models of one architecture lie in one folder
+        located = {"model": ModelSource(model).location} if isinstance(model, str) else {}
+        key = json.dumps(
+            [settings.method, {**settings.settings, **located, "steps": None}], sort_keys=True, default=str
+        )
+        if key not in self.speeds:
+            self.speeds[key] = measure()
+        return self.speeds[key]
+
+    def training(self, system: System) -> float:
+        """Seconds to train its tagger and to score it."""
+        speed, settings = self.speed(system), self.recipe.tagger_of(system).settings
+        added = len(self.raw) if self.labels_raw_text(system) else len(self.gold) * (system.copies - 1)
+        steps = steps_of(settings, len(self.gold) + added)
+        steps += steps_of(system.second_stage, len(self.gold)) if system.second_stage else 0
+        return speed.start + steps * speed.step + 11 * self.dev * speed.sentence
+
+    def labels_raw_text(self, system: System) -> bool:
+        """Whether raw text is in its training data."""
+        others = [system.base] * bool(system.base) + system.merge
+        return system.labels_raw_text or any(self.labels_raw_text(self.recipe.system(name)) for name in others)
+
+    def making(self, system: System) -> float:
+        """Seconds to make and select its sentences."""
+        if system.method is None:
+            return 0.0
+        method = system.method
+        before = self.speed(self.recipe.system(system.base or GOLD))
+        if system.labels_raw_text:
+            annotator = registry.create(method.kind, method.method, method.settings)
+            if annotator.learns:
+                return before.start + len(self.raw) * before.sentence
+            each = self._once(method, lambda: annotator_speed(method, self.gold, self.raw))
+            return len(self.raw) * float(each)
+        tried = len(self.gold) * system.copies
+        seconds = len(system.select) * before.start + tried * before.sentence * len(system.select)
+        if "epochs" in method.settings:
+            steps = int(method.settings["epochs"]) * math.ceil(len(self.gold) / 16)
+            seconds += LANGUAGE_MODEL_STEP * (steps * before.step + tried * before.sentence) + 2 * before.start
+        return seconds
+
+    def total(self, system: System) -> float:
+        """Seconds of both, without those of its base."""
+        return self.making(system) + self.training(system)
+
+
+def steps_of(settings: Mapping[str, Any], sentences: int) -> int:
+    """Training steps of a tagger's settings, or of a second stage's."""
+    each = math.ceil(sentences / int(settings.get("batch_size") or 16))
+    if settings.get("steps"):
+        return int(settings["steps"])
+    return int(settings["epochs"]) * each if settings.get("epochs") else max(300, 3 * each)
+
+
+def in_minutes(seconds: float) -> str:
+    """A duration for readers.
+
+    >>> in_minutes(42.4), in_minutes(95), in_minutes(7300)
+    ('42 s', '1.6 min', '2.0 h')
+    """
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
