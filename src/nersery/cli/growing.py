@@ -46,7 +46,7 @@ def grow(
     job = GrowJob(GrowSettings(str(files[0]), files[1], files[2], model, reading), out, minutes, quiet)
     if plan:
         made = job.plan()
-        print_json({"seconds": made.seconds, "notes": [*made.material.notes, *made.notes]}) if json else _show(made)
+        print_json({"seconds": made.seconds(), "notes": [*made.material.notes, *made.notes]}) if json else _show(made)
         return
     result = job.execute()
     if json:
@@ -60,9 +60,10 @@ def _show(plan: Plan) -> None:
 
     folds, steps = plan.table["sample"]["folds"], plan.table["tagger"]["steps"]
     print(f"{folds} folds, {steps} steps a training, {len(plan.material.raw):,} raw sentences. On one fold:")
-    width = max(map(len, plan.seconds))
-    for name, seconds in plan.seconds.items():
+    estimates = plan.seconds()
+    width = max(map(len, estimates))
+    for name, seconds in estimates.items():
         print(f"  {name:{width}}  {in_minutes(seconds):>8}")
-    print(f"all on one fold: {in_minutes(sum(plan.seconds.values()))}; what does not fit into the time is left out")
+    print(f"all on one fold: {in_minutes(sum(estimates.values()))}; what does not fit into the time is left out")
     for note in [*plan.material.notes, *plan.notes]:
         print(f"note: {note}")

@@ -54,7 +54,7 @@ class Harvest:
             first = (
                 f"best: {self.best}, F1 {best:.1f} on held-out sentences, gold only {gold:.1f} ({_interval(self.dev)})"
             )
-        second = "test: not given (--test FILE)"
+        second = "test: no test file, or the time was too short to train on all sentences"
         if self.test_f1 and self.test:
             tested, own = (100 * value for value in self.test_f1)
             second = f"test: F1 {own:.1f}, gold only {tested:.1f} ({_interval(self.test)})"

@@ -15,14 +15,16 @@ from nersery.experiments.grow.candidates import models_for, systems_for
 from nersery.experiments.grow.material import Material
 from nersery.experiments.recipe import Recipe, parse
 from nersery.experiments.run_time import RunTime
-from nersery.experiments.systems import System
 from nersery.models.loading import ModelSource
 
 STEPS = (600, 450, 300, 200, 150, 100, 60, 30, 10)
-SHARE = 0.6
+SHARE = 0.5
 """Of the time, for the least that is worth it: gold only and the most promising system, on a fold and on all data."""
-LABELLING = 0.15
+FEWEST_STEPS = 100
+"""Fewer are taken only if not even gold only could be trained with this number."""
+LABELLING = 0.2
 """Of the time, at most, for labelling the raw text once."""
+FEWEST_RAW = 300
 FEW_FOLDS, MANY_FOLDS, MANY = 3, 5, 1000
 """From `MANY` sentences on, a fifth of them is enough to compare systems on."""
 
@@ -34,13 +36,17 @@ class Plan:
     Args:
         material: With as much raw text as the time allows.
         table: The recipe of the search.
-        seconds: Of each system on one fold, without its base.
     """
 
     material: Material
     table: dict[str, Any]
-    seconds: dict[str, float]
+    times: RunTime
     notes: tuple[str, ...] = ()
+
+    def seconds(self) -> dict[str, float]:
+        """An estimate for each system on one fold, without its base."""
+        systems = self.times.recipe.systems
+        return {system.name: CAUTION * self.times.total(system) for system in systems}
 
 
 def make_plan(material: Material, named: str, seconds: float, say: Callable[[str], None]) -> Plan:
@@ -56,20 +62,12 @@ def make_plan(material: Material, named: str, seconds: float, say: Callable[[str
     times = RunTime(recipe, material.gold.sentences, material.raw.sentences)
     material, more = _fitting(material, times, seconds)
     times = replace(times, raw=material.raw.sentences)
-    chosen = next((steps for steps in STEPS if _least(material, times, models, steps) <= SHARE * seconds), STEPS[-1])
+    chosen = _steps(material, times, models, SHARE * seconds)
     if chosen < STEPS[0]:
         notes.append(f"each training has {chosen} steps instead of {STEPS[0]}: the time allows no more")
     table = _table(material, models, chosen)
     times = replace(times, recipe=_parsed(table))
-    estimates = {
-        system.name: CAUTION * times.total(system) for system in times.recipe.systems if _is_timed(times, system)
-    }
-    return Plan(material, table, estimates, (*notes, *more))
-
-
-def _is_timed(times: RunTime, system: System) -> bool:
-    """Slow encoders are timed only when the search comes to them, but all of them are few steps."""
-    return bool(times.speed(system))
+    return Plan(material, table, times, (*notes, *more))
 
 
 def _available(models: list[str], named: str) -> tuple[list[str], list[str]]:
@@ -120,7 +118,7 @@ def _fitting(material: Material, times: RunTime, seconds: float) -> tuple[Materi
         return material, []
     system = next(system for system in times.recipe.systems if system.labels_raw_text)
     each = CAUTION * times.making(system) / len(material.raw)
-    most = max(100, int(LABELLING * seconds / each))
+    most = max(FEWEST_RAW, int(LABELLING * seconds / each))
     if most >= len(material.raw):
         return material, []
     drawn = sorted(material.raw, key=lambda sentence: item_seed(0, "raw", sentence.id))[:most]
@@ -129,12 +127,21 @@ def _fitting(material: Material, times: RunTime, seconds: float) -> tuple[Materi
     return replace(material, raw=Corpus(s for s in material.raw if s.id in chosen)), [note]
 
 
-def _least(material: Material, times: RunTime, models: list[str], steps: int) -> float:
-    """Seconds of gold only and the first system with that many steps, on a fold and on all sentences."""
-    trial = replace(times, recipe=_parsed(_table(material, models, steps)))
-    first = next(system for system in trial.recipe.systems if system.makes_sentences)
-    gold = trial.recipe.systems[0]
-    return CAUTION * (trial.making(first) + 2 * (trial.training(gold) + trial.training(first)))
+def _steps(material: Material, times: RunTime, models: list[str], seconds: float) -> int:
+    """The most steps with which gold only and the first system can be trained on a fold and on all sentences.
+
+    If these are few, then the most with which gold only can.
+    """
+    for gold_only in (False, True):
+        for steps in STEPS:
+            trial = replace(times, recipe=_parsed(_table(material, models, steps)))
+            gold, *others = (s for s in trial.recipe.systems if s.is_baseline or s.makes_sentences)
+            cost = 2 * trial.training(gold)
+            if not gold_only:
+                cost += trial.making(others[0]) + 2 * trial.training(others[0])
+            if CAUTION * cost <= seconds and (gold_only or steps >= FEWEST_STEPS):
+                return steps
+    return STEPS[-1]
 
 
 def recipe_text(table: Mapping[str, Any]) -> str:

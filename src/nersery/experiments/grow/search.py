@@ -19,7 +19,7 @@ from nersery.experiments.systems import GOLD, System
 
 SAMPLES = 2000
 CLOSING = 15.0
-"""Seconds to write the results."""
+"""Seconds to write the results, before they are corrected for the machine."""
 
 
 @dataclass
@@ -115,6 +115,8 @@ class Search:
         self._relabel(methods)
         for number in range(1, self.folds):
             self._halve()
+            if not any(one.folds and not one.fate for one in self.tried.values() if one.name != GOLD):
+                return
             for one in [GOLD, *(one.name for one in self.tried.values() if not one.fate and one.name != GOLD)]:
                 self.attempt(self.run.recipe.system(one), number)
 
@@ -169,7 +171,7 @@ class Search:
         if fold in one.folds:
             return True
         estimate = self.cost(system, fold)
-        reserve = CLOSING + self.budget.expected(max(self._reserve(), self.final_cost(system)))
+        reserve = self.budget.expected(CLOSING + max(self._reserve(), self.final_cost(system)))
         is_needed = system.name == GOLD and fold == 0
         if not is_needed and self.budget.expected(estimate) + reserve > self.budget.left:
             if not one.folds:
@@ -182,7 +184,7 @@ class Search:
         )
         began = time.monotonic()
         try:
-            with time_limit(self.budget.left - (CLOSING if is_needed else reserve / 2)):
+            with time_limit(self.budget.left - (self.budget.expected(CLOSING) if is_needed else reserve / 2)):
                 for part in self.chain(system) or [system]:
                     self.run.run_system(fold, part)
         except OutOfTimeError:

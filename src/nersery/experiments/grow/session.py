@@ -111,6 +111,7 @@ class GrowJob:
     folder: Path
     minutes: float = 30
     quiet: bool = False
+    _speeds: dict[str, Any] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         if not self.minutes > 0:
@@ -170,6 +171,7 @@ class GrowJob:
         write_json(self.folder / "grow.json", {**record, "spent": budget.used})
         material = self._material()
         plan = make_plan(material, self.settings.model, budget.left, self._say)
+        self._speeds = plan.times.speeds
         save_material(plan.material, self.folder / "data")
         write_atomic(self.folder / "search.toml", recipe_text(plan.table))
         record = {**record, "recipe": "search.toml", "notes": [*plan.material.notes, *plan.notes], "tried": {}}
@@ -187,7 +189,7 @@ class GrowJob:
 
         with run.started():
             gold = run.corpora["train"].sentences
-            run_time = RunTime(recipe, gold, run.corpora["raw"].sentences)
+            run_time = RunTime(recipe, gold, run.corpora["raw"].sentences, speeds=self._speeds)
             search = Search(run, run_time, budget, self._say, save, tried)
             notes: list[str] = list(record["notes"])
             try:
@@ -217,7 +219,7 @@ class GrowJob:
         self._say(f"all sentences · {best.name}")
         compared = [recipe.systems[0]] if search.run.corpora["test"] else []
         try:
-            with time_limit(budget.left - CLOSING / 2):
+            with time_limit(budget.left - budget.expected(CLOSING) / 2):
                 for one in dict.fromkeys(s.name for s in [*(search.chain(system) or [system]), *compared]):
                     search.run.run_system(seed, recipe.system(one))
         except OutOfTimeError:
