@@ -18,9 +18,9 @@ from nersery.experiments.run_time import RunTime
 from nersery.models.loading import ModelSource
 
 STEPS = (600, 450, 300, 200, 150, 100, 60, 30, 10)
-SHARE = 0.5
+SHARE = 0.75
 """Of the time, for the least that is worth it: gold only and the most promising system, on a fold and on all data."""
-FEWEST_STEPS = 100
+FEWEST_STEPS = 60
 """Fewer are taken only if not even gold only could be trained with this number."""
 LABELLING = 0.2
 """Of the time, at most, for labelling the raw text once."""

@@ -102,8 +102,9 @@ class Search:
         """Try what the time allows."""
         systems = self.run.recipe.systems
         encoders = [system for system in systems if not system.makes_sentences]
+        first = next((system for system in systems if system.makes_sentences), None)
         for system in encoders:
-            self.attempt(system, 0)
+            self.attempt(system, 0, beyond=self.cost(first, 0) + self.final_cost(first) if first else 0.0)
         encoder = max((one for one in self.tried.values() if one.folds), key=self.f1, default=None)
         if encoder is None:
             return
@@ -165,13 +166,17 @@ class Search:
         compared = [gold] if self.run.corpora["test"] and system is not gold else []
         return sum(self.cost(one, self.folds) for one in [*compared, system])
 
-    def attempt(self, system: System, fold: int) -> bool:
-        """Train and score a system on a fold if the time allows; whether that was done."""
+    def attempt(self, system: System, fold: int, beyond: float = 0.0) -> bool:
+        """Train and score a system on a fold if the time allows; whether that was done.
+
+        Args:
+            beyond: Estimated seconds that other work needs.
+        """
         one = self.tried.setdefault(system.name, Tried(system.name))
         if fold in one.folds:
             return True
         estimate = self.cost(system, fold)
-        reserve = self.budget.expected(CLOSING + max(self._reserve(), self.final_cost(system)))
+        reserve = self.budget.expected(CLOSING + max(self._reserve(), self.final_cost(system), beyond))
         is_needed = system.name == GOLD and fold == 0
         if not is_needed and self.budget.expected(estimate) + reserve > self.budget.left:
             if not one.folds:
@@ -184,7 +189,8 @@ class Search:
         )
         began = time.monotonic()
         try:
-            with time_limit(self.budget.left - (self.budget.expected(CLOSING) if is_needed else reserve / 2)):
+            kept = self.budget.expected(CLOSING) if is_needed else reserve / 2
+            with time_limit(self.budget.left - kept):
                 for part in self.chain(system) or [system]:
                     self.run.run_system(fold, part)
         except OutOfTimeError:

@@ -1,0 +1,93 @@
+"""What is read, left out and said of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from nersery import Entity, Sentence, io
+from nersery.experiments.grow.budget import Budget
+from nersery.experiments.grow.candidates import models_for, systems_for
+from nersery.experiments.grow.material import read_material
+from nersery.experiments.grow.text_profile import data_notes, profile
+from nersery.experiments.recipe import parse
+from nersery.experiments.run_time import RunTime, in_minutes
+from tests.standins import sentences
+
+
+def test_raw_text_is_drawn_and_cleaned(tmp_path: Path) -> None:
+    io.write(sentences(20), tmp_path / "train.conll")
+    io.write([*sentences(50, 100), *sentences(5), *sentences(3, 100)], tmp_path / "raw.conll")
+    material = read_material(tmp_path / "train.conll", tmp_path / "raw.conll", None, io.ReadOptions(), 30)
+    assert len(material.raw) == 30
+    known = {sentence.words for sentence in material.gold}
+    assert not any(sentence.words in known or sentence.entities for sentence in material.raw)
+    assert [note for note in material.notes if "drawn at random" in note or "left out" in note] == [
+        "8 raw sentences are repeated or also in train or test, and were left out",
+        "30 of 50 raw sentences were drawn at random: the time allows no more",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "script", "english", "cased"),
+    [
+        ("The firm was bought by a company in the north of England .", "LATIN", True, True),
+        ("he lived in the north of england for a year .", "LATIN", True, False),
+        ("Der Konzern kaufte gestern eine Firma im Norden von Bayern .", "LATIN", False, True),
+        ("वह दिल्ली में रहता है", "DEVANAGARI", False, False),
+    ],
+)
+def test_language_and_case_are_detected(text: str, script: str, english: bool, cased: bool) -> None:
+    found = profile([Sentence(tuple(text.split()))])
+    assert (found.script, found.is_english, found.cased) == (script, english, cased)
+
+
+def test_a_named_language_wins() -> None:
+    assert not profile([Sentence(("The", "man", "of", "the", "year"))], "de").is_english
+
+
+def test_rare_types_are_named() -> None:
+    gold = [Sentence(("Ada", "here"), (Entity(0, 1, "PER"),))] * 6 + [Sentence(("Oslo",), (Entity(0, 1, "LOC"),))]
+    assert any("LOC (1)" in note for note in data_notes(gold))
+
+
+def test_all_systems_make_a_valid_recipe() -> None:
+    text = profile([Sentence(("The", "man", "of", "the", "Year"))])
+    models = models_for(text, "my-model")
+    assert models == ["bundled", "bundled-qa", "bundled-multilingual", "my-model"]
+    systems = systems_for(text, ["PER"], models, gold=500, raw=100, stage_steps=50)
+    problems: list[str] = []
+    table = {
+        "name": "x", "sample": {"folds": 3}, "seeds": [0, 1, 2], "data": {"train": "t", "raw": "r"},
+        "tagger": {"model": "bundled"}, "systems": systems,
+    }  # fmt: skip
+    assert parse(table, problems), problems
+
+
+def test_a_slow_machine_raises_estimates() -> None:
+    budget = Budget(100)
+    before = budget.expected(10)
+    budget.learn(10, 30)
+    assert budget.expected(10) > 1.5 * before
+    for _ in range(20):
+        budget.learn(10, 10)
+    assert budget.expected(10) == pytest.approx(before, rel=0.01)
+
+
+def test_run_time_grows_with_steps_and_counts_a_base_once(tiny_model: str) -> None:
+    def seconds(steps: int) -> float:
+        problems: list[str] = []
+        table = {
+            "name": "x", "data": {"train": "t", "test": "t"}, "tagger": {"model": tiny_model, "steps": steps},
+            "systems": [{"method": "mention_replacement"}],
+        }  # fmt: skip
+        recipe = parse(table, problems)
+        assert recipe, problems
+        times = RunTime(recipe, sentences(20), speeds=speeds)
+        return times.total(recipe.systems[1])
+
+    speeds: dict[str, object] = {}
+    assert 0 < seconds(100) < seconds(1000)
+    assert len(speeds) == 1, "the speed of a tagger is measured once"
+    assert in_minutes(119) == "2.0 min"

@@ -1,0 +1,157 @@
+"""A grow job with tiny encoders: what it leaves, how it resumes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nersery
+from nersery import Sentence, io
+from nersery.core.errors import DataError, NerseryError, SettingsError
+from nersery.experiments.grow import candidates, plan, search
+from nersery.experiments.grow.search import Search
+from nersery.experiments.recipe import load
+from nersery.experiments.runner import Run
+from nersery.taggers.base import load_tagger
+from tests.standins import sentences
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> Path:
+    """Files in a language that is said not to be English, and quick trainings of a tiny encoder."""
+    original = plan._table
+
+    def table(*given: Any) -> dict[str, Any]:
+        made = original(*given)
+        made["tagger"] |= {"learning_rate": 0.005, "head_learning_rate": 0.05}
+        return made
+
+    monkeypatch.setattr(plan, "_table", table)
+    monkeypatch.setattr(plan, "STEPS", (20,))
+    monkeypatch.setattr(plan, "FEWEST_STEPS", 20)
+    monkeypatch.setattr(candidates, "MULTILINGUAL", tiny_model)
+    monkeypatch.setattr(candidates, "SECOND_STAGE", {"steps": 5})
+    monkeypatch.setattr(search, "CLOSING", 1.0)
+    monkeypatch.chdir(tmp_path)
+    for name, count, start in (("train", 24, 0), ("test", 12, 200), ("raw", 30, 300)):
+        io.write(sentences(count, start), f"{name}.conll")
+    return tmp_path
+
+
+def grow(**settings: Any) -> Any:
+    given = {"raw": "raw.conll", "test": "test.conll", "output": "out", "language": "xx", "quiet": True}
+    return nersery.grow("train.conll", **{**given, **settings})
+
+
+def test_it_leaves_a_tagger_a_corpus_a_recipe_and_a_report(folder: Path) -> None:
+    result = grow(minutes=10)
+    assert len(str(result).split("\n")) == 5
+    assert load_tagger("out/tagger").types == ("LOC", "PER")
+    gold = {sentence.words for sentence in io.read("train.conll")}
+    corpus = io.read("out/corpus.jsonl")
+    assert gold <= {sentence.words for sentence in corpus}
+    assert all(sentence.words in gold or sentence.origin for sentence in corpus)
+    assert len(io.read("out/corpus.conll")) == len(corpus)
+    report = json.loads(Path("out/report.json").read_text("utf-8"))
+    assert {one["name"] for one in report["search"]} >= {"gold", "self-training", "mention replacement"}
+    assert [one["fate"] for one in report["search"]].count("chosen") == 1
+    assert report["systems"][0]["f1"]["mean"] == pytest.approx(result.test_f1[0])
+    assert "Systems tried" in Path("out/report.html").read_text("utf-8")
+
+
+def test_the_recipe_repeats_the_best_system(folder: Path) -> None:
+    result = grow(minutes=10)
+    recipe = load("out/recipe.toml")
+    assert recipe.systems[-1].name == result.best
+    report = Run(recipe, Path("again"), quiet=True).execute()
+    again = {system.name: system.f1.mean for system in report.systems}
+    assert (again["gold"], again[result.best]) == pytest.approx(result.test_f1)
+
+
+def test_without_test_the_folds_are_reported(folder: Path) -> None:
+    result = grow(minutes=10, test=None, raw=None)
+    assert result.test is None
+    assert "held-out sentences" in Path("out/report.md").read_text("utf-8")
+    assert load("out/recipe.toml").sample.folds == 3
+
+
+def test_nothing_depends_on_the_labels_of_test(folder: Path) -> None:
+    grow(minutes=10)
+    swapped = {"PER": "LOC", "LOC": "PER"}
+    io.write([sentence.with_types(swapped) for sentence in io.read("test.conll")], "test.conll")
+    grow(minutes=10, output="other")
+    first, second = (json.loads(Path(name, "grow.json").read_text("utf-8"))["tried"] for name in ("out", "other"))
+    for tried in (*first.values(), *second.values()):
+        del tried["estimate"], tried["seconds"]
+    assert first == second
+    for name in ("gold", "self-training"):
+        path = f"run/seed-0/{name}/predicted.jsonl"
+        assert Path("out", path).read_bytes() == Path("other", path).read_bytes()
+
+
+def test_the_same_call_resumes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Killed(BaseException):
+        pass
+
+    original = Run.run_system
+    done: list[str] = []
+
+    def run_system(self: Run, seed: int, system: Any) -> None:
+        if len(done) == 3:
+            raise Killed
+        original(self, seed, system)
+        done.append(system.name)
+
+    monkeypatch.setattr(Run, "run_system", run_system)
+    with pytest.raises(Killed):
+        grow(minutes=10)
+    monkeypatch.setattr(Run, "run_system", original)
+    before = {path: path.stat().st_mtime_ns for path in Path("out").rglob("result.json")}
+    resumed, whole = grow(minutes=10), grow(minutes=10, output="whole")
+    assert before == {path: path.stat().st_mtime_ns for path in before}
+    assert (resumed.best, resumed.dev_f1, resumed.test_f1) == (whole.best, whole.dev_f1, whole.test_f1)
+
+
+def test_ctrl_c_leaves_the_best_so_far(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(self: Search, *args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Search, "_relabel", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        grow(minutes=10)
+    assert load_tagger("out/tagger").types == ("LOC", "PER")
+    assert "interrupted" in Path("out/report.md").read_text("utf-8")
+    monkeypatch.undo()
+
+
+def test_too_little_time_is_an_error_and_more_time_resumes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(NerseryError, match="too short to train one tagger"):
+        grow(minutes=0.001)
+
+
+@pytest.mark.parametrize("minutes", [0, -1, float("nan")])
+def test_minutes_are_above_zero(folder: Path, minutes: float) -> None:
+    with pytest.raises(SettingsError, match="above 0"):
+        grow(minutes=minutes)
+
+
+def test_another_job_in_the_folder_is_refused(folder: Path) -> None:
+    grow(minutes=10, raw=None, test=None)
+    with pytest.raises(SettingsError, match="other settings"):
+        grow(minutes=10)
+    Path("full").mkdir()
+    Path("full/mine.txt").write_text("mine", "utf-8")
+    with pytest.raises(SettingsError, match="holds no grow job"):
+        grow(output="full")
+
+
+def test_few_sentences_and_other_languages_are_refused(folder: Path) -> None:
+    io.write([Sentence(("यह", "दिल्ली", "है", str(number))) for number in range(9)], "hindi.conll")
+    with pytest.raises(DataError, match="same language"):
+        grow(raw="hindi.conll", language="")
+    io.write(sentences(3), "train.conll")
+    with pytest.raises(DataError, match="at least 6"):
+        grow()
