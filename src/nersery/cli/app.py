@@ -111,7 +111,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
     help="Grow training data for named entity recognition, and show whether it helped. "
-    "Start with: nersery run demo --out runs/demo",
+    "Start with: nersery grow train.conll --raw unlabelled.txt",
 )
 
 

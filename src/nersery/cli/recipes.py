@@ -33,7 +33,9 @@ def run(
             help="Change the recipe, e.g. tagger.steps=100 or systems.NAME.copies=5; may be repeated.",
         ),
     ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Check recipe and files, run nothing.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check recipe and files and estimate the run time; run nothing.")
+    ] = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -47,11 +49,14 @@ def run(
     options.refuse_odd_bytes(job.folder)
     if check:
         job.check()
+        from nersery.experiments.run_time import estimates
+
         plan = {
             "recipe": recipe,
             "systems": [system.name for system in loaded.systems],
             "seeds": loaded.seeds,
             "notes": job.notes,
+            "seconds": estimates(loaded, job.corpora),
         }
         options.print_json(plan) if json else _print_plan(plan)
         return
@@ -65,6 +70,12 @@ def _print_plan(plan: dict[str, Any]) -> None:
     warnings = len(plan["notes"])
     found = f"valid, with {warnings} warning{'s' * (warnings > 1)} above" if warnings else "valid"
     print(f"{plan['recipe']}: {found}. Systems: {', '.join(plan['systems'])}. Seeds: {plan['seeds']}")
+    from nersery.experiments.run_time import in_minutes
+
+    seconds = plan["seconds"]
+    for name, each in seconds.items():
+        print(f"  {name}: about {in_minutes(each)} a seed on this machine")
+    print(f"  all: about {in_minutes(len(plan['seeds']) * sum(seconds.values()))}")
 
 
 def _print_summary(report: Report, folder: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from nersery.core import registry
 from nersery.core.progress import Progress
-from nersery.core.sentence import Sentence
+from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.systems import GOLD, MethodSettings, System
 from nersery.models.loading import ModelSource
@@ -71,7 +71,7 @@ def tagger_speed(settings: MethodSettings, gold: Sequence[Sentence]) -> Speed:
 
 
 def annotator_speed(settings: MethodSettings, gold: Sequence[Sentence], raw: Sequence[Sentence]) -> float:
-    """Seconds that an annotator which learns nothing takes for a sentence."""
+    """Seconds that an annotator with a model of its own takes for a sentence."""
     annotator = registry.create(settings.kind, settings.method, settings.settings)
     annotator.fit(list(gold))
     few = list(raw[:TIMED_SENTENCES])
@@ -87,7 +87,7 @@ class RunTime:
     Args:
         gold: Labelled sentences to train on.
         raw: Raw sentences.
-        dev: Sentences that each training is evaluated on ten times, and at the end those of test.
+        dev: Sentences that each training is evaluated on ten times.
         speeds: What was timed, by settings.
     """
 
@@ -119,7 +119,7 @@ class RunTime:
         added = len(self.raw) if self.labels_raw_text(system) else len(self.gold) * (system.copies - 1)
         steps = steps_of(settings, len(self.gold) + added)
         steps += steps_of(system.second_stage, len(self.gold)) if system.second_stage else 0
-        return speed.start + steps * speed.step + 11 * self.dev * speed.sentence
+        return speed.start + steps * speed.step + 10 * self.dev * speed.sentence
 
     def labels_raw_text(self, system: System) -> bool:
         """Whether raw text is in its training data."""
@@ -133,21 +133,35 @@ class RunTime:
         method = system.method
         before = self.speed(self.recipe.system(system.base or GOLD))
         if system.labels_raw_text:
-            annotator = registry.create(method.kind, method.method, method.settings)
-            if annotator.learns:
+            if "model" not in method.settings:  # it labels with a tagger
                 return before.start + len(self.raw) * before.sentence
             each = self._once(method, lambda: annotator_speed(method, self.gold, self.raw))
             return len(self.raw) * float(each)
         tried = len(self.gold) * system.copies
         seconds = len(system.select) * before.start + tried * before.sentence * len(system.select)
-        if "epochs" in method.settings:
-            steps = int(method.settings["epochs"]) * math.ceil(len(self.gold) / 16)
+        if epochs := method.settings.get("epochs"):
+            steps = int(epochs) * math.ceil(len(self.gold) / 16)
             seconds += LANGUAGE_MODEL_STEP * (steps * before.step + tried * before.sentence) + 2 * before.start
         return seconds
 
     def total(self, system: System) -> float:
         """Seconds of both, without those of its base."""
         return self.making(system) + self.training(system)
+
+
+def estimates(recipe: Recipe, corpora: Mapping[str, Corpus]) -> dict[str, float]:
+    """Estimated seconds of each system for a seed, without its base; a few steps are timed for that.
+
+    Args:
+        corpora: By split, as a run reads them.
+    """
+    train = sorted(corpora["train"], key=lambda sentence: not sentence.entities)
+    size, folds = recipe.sample.size, recipe.sample.folds
+    gold = train[: size or (len(train) * (folds - 1) // folds if folds else len(train))]
+    evaluated = recipe.sample.dev_size or len(corpora["dev"])
+    times = RunTime(recipe, gold, corpora["raw"].sentences, evaluated)
+    scored = len(train) - len(gold) if folds else len(corpora["test"])
+    return {s.name: times.total(s) + scored * times.speed(s).sentence for s in recipe.systems}
 
 
 def steps_of(settings: Mapping[str, Any], sentences: int) -> int:
