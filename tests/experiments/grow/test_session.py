@@ -113,6 +113,7 @@ def test_the_same_call_resumes(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     resumed, whole = grow(minutes=10), grow(minutes=10, output="whole")
     assert before == {path: path.stat().st_mtime_ns for path in before}
     assert (resumed.best, resumed.dev_f1, resumed.test_f1) == (whole.best, whole.dev_f1, whole.test_f1)
+    assert str(grow(minutes=10)) == str(resumed), "a finished job only says again what it found"
 
 
 def test_ctrl_c_leaves_the_best_so_far(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,7 +125,6 @@ def test_ctrl_c_leaves_the_best_so_far(folder: Path, monkeypatch: pytest.MonkeyP
         grow(minutes=10)
     assert load_tagger("out/tagger").types == ("LOC", "PER")
     assert "interrupted" in Path("out/report.md").read_text("utf-8")
-    monkeypatch.undo()
 
 
 def test_too_little_time_is_an_error_and_more_time_resumes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

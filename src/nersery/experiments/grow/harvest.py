@@ -100,9 +100,10 @@ def harvest(search: Search, folder: Path, seed: int | None, notes: Sequence[str]
     )
     result = _result(search, folder, best, seed if is_tested else None, found)
     _report(search, folder, system, seed if is_tested else None, result)
-    for other in run.recipe.seeds:
-        for one in run.recipe.systems if seed is not None else ():
-            remove_folder(run.path(other, one, "tagger"))
+    for other in run.recipe.seeds if seed is not None else ():
+        for one in run.recipe.systems:
+            if (other, one) != (seed, system):  # the same call again finds it
+                remove_folder(run.path(other, one, "tagger"))
     return result
 
 

@@ -30,6 +30,7 @@ class Tried:
         folds: Those that it was scored on.
         seconds: What they took together.
         fate: Why it was dropped; empty while it is in the race.
+        dropped: After that many folds it was in the weaker half; 0 if it never was.
     """
 
     name: str
@@ -37,6 +38,7 @@ class Tried:
     estimate: float = 0.0
     seconds: float = 0.0
     fate: str = ""
+    dropped: int = 0
 
 
 @dataclass
@@ -67,9 +69,13 @@ class Search:
         found = [one for one in self.tried.values() if one.folds]
         return sorted(found, key=lambda one: (-len(one.folds), -self.f1(one)))
 
-    def f1(self, tried: Tried) -> float:
-        """F1 over the sentences of its folds."""
-        return Counts(*map(int, self._counts(tried.name, tried.folds)[0].sum(axis=0))).f1
+    def f1(self, tried: Tried, first: int | None = None) -> float:
+        """F1 over the sentences of its folds.
+
+        Args:
+            first: Of that many folds only, so that a resumed search decides as before.
+        """
+        return Counts(*map(int, self._counts(tried.name, tried.folds[:first])[0].sum(axis=0))).f1
 
     def against_gold(self, tried: Tried) -> Comparison:
         """The difference from gold only on its folds."""
@@ -105,17 +111,17 @@ class Search:
         first = next((system for system in systems if system.makes_sentences), None)
         for system in encoders:
             self.attempt(system, 0, beyond=self.cost(first, 0) + self.final_cost(first) if first else 0.0)
-        encoder = max((one for one in self.tried.values() if one.folds), key=self.f1, default=None)
-        if encoder is None:
+        scored = [self.tried[one.name] for one in encoders if self.tried[one.name].folds]
+        if not scored:
             return
-        own = self.run.recipe.system(encoder.name).tagger
+        own = self.run.recipe.system(max(scored, key=lambda one: self.f1(one, 1)).name).tagger
         methods = [s for s in systems if s.makes_sentences and s.tagger == own]
         for system in methods:
             if not self._is_round(system):
                 self.attempt(system, 0)
         self._relabel(methods)
         for number in range(1, self.folds):
-            self._halve()
+            self._halve(number)
             if not any(one.folds and not one.fate for one in self.tried.values() if one.name != GOLD):
                 return
             for one in [GOLD, *(one.name for one in self.tried.values() if not one.fate and one.name != GOLD)]:
@@ -127,19 +133,25 @@ class Search:
 
     def _relabel(self, methods: Sequence[System]) -> None:
         """Label the raw text again with the tagger of the best system, while that helps."""
-        leader = max((one for one in self.tried.values() if one.folds), key=self.f1)
+        started = [self.tried[one.name] for one in methods if not self._is_round(one) and self.tried[one.name].folds]
+        if not started:
+            return
+        leader = max(started, key=lambda one: self.f1(one, 1))
         for system in methods:
             if self._is_round(system) and system.base == leader.name:
-                if not self.attempt(system, 0) or self.f1(self.tried[system.name]) <= self.f1(leader):
+                if not self.attempt(system, 0) or self.f1(self.tried[system.name], 1) <= self.f1(leader, 1):
                     return
                 leader = self.tried[system.name]
 
-    def _halve(self) -> None:
-        """Drop the weaker half, and what is clearly worse than the best."""
+    def _halve(self, number: int) -> None:
+        """Drop the weaker half after that many folds, unless an earlier call has done so."""
+        if any(one.dropped == number for one in self.tried.values()):
+            return
         racing = [one for one in self.tried.values() if not one.fate and one.folds and one.name != GOLD]
-        racing.sort(key=self.f1, reverse=True)
+        racing.sort(key=lambda one: self.f1(one, number), reverse=True)
         for one in racing[max(1, (len(racing) + 1) // 2) :]:
-            gap = 100 * (self.f1(racing[0]) - self.f1(one))
+            gap = 100 * (self.f1(racing[0], number) - self.f1(one, number))
+            one.dropped = number
             one.fate = f"dropped after {len(one.folds)} fold{'s' * (len(one.folds) > 1)}: {gap:.1f} F1 below the best"
             self.say(f"{one.name}: {one.fate}")
 
@@ -199,6 +211,7 @@ class Search:
             return False
         seconds = time.monotonic() - began
         self.budget.learn(estimate, seconds)
+        one.fate = ""
         one.estimate, one.seconds, one.folds = one.estimate + estimate, one.seconds + seconds, [*one.folds, fold]
         self.save()
         self.say(f"  F1 {100 * self.f1(one):.1f} on held-out sentences, after {in_minutes(seconds)}")
