@@ -124,7 +124,9 @@ class Search:
             self._halve(number)
             if not any(one.folds and not one.fate for one in self.tried.values() if one.name != GOLD):
                 return
-            for one in [GOLD, *(one.name for one in self.tried.values() if not one.fate and one.name != GOLD)]:
+            if not self.attempt(systems[0], number):
+                return
+            for one in [one.name for one in self.tried.values() if not one.fate and one.name != GOLD]:
                 self.attempt(self.run.recipe.system(one), number)
 
     def _is_round(self, system: System) -> bool:
