@@ -14,6 +14,7 @@ import pytest
 from nersery import Sentence, io
 from nersery.cli.app import GROUPS
 from nersery.core.alignments import Alignment, Link
+from nersery.experiments.grow import candidates, plan
 from nersery.io.pharaoh import format_alignment
 from nersery.review.server import ReviewServer
 from tests.cli.calls import AUGMENT, COMMANDS, FILELESS, call
@@ -60,11 +61,17 @@ class TestHelp:
             example += [f"--set={setting}" for setting in (*small, "sample.size=16", "sample.dev_size=8")]
         if example[1] in ("suggestions", "quality"):
             example = [on_tiny(*pair, tiny_masked_lm) for pair in pairwise(["", *example])]
+        if example[0] == "grow":
+            io.write(sentences(8, 300), folder / "unlabelled.txt")
+            monkeypatch.setattr(candidates, "MULTILINGUAL", tiny_model)
+            monkeypatch.setattr(plan, "STEPS", (2,))
+            monkeypatch.setattr(plan, "FEWEST_STEPS", 2)
+            example += ["--language", "xx"]
         before = set(files(folder))
         result = call(*example)
         assert result.code == 0, result.err
         assert result.out
-        assert set(files(folder)) > before or example[0] in FILELESS
+        assert set(files(folder)) > before or example[0] in FILELESS or "--plan" in example
 
     def test_the_whole(self):
         result = call("--help")
@@ -73,7 +80,7 @@ class TestHelp:
         assert len(lines) <= 40
         assert max(map(len, lines)) <= 100
         in_groups = [name for names in GROUPS.values() for name in names]
-        assert len(in_groups) <= 14
+        assert len(in_groups) <= 15
         shown = [line.split()[0] for line in lines if line.startswith("  ") and line[2] != " "]
         assert [name for name in shown if name in in_groups] == in_groups
         assert list(dict.fromkeys(name.split()[0] for name in COMMANDS)) == in_groups

@@ -161,6 +161,8 @@ class GrowJob:
             old = record["fingerprint"]
         except (ValueError, LookupError, TypeError):
             raise SettingsError(f"{path} is damaged. Choose another folder (--out)") from None
+        if "recipe" not in record:  # nothing has begun: its files could not be used
+            return {"fingerprint": fingerprint, "spent": record.get("spent", 0.0)}
         if difference := differences(old, json.loads(json.dumps(fingerprint))):
             raise SettingsError(
                 f"{self.folder} holds a job with other settings:\n{difference}\nChoose another folder (--out)"
