@@ -252,10 +252,9 @@ class Run(RunFolder):
     def _stage(self, seed: int, system: System, start: Corpus) -> tuple[Stage[Any, Any], Corpus]:
         """The stage of a system's method, and the rows that it starts from."""
         assert system.method is not None
-        name, settings = system.method.method, system.method.settings
+        name, settings, raw = system.method.method, system.method.settings, self.corpora["raw"]
         training = self._training(seed, system)
         if system.labels_raw_text:
-            raw = self.corpora["raw"]
             return AnnotateStage(name, settings, start, training, raw), raw
         taggers: dict[str, Any] = {"tagger": training.tagger, "new_tagger": training.new_tagger}
         return AugmentStage(name, settings, start, training.dev, system.copies, seed, taggers), start

@@ -233,7 +233,7 @@ class GrowJob:
         """The recipe of the search, with one more seed that trains on all sentences and is scored on test."""
         recipe = load(str(self.folder / "search.toml"))
         test = "data/test.jsonl" if self.settings.test else None
-        seeds = [*recipe.seeds, recipe.sample.folds]
+        seeds = [*recipe.seeds, len(recipe.seeds)]
         return replace(recipe, seeds=seeds, data=replace(recipe.data, test=test))
 
     def _say(self, text: str) -> None:
