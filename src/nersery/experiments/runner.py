@@ -135,8 +135,7 @@ class Run(RunFolder):
             NerseryError: Of the kind that fits what is wrong.
         """
         self.read_corpora()
-        fingerprint = fingerprint_of(self.recipe)
-        self._abandoned = check_folder(self.folder, fingerprint)
+        self._abandoned = check_folder(self.folder, fingerprint := fingerprint_of(self.recipe))
         results = (
             self.path(seed, system, "result.json") for seed in self.recipe.seeds for system in self.recipe.systems
         )
