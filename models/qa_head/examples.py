@@ -200,6 +200,8 @@ def _asked(paragraph: dict[str, object]) -> Iterator[Text]:
         start, end = answer["answer_start"], answer["answer_start"] + len(answer["text"])
         for first, last in sentences:
             words = tuple(words_of(context[first:last]))
+            if not words:
+                continue
             if first <= start and end <= last:
                 begin = len(words_of(context[first:start]))
                 found = Mention(begin, begin + len(words_of(context[start:end])), ANY)
