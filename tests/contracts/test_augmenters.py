@@ -342,8 +342,8 @@ def test_hash_seed_does_not_matter(table: Path) -> None:
 
 def _text_in_a_process(table: Path, hash_seed: str) -> str:
     command = [sys.executable, "-P", __file__, str(table)]
-    root = str(Path(__file__).parents[2])
-    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": root}
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": f"{root}{os.pathsep}{root / 'src'}"}
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=True).stdout
 
 

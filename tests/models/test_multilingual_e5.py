@@ -17,11 +17,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nersery.core import definitions
 from nersery.core.errors import MissingResourceError
 from nersery.models import bundled, bundled_heads, multilingual_e5
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
+from nersery.models.question_answering import QuestionAnswerer
 from nersery.models.subwords.subwords import SubwordEncoder
 from nersery.models.text_encoder import TextEncoder
 from tests.standins import environment
@@ -274,3 +276,14 @@ def test_the_masked_language_model_writes_words_of_the_language(real: str) -> No
     found = model.guesses([MaskedInput(tuple(text.split()), (gap,)) for text, gap, _ in texts], 8)
     for (text, _, expected), (guesses,) in zip(texts, found, strict=True):
         assert expected & {word for word, _ in guesses}, text
+
+
+@needs_package
+def test_the_question_answering_model_finds_names_in_other_languages(real: str) -> None:
+    assert bundled_heads.QUESTION_ANSWERING[real].stat().st_size <= MOST_BYTES
+    answerer = QuestionAnswerer(ModelSource(real), device="cpu", precision="fp32")
+    questions = [definitions.question(type, {}) for type in ("PER", "LOC")]
+    sentences = ["Angela Merkel wohnt in Berlin .".split(), "सचिन तेंदुलकर मुंबई में रहते हैं ।".split()]
+    pairs = [(question, sentence) for sentence in sentences for question in questions]
+    answers = answerer.answers(*zip(*pairs, strict=True), top=1, longest=5)
+    assert [(answer.start, answer.end) for (answer,) in answers] == [(0, 2), (4, 5), (0, 2), (2, 3)]
