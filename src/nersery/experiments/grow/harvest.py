@@ -35,6 +35,7 @@ class Harvest:
         dev: The difference of the two.
         test_f1: The same on test; None without a test file, or if the time was too short.
         notes: What weakens the result.
+        compared: How many other systems were scored.
     """
 
     folder: Path
@@ -44,12 +45,14 @@ class Harvest:
     test_f1: tuple[float, float] | None = None
     test: Comparison | None = None
     notes: list[str] = field(default_factory=list)
+    compared: int = 0
 
     def __str__(self) -> str:
         """Five lines for readers."""
         gold, best = (100 * value for value in self.dev_f1)
+        why = "No other system was clearly better" if self.compared else "The time was too short to try another system"
         if self.best == GOLD:
-            first = f"best: gold only, F1 {best:.1f} on held-out sentences. No other system was clearly better"
+            first = f"best: gold only, F1 {best:.1f} on held-out sentences. {why}"
         else:
             first = (
                 f"best: {self.best}, F1 {best:.1f} on held-out sentences, gold only {gold:.1f} ({_interval(self.dev)})"
@@ -122,7 +125,8 @@ def _part(search: Search, seeds: Sequence[int], systems: Sequence[System]) -> Ru
 def _result(search: Search, folder: Path, best: Tried, seed: int | None, notes: list[str]) -> Harvest:
     gold = Tried(GOLD, best.folds)
     dev_f1 = search.f1(gold), search.f1(best)
-    result = Harvest(folder, best.name, dev_f1, search.against_gold(best), notes=notes)
+    compared = sum(bool(one.folds) for one in search.tried.values()) - 1
+    result = Harvest(folder, best.name, dev_f1, search.against_gold(best), notes=notes, compared=compared)
     if seed is None:
         return result
     systems = [search.run.recipe.systems[0], search.run.recipe.system(best.name)]
