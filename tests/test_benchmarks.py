@@ -249,7 +249,7 @@ def test_a_tiny_run_and_its_table(
 def documented() -> Iterator[list[str]]:
     """The commands in docs/results.md that run something of this folder."""
     for block, inline in CODE.findall((ROOT / "docs" / "results.md").read_text("utf-8")):
-        for line in (block or inline).splitlines():
+        for line in (block or inline).replace("\\\n", " ").splitlines():
             words = shlex.split(line)
             if any(word.startswith("benchmarks/") for word in words):
                 yield words

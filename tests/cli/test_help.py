@@ -59,10 +59,11 @@ class TestHelp:
             systems = [f"systems.{name} + agreement" for name in ("melm", "aclm")]
             small = [f"{system}.{setting}" for system in systems for setting in (f"model={tiny_masked_lm}", "epochs=1")]
             example += [f"--set={setting}" for setting in (*small, "sample.size=16", "sample.dev_size=8")]
+        example = [part.replace("roberta-large", tiny_model) for part in example]
         if example[1] in ("suggestions", "quality"):
             example = [on_tiny(*pair, tiny_masked_lm) for pair in pairwise(["", *example])]
         if example[0] == "grow":
-            io.write(sentences(8, 300), folder / "unlabelled.txt")
+            io.write([sentence.with_entities(()) for sentence in sentences(8, 300)], folder / "unlabelled.txt")
             monkeypatch.setattr(candidates, "MULTILINGUAL", tiny_model)
             monkeypatch.setattr(plan, "STEPS", (2,))
             monkeypatch.setattr(plan, "FEWEST_STEPS", 2)

@@ -10,8 +10,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from nersery import io
 from nersery.core.outcome import Tally
 from nersery.core.sentence import Corpus, Sentence
@@ -44,6 +42,7 @@ from nersery.report.model import (
 from nersery.report.parts import AgainstGold, Example, GroupScores, Measure, RejectExample, ShownEntity, ShownSentence
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
 SHOWN_EXAMPLES = 20
@@ -311,6 +310,8 @@ def counts(run: RunFolder, system: System) -> NDArray[np.int64]:
 
     Shape: (seeds, sentences, 3), or with folds (1, sentences, 3).
     """
+    import numpy as np
+
     seeds = run.recipe.seeds
     found = [sentence_counts(run.test(seed), io.read(run.path(seed, system, "predicted.jsonl"))) for seed in seeds]
     return np.concatenate(found)[None] if run.recipe.sample.folds else np.stack(found)

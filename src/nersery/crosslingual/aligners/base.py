@@ -6,10 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, overload
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, overload
 
 from nersery.core.alignments import Alignment, Link, Pair
 from nersery.core.outcome import Reject, Step, Tally
@@ -21,6 +18,10 @@ from nersery.crosslingual.bitext import Bitext, PairedBy, Row, WholePairs, opene
 from nersery.io.pharaoh import format_alignment
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, in_memory, run_stage, split_options
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 __all__ = ["Aligner", "Alignment", "Link", "Pair", "Pairs", "Suggestions"]
 
@@ -59,6 +60,8 @@ class Suggestions:
 
         Shape: twice (target words, source words).
         """
+        import numpy as np
+
         probabilities = np.zeros((len(pair.target), len(pair.source)))
         for source, target, probability in alignment:
             probabilities[target, source] = probability
