@@ -51,17 +51,17 @@ def test_conflicts_with_folds(folder: Path, override: str, message: str) -> None
 
 
 def test_a_system_trains_another_tagger(folder: Path) -> None:
-    append_system('name = "short names"\ntagger = { longest = 1 }')
+    append_system('name = "short names"\ntagger_settings = { longest = 1 }')
     report = execute()
     assert system(report, "short names")["kept_sentences"] == [0]
-    assert system(report, "short names")["settings"]["tagger"] == {"longest": 1}
+    assert system(report, "short names")["settings"]["tagger_settings"] == {"longest": 1}
     assert not any("no sentence was kept" in note for note in report["notes"])
     assert system(report, "short names")["f1"] != system(report, "gold")["f1"]
 
 
 def test_wrong_settings_of_its_tagger_are_named(folder: Path) -> None:
-    append_system('name = "wrong"\ntagger = { longer = 1 }')
-    with pytest.raises(SettingsError, match=r'system "wrong": tagger: .*no setting "longer"'):
+    append_system('name = "wrong"\ntagger_settings = { longer = 1 }')
+    with pytest.raises(SettingsError, match=r'system "wrong": tagger_settings: .*no setting "longer"'):
         load("recipe.toml")
 
 

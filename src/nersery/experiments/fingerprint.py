@@ -169,7 +169,9 @@ def comparable(fingerprint: dict[str, Any]) -> dict[str, Any]:
             **system,
             "method": system["method"] and _by_content(system["method"], files),
             "select": [_by_content(selector, files) for selector in system["select"]],
-            "tagger": _by_content({**recipe["tagger"], "settings": system["tagger"]}, files)["settings"],
+            "tagger_settings": _by_content({**recipe["tagger"], "settings": system["tagger_settings"]}, files)[
+                "settings"
+            ],
         }
         for system in recipe["systems"]
     }

@@ -54,8 +54,8 @@ def with_paths(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:
 def _system(entry: dict[str, Any], folder: Path) -> dict[str, Any]:
     kind = "annotate" if entry.get("method") in registry.names("annotate") else "augment"
     placed = _method(kind, entry, folder)
-    if isinstance(tagger := entry.get("tagger"), dict):
-        placed = {**placed, "tagger": _method("tagger", tagger, folder)}
+    if isinstance(own := entry.get("tagger_settings"), dict):
+        placed = {**placed, "tagger_settings": _method("tagger", own, folder)}
     return _selecting(placed, folder)
 
 

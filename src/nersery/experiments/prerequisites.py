@@ -29,7 +29,7 @@ def check_prerequisites(recipe: Recipe, types: Collection[str] = ()) -> None:
     for system in recipe.systems:
         settings = recipe.tagger_of(system)
         tagger: Tagger = registry.create("tagger", settings.method, settings.settings)
-        if system.is_baseline or system.tagger:
+        if system.is_baseline or system.tagger_settings:
             faults += _faults("tagger" if system.is_baseline else f'system "{system.name}", tagger', tagger.check)
         if system.method is not None:
             faults += _faults(f'system "{system.name}"', partial(_check, system.method, tagger, types))

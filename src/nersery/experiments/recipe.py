@@ -107,7 +107,7 @@ class Recipe:
 
     def tagger_of(self, system: System) -> MethodSettings:
         """The tagger with the settings of a system."""
-        settings = {**self.tagger.settings, **changed(self.tagger.settings, system.tagger)}
+        settings = {**self.tagger.settings, **changed(self.tagger.settings, system.tagger_settings)}
         return replace(self.tagger, settings=settings)
 
     def system(self, name: str) -> System:
@@ -227,8 +227,8 @@ def _system_conflicts(system: System, tagger: MethodSettings, data: DataSettings
     if system.second_stage != {}:
         issues = second_stage_issues(tagger.method, tagger.settings, system.second_stage)
         found += [f"second_stage: {issue}" for issue in issues]
-    if system.tagger != {}:
-        found += tagger_issues(tagger, system.tagger)
+    if system.tagger_settings != {}:
+        found += tagger_issues(tagger, system.tagger_settings)
     if system.labels_raw_text and data is not None and not data.raw:
         found.append("its method labels raw text: name a file of raw text as raw in [data]")
     return [f"system {json.dumps(system.name, ensure_ascii=False)}: {problem}" for problem in found]
@@ -237,10 +237,10 @@ def _system_conflicts(system: System, tagger: MethodSettings, data: DataSettings
 def tagger_issues(tagger: MethodSettings, own: Any) -> list[str]:
     """Validation errors of a system's settings of the tagger."""
     if not isinstance(own, Mapping):
-        return [f'tagger is {own!r:.60}, expected settings of the tagger, e.g. {{ model = "bundled-qa" }}']
+        return [f'tagger_settings is {own!r:.60}, expected settings of the tagger, e.g. {{ model = "bundled-qa" }}']
     known = registry.check("tagger", tagger.method, tagger.settings)
     issues = registry.check("tagger", tagger.method, {**tagger.settings, **changed(tagger.settings, own)})
-    return [f"tagger: {issue}" for issue in issues if issue not in known]
+    return [f"tagger_settings: {issue}" for issue in issues if issue not in known]
 
 
 def _section(cls: type[Any], table: Any, place: str, problems: list[str]) -> Any:

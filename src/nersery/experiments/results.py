@@ -203,7 +203,7 @@ def _settings(system: System) -> dict[str, Any]:
     """The settings of the method, and those of the system that differ from the defaults."""
     own = {
         key: value
-        for key in ("base", "merge", "vote", "upsampling", "second_stage", "tagger")
+        for key in ("base", "merge", "vote", "upsampling", "second_stage", "tagger_settings")
         if (value := getattr(system, key))
     }
     if system.method is not None and not system.labels_raw_text:

@@ -35,7 +35,7 @@ MOST_COPIES = 1_000_000
 
 OWN_KEYS = (
     "name", "method", "base", "merge", "vote", "copies", "select", "gold_copies", "upsampling", "second_stage",
-    "tagger",
+    "tagger_settings",
 )  # fmt: skip
 """The keys of the system in its entry; other keys are settings of the method."""
 
@@ -102,7 +102,7 @@ class System:
         upsampling: Repeat gold sentences until they are at least this share of the training data, in [0, 1).
         second_stage: Settings of the tagger for a second training on gold alone, see
             `nersery.taggers.components.second_stage`. Empty: no second training.
-        tagger: Settings of the tagger that differ from the recipe's, e.g. ``{ model = "bundled-qa" }``.
+        tagger_settings: Settings of the tagger that differ from the recipe's, e.g. ``{ model = "bundled-qa" }``.
     """
 
     name: Annotated[str, AfterValidator(_system_name)]
@@ -115,7 +115,7 @@ class System:
     gold_copies: Annotated[int, Field(strict=True, ge=0, le=MOST_COPIES)] = 1
     upsampling: Annotated[float, Field(ge=0, lt=1)] = 0.0
     second_stage: Any = field(default_factory=dict)
-    tagger: Any = field(default_factory=dict)
+    tagger_settings: Any = field(default_factory=dict)
 
     @property
     def is_baseline(self) -> bool:
@@ -280,7 +280,7 @@ def _system(number: int, entry: Any, select: list[MethodSettings], problems: lis
 def _source(entry: Mapping[str, Any], place: str, problems: list[str]) -> MethodSettings | None:
     """The method of a system, if it does not merge other systems."""
     settings = {key: value for key, value in entry.items() if key == "method" or key not in OWN_KEYS}
-    if "merge" not in entry and not settings and "tagger" in entry:
+    if "merge" not in entry and not settings and "tagger_settings" in entry:
         return None
     if "merge" not in entry:
         annotates = entry.get("method") in registry.names(LABELS_RAW_TEXT)

@@ -30,7 +30,7 @@ def systems_for(
     entries: list[Entry] = []
     for model in models:
         is_first = model == models[0]
-        own: Entry = {} if is_first else {"tagger": {"model": model}}
+        own: Entry = {} if is_first else {"tagger_settings": {"model": model}}
         suffix = "" if is_first else f", {model.rstrip('/').rpartition('/')[2]}"
         if not is_first:
             entries.append({"name": f"gold{suffix}", **own})

@@ -114,8 +114,8 @@ class Search:
         scored = [self.tried[one.name] for one in encoders if self.tried[one.name].folds]
         if not scored:
             return
-        own = self.run.recipe.system(max(scored, key=lambda one: self.f1(one, 1)).name).tagger
-        methods = [s for s in systems if s.makes_sentences and s.tagger == own]
+        own = self.run.recipe.system(max(scored, key=lambda one: self.f1(one, 1)).name).tagger_settings
+        methods = [s for s in systems if s.makes_sentences and s.tagger_settings == own]
         for system in methods:
             if not self._is_round(system):
                 self.attempt(system, 0)
