@@ -295,12 +295,13 @@ def _against_gold(run: RunFolder, system: System) -> AgainstGold:
     seeds, folds = run.recipe.seeds, run.recipe.sample.folds
     ours, theirs = counts(run, system), counts(run, run.recipe.systems[0])
     samples = run.recipe.evaluate.bootstrap_samples
+    tested = "the sentences of all folds" if folds and len(seeds) > 1 else AVERAGED
     comparison: dict[str, Any] = paired_bootstrap(theirs, ours, samples=samples).as_dict()
     return AgainstGold(
         p=comparison.pop("p_value"),
         **comparison,
         samples=samples,
-        test=f"paired bootstrap over {'the sentences of all folds' if folds else AVERAGED}, two-sided",
+        test=f"paired bootstrap over {tested}, two-sided",
         p_over_seeds=sign_flip(_f1(theirs), _f1(ours)) if len(seeds) > 1 and not folds else None,
     )
 

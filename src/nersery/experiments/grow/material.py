@@ -48,7 +48,7 @@ def read_material(
     require_labels(gold.sentences)
     if len(gold) < LEAST_SENTENCES:
         raise DataError(
-            Issue(f"there are {len(gold)} labelled sentences, expected at least {LEAST_SENTENCES}", str(train)),
+            Issue(f"the number of labelled sentences is {len(gold)}, expected at least {LEAST_SENTENCES}", str(train)),
             fix="label more, or label raw text by questions: nersery annotate --method qa_prompting",
         )
     tested = Corpus(io.open_corpus(test, options)) if test else Corpus([])
