@@ -348,7 +348,8 @@ def _row(parameter: Any) -> Row:
 def _option(parameter: Any) -> str:
     if parameter.is_flag:
         return ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
-    return f"`{parameter.opts[0]} {parameter.metavar or _value(parameter)}`"
+    names = [f"`{name}`" for name in parameter.opts[1:]]
+    return ", ".join([f"`{parameter.opts[0]} {parameter.metavar or _value(parameter)}`", *names])
 
 
 def _value(parameter: Any) -> str:

@@ -32,6 +32,7 @@ HELPERS = {"gpu_models.py", "measuring.py", "tiny.py"}
 OTHERS = {"table.py", "gpu.py", "mpnet.py", "training_step.py"}
 """The first two are run below. mpnet.py reads wheels that must be downloaded; training_step.py has no --quick yet."""
 RUNS: dict[str, list[list[str]]] = {
+    "active_learning.py": [["OUT", "--data", "DATA/multiconer/en", "--model", "MODEL"]],
     "alignment.py": [["quality"], ["speed"]],
     "attention.py": [["--model", "MODEL"]],
     "bilstm_crf.py": [["--model", "MODEL"]],

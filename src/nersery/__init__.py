@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from nersery.crosslingual.aligners.base import align
     from nersery.crosslingual.projection_tasks import project
     from nersery.evaluate.scores import evaluate
+    from nersery.experiments.active_learning.next_sentences import next_sentences
     from nersery.experiments.grow.session import grow
     from nersery.experiments.runner import run
     from nersery.io import read, write
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Corpus", "Entity", "Origin", "Sentence", "__version__", "align", "annotate", "augment", "evaluate", "grow",
-    "predict", "project", "read", "run", "select", "train", "write",
+    "next_sentences", "predict", "project", "read", "run", "select", "train", "write",
 ]  # fmt: skip
 _FUNCTIONS = {
     "align": "nersery.crosslingual.aligners.base",
     "grow": "nersery.experiments.grow.session",
+    "next_sentences": "nersery.experiments.active_learning.next_sentences",
     "predict": "nersery.taggers.base",
     "project": "nersery.crosslingual.projection_tasks",
     "read": "nersery.io",

@@ -31,7 +31,7 @@ INTERRUPTED = (
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "Experiments": ("grow", "run", "list", "copy"),
-    "Data": ("convert", "augment", "annotate", "select", "review", "crosslingual", "dataset"),
+    "Data": ("convert", "augment", "annotate", "select", "next", "review", "crosslingual", "dataset"),
     "Taggers": ("train", "predict", "evaluate"),
     "Inspection": ("inspect",),
 }

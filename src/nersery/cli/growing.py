@@ -20,12 +20,16 @@ if TYPE_CHECKING:
     "grow",
     cls=ReadingCommand,
     epilog="Examples:\n\n  nersery grow train.conll --raw unlabelled.txt --minutes 30 --out runs/grow\n\n"
-    "  nersery grow train.conll --raw unlabelled.txt --plan",
+    "  nersery grow train.conll --raw unlabelled.txt --plan\n\n"
+    "  nersery grow train.conll labelled.jsonl --raw unlabelled.txt --out runs/grow-2",
 )
 def grow(
     context: typer.Context,
     *,
-    train: Annotated[str, typer.Argument(help="Labelled sentences, in any format.", metavar="TRAIN")],
+    train: Annotated[
+        list[str],
+        typer.Argument(help="Labelled sentences, in any format; several files are joined.", metavar="TRAIN..."),
+    ],
     raw: Annotated[str | None, typer.Option(help="Raw text in the same language.", metavar="TEXT")] = None,
     test: Annotated[
         str | None, typer.Option(help="Labelled sentences to score the result on; no choice depends on it.")
@@ -42,8 +46,9 @@ def grow(
     reading = shared_options(context, io.ReadOptions)
     from nersery.experiments.grow.session import GrowJob, GrowSettings
 
-    files = [input_path(name) if name else None for name in (train, raw, test)]
-    job = GrowJob(GrowSettings(str(files[0]), files[1], files[2], model, reading), out, minutes, quiet)
+    raw_file, test_file = (input_path(name) if name else None for name in (raw, test))
+    settings = GrowSettings(tuple(map(input_path, train)), raw_file, test_file, model, reading)
+    job = GrowJob(settings, out, minutes, quiet)
     if plan:
         made = job.plan()
         print_json({"seconds": made.seconds(), "notes": [*made.material.notes, *made.notes]}) if json else _show(made)

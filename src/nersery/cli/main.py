@@ -16,7 +16,7 @@ from nersery.core.own_process import own_this_process
 
 COMMANDS = (
     "catalogue", "convert", "growing", "inspect_agreement", "inspect_quality", "inspect_stats", "inspect_suggestions",
-    "inspect_templates", "methods", "models", "parallel", "publishing", "recipes", "reviewing", "sample",
+    "inspect_templates", "labelling", "methods", "models", "parallel", "publishing", "recipes", "reviewing", "sample",
 )  # fmt: skip
 """The modules that add the commands."""
 

@@ -19,7 +19,7 @@ from tests.standins import sentences
 def test_raw_text_is_drawn_and_cleaned(tmp_path: Path) -> None:
     io.write(sentences(20), tmp_path / "train.conll")
     io.write([*sentences(50, 100), *sentences(5), *sentences(3, 100)], tmp_path / "raw.conll")
-    material = read_material(tmp_path / "train.conll", tmp_path / "raw.conll", None, io.ReadOptions(), 30)
+    material = read_material([str(tmp_path / "train.conll")], tmp_path / "raw.conll", None, io.ReadOptions(), 30)
     assert len(material.raw) == 30
     known = {sentence.words for sentence in material.gold}
     assert not any(sentence.words in known or sentence.entities for sentence in material.raw)
@@ -91,3 +91,16 @@ def test_run_time_grows_with_steps_and_counts_a_base_once(tiny_model: str) -> No
     assert 0 < seconds(100) < seconds(1000)
     assert len(speeds) == 1, "the speed of a tagger is measured once"
     assert in_minutes(119) == "2.0 min"
+
+
+def test_files_labelled_since_join_and_the_last_labels_of_a_text_hold(tmp_path: Path) -> None:
+    first, since = sentences(20), [s.with_entities(()) for s in sentences(8, 16)]
+    io.write(first, tmp_path / "train.conll")
+    io.write(since, tmp_path / "labelled.jsonl")
+    files = [str(tmp_path / name) for name in ("train.conll", "labelled.jsonl")]
+    material = read_material(files, None, None, io.ReadOptions(), 30)
+    assert sorted(s.words for s in material.gold) == sorted(s.words for s in sentences(24))
+    labels = {sentence.words: sentence.labels for sentence in material.gold}
+    assert all(labels[sentence.words] == () for sentence in since)
+    assert "4 sentences are in several train files: the labels in the last one are used" in material.notes
+    assert read_material([files[0], files[0], files[0]], None, None, io.ReadOptions(), 30).gold.types == ("LOC", "PER")

@@ -155,3 +155,14 @@ def test_few_sentences_and_other_languages_are_refused(folder: Path) -> None:
     io.write(sentences(3), "train.conll")
     with pytest.raises(DataError, match="at least 6"):
         grow()
+
+
+def test_growing_on_with_more_labels_names_a_new_folder(folder: Path) -> None:
+    grow(minutes=10, raw=None, test=None)
+    io.write(sentences(6, 400), "labelled.jsonl")
+    more = ["train.conll", "labelled.jsonl"]
+    with pytest.raises(SettingsError, match="other settings") as refused:
+        nersery.grow(more, output="out", minutes=10, language="xx", quiet=True)
+    assert "out-2" in str(refused.value)
+    nersery.grow(more, output="out-2", minutes=10, language="xx", quiet=True)
+    assert len([s for s in io.read("out-2/corpus.jsonl") if s.origin is None]) == 30

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 
 from nersery import io
@@ -34,26 +35,27 @@ class Material:
 
 
 def read_material(
-    train: str | Path, raw: str | Path | None, test: str | Path | None, options: io.ReadOptions, most_raw: int
+    train: Sequence[str], raw: str | Path | None, test: str | Path | None, options: io.ReadOptions, most_raw: int
 ) -> Material:
     """Read and check all files.
 
     Args:
+        train: One or more files. Where a text is in several, its labels in the last one hold.
         most_raw: Of more raw sentences, this number is drawn.
 
     Raises:
         DataError: If they cannot be used.
     """
-    gold = Corpus(io.open_corpus(train, options))
+    gold, relabelled = _joined(train, options)
     require_labels(gold.sentences)
     if len(gold) < LEAST_SENTENCES:
         raise DataError(
-            Issue(f"the number of labelled sentences is {len(gold)}, expected at least {LEAST_SENTENCES}", str(train)),
+            Issue(f"the number of labelled sentences is {len(gold)}, expected at least {LEAST_SENTENCES}", train[0]),
             fix="label more, or label raw text by questions: nersery annotate --method qa_prompting",
         )
     tested = Corpus(io.open_corpus(test, options)) if test else Corpus([])
     text = profile(gold, options.language)
-    notes = data_notes(gold.sentences)
+    notes = [*relabelled, *data_notes(gold.sentences)]
     unlabelled = Corpus([])
     if raw:
         known = {sentence.words for corpus in (gold, tested) for sentence in corpus}
@@ -63,6 +65,28 @@ def read_material(
             raise DataError(Issue("there is no sentence that gold and test do not have", str(raw)), fix="give raw text")
         refuse_other_language(text, profile(unlabelled, options.language))
     return Material(gold, unlabelled, tested, text, tuple(notes))
+
+
+def _joined(train: Sequence[str], options: io.ReadOptions) -> tuple[Corpus, list[str]]:
+    """The sentences of all files; an id that an earlier file has gets the name of its file in front."""
+    first, *others = (Corpus(io.open_corpus(name, options)) for name in train)
+    ids, texts = {*first.by_id}, {sentence.words: sentence.id for sentence in first}
+    found, repeated = dict(first.by_id), 0
+    for name, corpus in zip(train[1:], others, strict=True):
+        for sentence in corpus:
+            if sentence.words in texts:
+                repeated += 1
+                found.pop(texts[sentence.words], None)
+            id = next(id for n in count() if (id := _renamed(sentence.id, name, n)) not in ids)
+            ids.add(id)
+            texts[sentence.words] = id
+            found[id] = replace(sentence, id=id)
+    notes = [f"{repeated} sentences are in several train files: the labels in the last one are used"] * (repeated > 0)
+    return Corpus(found.values()), notes
+
+
+def _renamed(id: str, file: str, times: int) -> str:
+    return f"{Path(file).stem}/{id}" + f"/{times}" * (times > 1) if times else id
 
 
 def _raw(source: Iterable[Sentence], known: set[tuple[str, ...]], most: int) -> tuple[Corpus, list[str]]:

@@ -15,7 +15,9 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -43,14 +45,14 @@ class GrowSettings:
     """What a grow job is asked for.
 
     Args:
-        train: A file of labelled sentences.
+        train: Files of labelled sentences.
         raw: A file of raw text.
         test: A file of labelled sentences to score the result on; no choice depends on it.
         model: An encoder to try besides the bundled ones, by name or folder.
         options: How the files are read; its language is that of the text, empty to detect it.
     """
 
-    train: str
+    train: tuple[str, ...]
     raw: str | None = None
     test: str | None = None
     model: str = ""
@@ -58,13 +60,14 @@ class GrowSettings:
 
     def fingerprint(self) -> dict[str, Any]:
         """What the result depends on besides the time."""
-        files = {"train": self.train, "raw": self.raw, "test": self.test}
+        more = {f"train {number}": name for number, name in enumerate(self.train[1:], start=2)}
+        files = {"train": self.train[0], **more, "raw": self.raw, "test": self.test}
         hashes = {name: content_hash(path) for name, path in files.items() if path}
         return {"nersery": __version__, "files": hashes, "model": self.model, "reading": asdict(self.options)}
 
 
 def grow(
-    train: str | Path,
+    train: str | Path | Sequence[str | Path],
     *,
     raw: str | Path | None = None,
     test: str | Path | None = None,
@@ -79,7 +82,7 @@ def grow(
     Systems are compared by cross-validation on ``train``; the best one is then trained on all of it.
 
     Args:
-        train: A file of labelled sentences.
+        train: A file of labelled sentences, or several: the first ones, and those labelled since.
         raw: A file of raw text in the same language.
         test: A file of labelled sentences to score the result on; no choice depends on it.
         output: The folder of the results; the same call resumes after a kill.
@@ -93,7 +96,10 @@ def grow(
         SettingsError: If the folder belongs to another job.
     """
     options = io.ReadOptions(language=language)
-    settings = GrowSettings(str(train), str(raw) if raw else None, str(test) if test else None, model, options)
+    files = (str(train),) if isinstance(train, str | Path) else tuple(map(str, train))
+    if not files:
+        raise SettingsError("there is no train file, expected one or more")
+    settings = GrowSettings(files, str(raw) if raw else None, str(test) if test else None, model, options)
     return GrowJob(settings, Path(output), minutes, quiet).execute()
 
 
@@ -165,9 +171,14 @@ class GrowJob:
             return {"fingerprint": fingerprint, "spent": record.get("spent", 0.0)}
         if difference := differences(old, json.loads(json.dumps(fingerprint))):
             raise SettingsError(
-                f"{self.folder} holds a job with other settings:\n{difference}\nChoose another folder (--out)"
+                f"{self.folder} holds a job with other settings:\n{difference}\nChoose another folder, e.g. --out "
+                f"{self._free_folder()}"
             )
         return record
+
+    def _free_folder(self) -> Path:
+        names = (self.folder.with_name(f"{self.folder.name}-{number}") for number in count(2))
+        return next(path for path in names if not path.exists())
 
     def _begin(self, record: dict[str, Any], budget: Budget) -> dict[str, Any]:
         write_json(self.folder / "grow.json", {**record, "spent": budget.used})

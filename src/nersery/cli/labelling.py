@@ -1,0 +1,75 @@
+"""The command that says what to label next: next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from nersery import io
+from nersery.cli import options
+from nersery.cli.app import app
+from nersery.core.errors import SettingsError
+from nersery.core.random import LARGEST_SEED
+from nersery.pipeline.stage_job import output_format
+
+
+@app.command(
+    "next",
+    cls=options.ReadingCommand,
+    epilog="Examples:\n\n  nersery next raw.txt next.jsonl --tagger my-tagger -n 50 --labelled train.conll\n\n"
+    "  nersery next raw.txt next.jsonl --run runs/grow --to spans",
+)
+def next_(
+    context: typer.Context,
+    *,
+    source: options.Source,
+    target: options.Target,
+    tagger: Annotated[
+        list[str] | None,
+        typer.Option(help="The folder of a tagger. May be repeated: what the taggers disagree on counts more."),
+    ] = None,
+    run: Annotated[
+        Path | None, typer.Option(help="Take the taggers of a run, or of nersery grow.", metavar="FOLDER")
+    ] = None,
+    count: Annotated[int, typer.Option("--count", "-n", min=1, help="Sentences to choose.")] = 50,
+    labelled: Annotated[
+        list[str] | None, typer.Option(help="Sentences that are labelled already; others are chosen. May be repeated.")
+    ] = None,
+    most: Annotated[
+        int, typer.Option(min=1, help="Of more raw sentences, draw this number at random and predict only these.")
+    ] = 10_000,
+    to: Annotated[
+        str | None, typer.Option(help=f"Output format: {', '.join(io.writable())}; by default from its extension.")
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Of the draw.")] = 0,
+    force: options.Force = False,
+    json: options.AsJson = False,
+    quiet: options.Quiet = False,
+) -> None:
+    """Choose the raw sentences whose labels would help a tagger most."""
+    reading = options.shared_options(context, io.ReadOptions)
+    from nersery.experiments.active_learning.next_sentences import next_sentences, taggers_of
+
+    if bool(tagger) == (run is not None):
+        raise SettingsError("name the taggers either by --tagger, which may be repeated, or by --run")
+    format = output_format(target, to)
+    io.writer(format)
+    known = labelled or []
+    options.refuse_same_file(target, source, *known)
+    options.refuse_existing(target, force=force)
+    taggers = tagger or [str(path) for path in taggers_of(run or Path())]
+    raw = options.open_corpus(source, reading, quiet=quiet)
+    done = [sentence for name in known for sentence in options.open_corpus(name, io.ReadOptions(), quiet=quiet)]
+    found = next_sentences(raw, taggers, count, labelled=done, most=most, seed=seed, quiet=quiet)
+    options.report_repairs(raw, quiet=quiet)
+    io.write(found.corpus, target, format=format)
+    if json:
+        ids = [sentence.id for sentence in found.corpus]
+        options.print_json({"output": str(target), "read": found.read, "predicted": found.predicted, "ids": ids})
+        return
+    print(f"{target}: {found}")
+    if format == "jsonl" and not quiet:
+        print(f"label them: nersery review {target} labelled.jsonl --types '{','.join(found.types)}' --open")
+        print("then grow on:  nersery grow TRAIN labelled.jsonl")

@@ -1,0 +1,194 @@
+"""The sentences of raw text that are worth labelling next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.progress import Progress
+from nersery.core.random import item_seed
+from nersery.core.registry import name_of
+from nersery.core.sentence import Corpus, Entity, Sentence
+from nersery.core.warnings import warn
+from nersery.experiments.active_learning.expected_errors import expected_errors
+from nersery.experiments.active_learning.farthest_first import farthest_first
+from nersery.pipeline.stage_job import Sentences, opened
+from nersery.taggers.base import Tagger, load_tagger, read_description
+
+if TYPE_CHECKING:
+    from nersery.models.text_encoder import TextEncoder
+
+MOST_READ = 10_000
+"""Raw sentences that are predicted; of more, this number is drawn."""
+CANDIDATES = 20
+"""The number of sentences of the highest worth that are compared for each one to choose."""
+BATCH = 256
+SCORE = "expected_errors"
+
+
+@dataclass(frozen=True)
+class NextSentences:
+    """The sentences to label next, and what they were chosen from.
+
+    Args:
+        corpus: The most valuable sentence first, with predicted entities and the score ``expected_errors``.
+        read: Sentences that were read.
+        known: Of these, how many repeat another one or are labelled already.
+        predicted: How many were predicted and compared.
+        types: Those that the taggers can predict.
+    """
+
+    corpus: Corpus
+    read: int
+    known: int
+    predicted: int
+    types: tuple[str, ...]
+
+    def __str__(self) -> str:
+        """For readers."""
+        left = self.read - self.known - self.predicted
+        drawn = f", {left:,} not drawn" if left else ""
+        return (
+            f"{len(self.corpus)} of {self.read:,} sentences: {self.predicted:,} predicted, {self.known:,} repeated or "
+            f"labelled already{drawn}"
+        )
+
+
+def next_sentences(
+    raw: Sentences,
+    taggers: str | Path | Sequence[str | Path],
+    count: int = 50,
+    *,
+    labelled: Sentences = (),
+    most: int = MOST_READ,
+    seed: int = 0,
+    quiet: bool = False,
+) -> NextSentences:
+    """Choose the sentences whose labels would teach a tagger most.
+
+    They are uncertain (see `expected_errors`) and unlike each other and the labelled ones (see `farthest_first`).
+
+    Args:
+        raw: Sentences, or a file of them; their labels are ignored.
+        taggers: The folder of a tagger, or of several; where these disagree, a sentence is worth more.
+        count: Sentences to choose.
+        labelled: Sentences that are labelled already.
+        most: Of more raw sentences, this number is drawn at random. Memory does not grow beyond it.
+        seed: Of the draw.
+        quiet: Show no progress.
+
+    Raises:
+        DataError: If no sentence is left to choose from.
+        SettingsError: If a number is below 1, or there is no tagger.
+    """
+    if count < 1 or most < count:
+        raise SettingsError(f"count is {count} and most is {most}, expected count of 1 or more and most no smaller")
+    names = [str(one) for one in ([taggers] if isinstance(taggers, str | Path) else taggers)]
+    if not names:
+        raise SettingsError("there is no tagger, expected one or more")
+    done = list(opened(labelled))
+    drawn, read, known = _drawn(opened(raw), {sentence.words for sentence in done}, most, seed)
+    if not drawn:
+        raise DataError("every raw sentence is labelled already, or there is none", fix="give more raw text")
+    readings, types = _readings(drawn, names, quiet=quiet)
+    worth = list(map(expected_errors, readings))
+    order = sorted(range(len(drawn)), key=worth.__getitem__, reverse=True)[: CANDIDATES * count]
+    encoder = _encoder(names)
+    vectors = encoder.sentences([drawn[place].words for place in order])
+    near = encoder.sentences([sentence.words for sentence in done])
+    chosen = [order[row] for row in farthest_first([worth[place] for place in order], vectors, near, count)]
+    scored = [_shown(readings[place]).with_scores(**{SCORE: worth[place]}) for place in chosen]
+    return NextSentences(Corpus(scored), read, known, len(drawn), types)
+
+
+def _drawn(
+    raw: Iterable[Sentence], labelled: set[tuple[str, ...]], most: int, seed: int
+) -> tuple[list[Sentence], int, int]:
+    """Distinct sentences without labels in the order of the file, how many were read, and how many of these are known.
+
+    The sentences with the smallest random numbers are kept. The number depends on the words, so that a repeated
+    sentence is found among the kept ones; one that was not kept needs no memory.
+    """
+    kept: dict[int, tuple[int, Sentence]] = {}
+    read = known = 0
+    limit = 1 << 128
+    for sentence in raw:
+        read += 1
+        key = item_seed(seed, "next", *sentence.words)
+        if sentence.words in labelled or key in kept:
+            known += 1
+        elif key < limit:
+            kept[key] = read, replace(sentence, entities=(), soft_labels=(), scores={})
+            if len(kept) == 2 * most:
+                limit = sorted(kept)[most]
+                kept = {key: one for key, one in kept.items() if key < limit}
+    smallest = sorted(kept)[:most]
+    return [one for _, one in sorted((kept[key] for key in smallest), key=lambda pair: pair[0])], read, known
+
+
+def _readings(
+    sentences: Sequence[Sentence], names: Sequence[str], *, quiet: bool
+) -> tuple[list[list[Sentence]], tuple[str, ...]]:
+    """Each sentence as each tagger reads it, and the types that the taggers know."""
+    readings: list[list[Sentence]] = [[] for _ in sentences]
+    types: dict[tuple[str, ...], None] = {}
+    for name in names:
+        tagger = load_tagger(name)
+        types[tagger.types] = None
+        with Progress(f"predict {name}", len(sentences), quiet=quiet) as progress:
+            for start in range(0, len(sentences), BATCH):
+                found = _predicted(tagger, sentences[start : start + BATCH])
+                for number, reading in enumerate(found, start):
+                    readings[number].append(reading)
+                progress.advance(len(found))
+    if len(types) > 1:
+        listed = "; ".join(", ".join(one) for one in types)
+        warn(f"the taggers predict different types, which counts as disagreement: {listed}")
+    return readings, tuple(sorted({name for one in types for name in one}))
+
+
+def _predicted(tagger: Tagger, sentences: Sequence[Sentence]) -> list[Sentence]:
+    try:
+        return tagger.predict_soft(sentences)
+    except SettingsError:
+        warn(f"the tagger {name_of(tagger)} has no soft labels: only the entities that it predicts count")
+        return tagger.predict(sentences)
+
+
+def _shown(readings: Sequence[Sentence]) -> Sentence:
+    """The sentence as the first tagger reads it, with the entities of the others where it has none."""
+    entities: list[Entity] = []
+    for reading in readings:
+        taken = {place for entity in entities for place in range(entity.start, entity.end)}
+        entities += [e for e in reading.entities if taken.isdisjoint(range(e.start, e.end))]
+    return readings[0].with_entities(sorted(entities))
+
+
+def _encoder(names: Sequence[str]) -> TextEncoder:
+    """The encoder of the first tagger that has one, else the bundled one."""
+    from nersery.models.loading import ModelSource
+    from nersery.models.text_encoder import TextEncoder
+
+    pretrained = (name for name in names if read_description(name).get("tagger", "transformer") == "transformer")
+    return TextEncoder(ModelSource(next(pretrained, "bundled")))
+
+
+def taggers_of(folder: str | Path) -> list[Path]:
+    """The taggers of the systems of a run, of its first seed that has any; or the one that `nersery grow` has left.
+
+    Raises:
+        MissingResourceError: If the folder has none.
+    """
+    root = Path(folder)
+    seeds = sorted(root.glob("seed-*"), key=lambda path: (len(path.name), path.name))
+    found = next((taggers for seed in seeds if (taggers := sorted(seed.glob("*/tagger")))), [])
+    found = found or [path for path in [root / "tagger"] if path.is_dir()]
+    if not found:
+        raise MissingResourceError(
+            f"{folder} holds no tagger: expected the folder of `nersery grow`, or of a run whose recipe says "
+            "keep_taggers = true"
+        )
+    return found

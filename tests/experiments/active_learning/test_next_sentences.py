@@ -1,0 +1,148 @@
+"""Sentences to label next: which are chosen, and what is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import nersery
+from nersery import Sentence, io
+from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.experiments.active_learning import next_sentences as module
+from nersery.experiments.active_learning.next_sentences import taggers_of
+from nersery.taggers.base import load_tagger
+from tests.cli.calls import call
+from tests.standins import Memory, sentences
+
+
+@pytest.fixture(scope="module")
+def tagger(tmp_path_factory: pytest.TempPathFactory, tiny_models: dict[str, Path]) -> Path:
+    folder = tmp_path_factory.mktemp("trained") / "tagger"
+    rates = {"learning_rate": 0.005, "head_learning_rate": 0.05}
+    nersery.train(sentences(24), output=folder, model=str(tiny_models["wordpiece"]), steps=20, quiet=True, **rates)
+    return folder
+
+
+RAW = [sentence.with_entities(()) for sentence in sentences(40, 300)]
+
+
+def chosen(*args: object, **options: object) -> list[tuple[str, ...]]:
+    found = nersery.next_sentences(*args, quiet=True, **options)
+    return [sentence.words for sentence in found.corpus]
+
+
+def test_the_chosen_have_predictions_and_a_score(tagger: Path) -> None:
+    found = nersery.next_sentences(RAW, tagger, 5, quiet=True)
+    assert (len(found.corpus), found.read, found.known, found.predicted) == (5, 40, 0, 40)
+    assert found.types == ("LOC", "PER")
+    alone = load_tagger(tagger).predict(found.corpus.sentences)
+    assert [s.labels for s in found.corpus] == [s.labels for s in alone]
+    worth = [sentence.scores["expected_errors"] for sentence in found.corpus]
+    assert worth[0] == max(worth) > 0
+
+
+def test_labels_of_the_input_and_the_order_of_the_file_change_nothing(tagger: Path) -> None:
+    plain = chosen(RAW, tagger, 5, most=20)
+    assert chosen(sentences(40, 300), tagger, 5, most=20) == plain
+    assert sorted(chosen(RAW[::-1], tagger, 5, most=20)) == sorted(plain)
+    assert chosen(RAW, tagger, 5, most=20, seed=1) != plain
+
+
+def test_what_is_labelled_or_repeated_is_not_chosen(tagger: Path) -> None:
+    found = nersery.next_sentences([*RAW, *RAW], tagger, 80, labelled=RAW[:30], quiet=True)
+    assert {sentence.words for sentence in found.corpus} == {sentence.words for sentence in RAW[30:]}
+    assert (found.read, found.known, found.predicted) == (80, 70, 10)
+    assert "10 of 80 sentences" in str(found)
+    with pytest.raises(DataError, match="labelled already"):
+        chosen(RAW, tagger, 5, labelled=RAW)
+
+
+def test_a_large_file_is_drawn_from_in_flat_memory(tagger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw = [Sentence(("word", str(number % 5000))) for number in range(10_000)]
+    kept, read, _ = module._drawn(raw, set(), 100, 0)
+    assert read == 10_000
+    assert len({sentence.words for sentence in kept}) == len(kept) == 100
+    assert [int(s.words[1]) for s in kept] == sorted(int(s.words[1]) for s in kept), "in the order of the file"
+    found = nersery.next_sentences(RAW, tagger, 5, most=10, quiet=True)
+    assert "30 not drawn" in str(found)
+
+
+def test_taggers_without_soft_labels_and_with_other_types(
+    tagger: Path, tmp_path: Path, memory: list[tuple[int, int]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    other = Memory()
+    other.fit(sentences(4))
+    other._mentions[("Oslo",)] = "CITY"
+    other.save(tmp_path / "memory")
+    both = nersery.next_sentences(RAW, [tagger, tmp_path / "memory"], 5, quiet=True)
+    assert both.types == ("CITY", "LOC", "PER")
+    err = capsys.readouterr().err
+    assert "no soft labels" in err
+    assert "different types" in err
+    alone = nersery.next_sentences(RAW, tmp_path / "memory", 40, quiet=True)
+    assert {sentence.scores["expected_errors"] for sentence in alone.corpus} == {0.0}, "it is always sure"
+
+
+def test_wrong_numbers_and_no_tagger(tagger: Path, tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="count is 0"):
+        chosen(RAW, tagger, 0)
+    with pytest.raises(SettingsError, match="most no smaller"):
+        chosen(RAW, tagger, 5, most=4)
+    with pytest.raises(SettingsError, match="no tagger"):
+        chosen(RAW, [], 5)
+    with pytest.raises(MissingResourceError, match="keep_taggers"):
+        taggers_of(tmp_path)
+
+
+def test_the_taggers_of_a_run(tmp_path: Path) -> None:
+    for name in ("seed-10/a", "seed-2/b", "seed-2/a", "seed-1/none"):
+        (tmp_path / name / "tagger").mkdir(parents=True)
+    (tmp_path / "seed-1/none/tagger").rmdir()
+    assert [str(path.relative_to(tmp_path)) for path in taggers_of(tmp_path)] == ["seed-2/a/tagger", "seed-2/b/tagger"]
+
+
+@pytest.fixture
+def raw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    io.write(RAW, "raw.txt", format="text")
+    return "raw.txt"
+
+
+def test_the_command_writes_what_review_and_annotation_tools_read(tagger: Path, raw: str) -> None:
+    result = call("next", raw, "next.jsonl", "--tagger", str(tagger), "-n", "7")
+    assert result.code == 0, result.err
+    assert "7 of 40 sentences" in result.out
+    assert "nersery review next.jsonl labelled.jsonl --types 'LOC,PER'" in result.out
+    assert call("next", raw, "spans.jsonl", "--tagger", str(tagger), "-n", "7", "--to", "spans").code == 0
+    assert json.loads(Path("spans.jsonl").read_text("utf-8").splitlines()[0]).keys() >= {"text", "label"}
+    written = call("next", raw, "more.jsonl", "--tagger", str(tagger), "-n", "7", "--labelled", "next.jsonl", "--json")
+    first, second = ({s.words for s in io.read(name)} for name in ("next.jsonl", "more.jsonl"))
+    assert not first & second
+    assert json.loads(written.out)["ids"] == [s.id for s in io.read("more.jsonl")]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ([], "either by --tagger"),
+        (["--tagger", "x", "--run", "y"], "either by --tagger"),
+        (["--tagger", "./nowhere"], "nowhere"),
+        (["--run", "."], "holds no tagger"),
+        (["--tagger", "x", "--to", "xyz"], "no output format"),
+        (["--tagger", "x", "-n", "0"], "Usage"),
+    ],
+)
+def test_the_command_refuses(raw: str, args: list[str], message: str) -> None:
+    result = call("next", raw, "next.jsonl", *args)
+    assert result.code > 1
+    assert message in result.err
+    assert not Path("next.jsonl").exists()
+
+
+def test_the_command_overwrites_nothing(tagger: Path, raw: str) -> None:
+    assert "is an input" in call("next", raw, raw, "--tagger", str(tagger), "--to", "words").err
+    Path("next.jsonl").write_text("mine", "utf-8")
+    assert "--force" in call("next", raw, "next.jsonl", "--tagger", str(tagger)).err
+    assert Path("next.jsonl").read_text("utf-8") == "mine"
