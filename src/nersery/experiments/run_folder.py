@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Self
 
 from nersery import io
 from nersery.core.files import write_atomic
@@ -26,6 +29,14 @@ class RunFolder:
     folder: Path
     corpora: dict[str, Corpus] = field(default_factory=dict, init=False)
     notes: list[str] = field(default_factory=list, init=False)
+    _whole: Recipe | None = field(default=None, init=False)
+
+    def part(self, seeds: Sequence[int], systems: Sequence[System] | None = None) -> Self:
+        """The same folder with some seeds and systems only; None takes all systems."""
+        part = copy.copy(self)
+        part._whole = self._whole or self.recipe
+        part.recipe = replace(self.recipe, seeds=list(seeds), systems=list(systems or self.recipe.systems))
+        return part
 
     def path(self, seed: int, system: System, *names: str) -> Path:
         """The path of a system's file for one seed."""
@@ -62,6 +73,7 @@ class RunFolder:
 
     def generated(self, seed: int, system: System) -> Path:
         """The sentences that a system's method made; systems that generate the same share one file."""
-        same = [other for other in self.recipe.systems if other.makes_the_same_as(system)]
+        systems = (self._whole or self.recipe).systems
+        same = [other for other in systems if other.makes_the_same_as(system)]
         paths = [self.path(seed, other, "generated.jsonl") for other in same]
         return next((path for path in paths if path.exists()), paths[0])

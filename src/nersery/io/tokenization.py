@@ -52,6 +52,8 @@ _NO_SPACES = re.compile(
     "\U00020000-\U0003ffff])"
 )
 """A character of Thai, Lao, Burmese, Khmer, Chinese or Japanese."""
+_FULL_WIDTH = re.compile("[\u3000-\u303f\uff00-\uff65]")
+"""Punctuation, digits and Latin letters as Chinese and Japanese print them."""
 LONGEST_MEAN = 6
 """Letters of these scripts in a word, on average. Words that were cut out have 2 in Chinese and 4 in Thai."""
 LEAST_SHARE = 0.05
@@ -103,6 +105,15 @@ def is_character(word: str) -> bool:
     (True, False, False)
     """
     return bool(_NO_SPACES.match(word)) and all(map(_is_mark, word[1:]))
+
+
+def follows_without_space(word: str) -> bool:
+    """Whether a word begins with a character of a script without spaces, or with its punctuation.
+
+    >>> follows_without_space("京都"), follows_without_space("。"), follows_without_space("서울")
+    (True, True, False)
+    """
+    return bool(_NO_SPACES.match(word) or _FULL_WIDTH.match(word))
 
 
 def _cut(text: str, language: str) -> list[str]:

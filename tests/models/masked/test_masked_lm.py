@@ -12,7 +12,7 @@ import torch
 
 from nersery.models.masked.masked_inputs import OWN, Drawing, MaskedInput
 from nersery.models.masked.masked_lm import ROWS, MaskedLM
-from nersery.models.subwords.subword_vocabulary import BEHIND_BORDER, OPENING
+from nersery.models.subwords.subword_vocabulary import BEHIND_BORDER, JOINED, OPENING
 from tests.models.masked_texts import KINDS, MARKS, TEXTS, masked_inputs_of_all_sorts, opened, plan, rngs
 
 
@@ -36,7 +36,7 @@ class TestFilling:
     def test_whole_words_are_one_opening_subword(self, model: MaskedLM) -> None:
         masked_inputs = [MaskedInput(tuple(text.split()), (0,)) for text in TEXTS] * 20
         words = {word for (word,) in model.fill(masked_inputs, rngs(len(masked_inputs)), Drawing(10_000))}
-        places = (OPENING, BEHIND_BORDER) if model.vocabulary.marks else (OPENING,)
+        places = (OPENING, JOINED, BEHIND_BORDER) if model.vocabulary.marks else (OPENING, JOINED)
         allowed = {model.vocabulary.texts[subword] for place in places for subword in model.vocabulary.allowed(place)}
         if model.folds_case:
             words = {word.lower() for word in words}

@@ -8,12 +8,14 @@ import pytest
 from transformers import AddedToken, AutoTokenizer
 
 from nersery.core.errors import MissingResourceError
+from nersery.io.tokenization import follows_without_space
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import MaskedInput
 from nersery.models.masked.masked_lm import MaskedLM
 from nersery.models.subwords.subword_vocabulary import (
     BEHIND_BORDER,
     INSIDE,
+    JOINED,
     OPENING,
     SubwordVocabulary,
     _is_clean,
@@ -237,15 +239,26 @@ def test_korean_syllables_that_were_taken_apart_are_put_together(tmp_path: Path)
 
 
 def test_behind_a_border_mark_stands_what_goes_on_with_a_word(tiny_masked_lms: dict[str, Path]) -> None:
-    """SentencePiece cuts words of scripts without spaces into a border mark and subwords that open no word."""
+    """SentencePiece cuts rare words into a border mark and subwords that open no word."""
+    vocabulary = MaskedLM(ModelSource(str(tiny_masked_lms["unigram"])), precision="fp32").vocabulary
+    (border,) = vocabulary.marks
+    inner = vocabulary.allowed(BEHIND_BORDER)
+    assert vocabulary.places((border, inner[0], inner[1])) == [BEHIND_BORDER, INSIDE]
+    texts = {vocabulary.texts[subword] for subword in inner}
+    assert {"東", "京", "म"} <= texts
+    assert "े" not in texts, "a vowel sign begins no word"
+
+
+def test_a_word_of_a_script_without_spaces_is_filled_by_such_words(tiny_masked_lms: dict[str, Path]) -> None:
     model = MaskedLM(ModelSource(str(tiny_masked_lms["unigram"])), precision="fp32")
     vocabulary = model.vocabulary
-    border, *rest = model.encoder.subwords(["東京"])[0]
-    assert vocabulary.marks == {border}
-    assert [vocabulary.texts[subword] for subword in rest] == ["東", "京"]
-    assert vocabulary.places((border, *rest)) == [BEHIND_BORDER, INSIDE]
-    inner = {vocabulary.texts[subword] for subword in vocabulary.allowed(BEHIND_BORDER)}
-    assert {"東", "京", "म"} <= inner
-    assert "े" not in inner, "a vowel sign begins no word"
+    (subwords,) = model.encoder.subwords(["東京"])
+    assert [vocabulary.texts[subword] for subword in subwords] == ["東", "京"]
+    assert vocabulary.places(subwords) == [JOINED, INSIDE]
+    joined = {vocabulary.texts[subword] for subword in vocabulary.allowed(JOINED)}
+    assert {"東", "京"} <= joined
+    assert all(map(follows_without_space, joined))
     (guesses,) = model.guesses([MaskedInput(("東京", "は"), (0,))], 500)[0]
-    assert {word for word, _ in guesses} == inner, "not what opens a word, which would have a border of its own"
+    assert {word for word, _ in guesses} == joined
+    (signs,) = model.guesses([MaskedInput(("東京", "は"), (0,))], 500, signs=True)[0]
+    assert {word for word, _ in signs} == joined | set(vocabulary.signs.values())

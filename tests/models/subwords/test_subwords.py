@@ -26,8 +26,22 @@ def test_words_get_the_subwords_that_transformers_gives_them_inside_a_sentence(t
         expected = tokenizer(" " + " ".join(WORDS))["input_ids"]
     else:
         expected = tokenizer(WORDS, is_split_into_words=True)["input_ids"]
-    (window,) = SubwordEncoder(tokenizer).windows(WORDS)
+    (window,) = SubwordEncoder(tokenizer, borders=True).windows(WORDS)
     assert list(window.subwords) == expected
+
+
+def test_words_of_a_script_without_spaces_get_the_subwords_that_they_have_in_running_text(tokenizer) -> None:
+    """A model that has read 東京。 as two or three subwords is not shown a word border before each."""
+    plain = {"add_special_tokens": False}
+    words = ["wrote", "東", "京", "。", "in"]
+    subwords = SubwordEncoder(tokenizer).subwords(words)
+    running = tokenizer("東京", **plain)["input_ids"]
+    joined = [subword for word in subwords[1:3] for subword in word]
+    texts = [[text.strip("▁") for text in tokenizer.convert_ids_to_tokens(ids)] for ids in (joined, running)]
+    assert "".join(texts[0]) == "".join(texts[1])
+    assert not any(token.startswith(("▁", "Ġ")) for token in tokenizer.convert_ids_to_tokens(joined))
+    for word, ids in zip(("wrote", "in"), (subwords[0], subwords[-1]), strict=True):
+        assert SubwordEncoder(tokenizer, borders=True).subwords([word]) == [ids]
 
 
 def test_a_space_is_put_before_words_also_where_a_normalizer_marks_it_as_in_gemma() -> None:

@@ -18,7 +18,6 @@ from nersery.experiments.grow.plan import recipe_text
 from nersery.experiments.grow.search import Search, Tried
 from nersery.experiments.results import build_report, counts
 from nersery.experiments.run_time import in_minutes
-from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD, System
 from nersery.report.model import TriedReport
 from nersery.report.rendering import write_report
@@ -115,13 +114,6 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copytree(source, new, dirs_exist_ok=True)
 
 
-def _part(search: Search, seeds: Sequence[int], systems: Sequence[System]) -> Run:
-    """The run with some seeds and systems only."""
-    part = Run(replace(search.run.recipe, seeds=list(seeds), systems=list(systems)), search.run.folder, quiet=True)
-    part.corpora, part.notes = search.run.corpora, search.run.notes
-    return part
-
-
 def _result(search: Search, folder: Path, best: Tried, seed: int | None, notes: list[str]) -> Harvest:
     gold = Tried(GOLD, best.folds)
     dev_f1 = search.f1(gold), search.f1(best)
@@ -130,7 +122,7 @@ def _result(search: Search, folder: Path, best: Tried, seed: int | None, notes: 
     if seed is None:
         return result
     systems = [search.run.recipe.systems[0], search.run.recipe.system(best.name)]
-    theirs, ours = (counts(_part(search, [seed], systems), one) for one in systems)
+    theirs, ours = (counts(search.run.part([seed], systems), one) for one in systems)
     f1 = [Counts(*map(int, of[0].sum(axis=0))).f1 for of in (theirs, ours)]
     return replace(result, test_f1=(f1[0], f1[1]), test=paired_bootstrap(theirs, ours))
 
@@ -138,7 +130,7 @@ def _result(search: Search, folder: Path, best: Tried, seed: int | None, notes: 
 def _report(search: Search, folder: Path, system: System, seed: int | None, result: Harvest) -> None:
     seeds = [seed] if seed is not None else search.tried[system.name].folds
     systems = [search.run.recipe.systems[0], *search.chain(system)]
-    part = _part(search, seeds, systems)
+    part = search.run.part(seeds, systems)
     report = build_report(part, fingerprint_of(search.run.recipe)["inputs"])
     report.name, report.description = "grow", str(result).split("\n")[0]
     report.command = ""

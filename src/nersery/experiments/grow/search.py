@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from nersery.core.errors import OutOfTimeError
@@ -83,9 +83,7 @@ class Search:
         return paired_bootstrap(theirs, ours, samples=SAMPLES)
 
     def _counts(self, name: str, folds: Sequence[int]) -> Any:
-        part = Run(replace(self.run.recipe, seeds=list(folds)), self.run.folder, quiet=True)
-        part.corpora = self.run.corpora
-        return counts(part, self.run.recipe.system(name))
+        return counts(self.run.part(folds), self.run.recipe.system(name))
 
     def best(self) -> Tried | None:
         """The system with the highest F1 of those that beat gold only by more than one standard error, or gold only."""
@@ -116,10 +114,14 @@ class Search:
             return
         own = self.run.recipe.system(max(scored, key=lambda one: self.f1(one, 1)).name).tagger_settings
         methods = [s for s in systems if s.makes_sentences and s.tagger_settings == own]
-        for system in methods:
+        on_raw = [s for s in methods if s.labels_raw_text]
+        for system in on_raw:
             if not self._is_round(system):
                 self.attempt(system, 0)
-        self._relabel(methods)
+        self._relabel(on_raw)  # before methods on gold alone, which gain less in the same time
+        for system in methods:
+            if not system.labels_raw_text:
+                self.attempt(system, 0)
         for number in range(1, self.folds):
             self._halve(number)
             if not any(one.folds and not one.fate for one in self.tried.values() if one.name != GOLD):
@@ -170,7 +172,7 @@ class Search:
                 seconds += self.run_time.training(one)
             labels_once = one.method is not None and one.method.method == "qa_prompting"
             seeds = range(self.folds + 1) if labels_once else [seed]
-            if not any(self.run.path(other, one, "generated.jsonl").exists() for other in seeds):
+            if not any(self.run.generated(other, one).exists() for other in seeds):
                 seconds += self.run_time.making(one)
         return seconds
 

@@ -27,6 +27,8 @@ from nersery.models.masked.masked_inputs import Drawing, MaskedInput
 from nersery.models.masked.masked_subwords import MaskedInputEncoder, MaskedWindow, Place
 from nersery.models.subwords.subword_vocabulary import (
     BEHIND_BORDER,
+    JOINED,
+    JOINED_OR_SIGN,
     OPENING,
     PLACES,
     WORD_OR_SIGN,
@@ -302,8 +304,8 @@ class MaskedLM:
         subwords = self.encoder.subwords([word])[0]
         places = self.vocabulary.places(subwords)[: self.encoder.max_subwords // 4]
         if not drawing.by_subword:
-            behind = places[0] == BEHIND_BORDER
-            places = [WORD_OR_SIGN if drawing.signs else BEHIND_BORDER if behind else OPENING]
+            first = places[0] if places[0] in (BEHIND_BORDER, JOINED) else OPENING
+            places = [(JOINED_OR_SIGN if first == JOINED else WORD_OR_SIGN) if drawing.signs else first]
         border = subwords[: self.vocabulary.border(subwords)] if places[0] == BEHIND_BORDER else ()
         return (*border, *[self.mask] * len(places)), places
 

@@ -12,8 +12,8 @@ from unicodedata import category
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.models.masked.masked_inputs import GAP, OWN
 from nersery.models.seq2seq.seq2seq_inputs import BROKEN, UNKNOWN
-from nersery.models.subwords.subword_vocabulary import PLACEHOLDER, WORD_BORDER, check_decoder
-from nersery.models.subwords.subwords import CACHED_WORDS, SubwordEncoder, frame
+from nersery.models.subwords.subword_vocabulary import PLACEHOLDER, check_decoder
+from nersery.models.subwords.subwords import CACHED_WORDS, WORD_BORDER, SubwordEncoder, frame
 
 WITH_GAPS = "facebook/bart-base, facebook/mbart-large-50 or google/mt5-base"
 SENTINEL = f"{WORD_BORDER}?<extra_id_([0-9]+)>"
@@ -55,7 +55,7 @@ class Seq2SeqTokenization:
     def __init__(self, name: str, tokenizer: Any, config: Any) -> None:
         check_decoder(tokenizer)
         self.name, self._config, self._tokenizer = name, config, _plain(tokenizer)
-        self.subwords = SubwordEncoder(tokenizer)
+        self.subwords = SubwordEncoder(tokenizer, borders=True)
         vocabulary: dict[str, int] = tokenizer.get_vocab()
         self._size = 1 + max(vocabulary.values())
         self._mask = tokenizer.mask_token_id

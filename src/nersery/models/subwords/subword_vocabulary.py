@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from nersery.core.errors import MissingResourceError
-from nersery.models.subwords.subwords import SubwordEncoder
+from nersery.io.tokenization import follows_without_space
+from nersery.models.subwords.subwords import WORD_BORDER, SubwordEncoder
 
 PLACEHOLDER = re.compile(r"[\[<(]?(unused|extra_id_|madeupword|reserved|placeholder)[_ ]?\d+[\]>)]?", re.IGNORECASE)
 """Unused entries of vocabularies."""
@@ -17,12 +18,9 @@ PLACEHOLDER = re.compile(r"[\[<(]?(unused|extra_id_|madeupword|reserved|placehol
 SPECIAL = re.compile(r"<[^<>]+>|\[[A-Z_]+\]|\|.+\|")
 """Special tokens by their looks; tokenizers do not declare all of them."""
 
-WORD_BORDER = "▁"
-"""The word border of SentencePiece as a subword of its own."""
-
-INSIDE, OPENING, BEHIND_BORDER, WORD_OR_SIGN = PLACES = range(4)
-"""Places of a subword: within a word, at its start, at its start after a border that is a subword of its own, or
-where a word or a sign may start."""
+INSIDE, OPENING, BEHIND_BORDER, JOINED, WORD_OR_SIGN, JOINED_OR_SIGN = PLACES = range(6)
+"""Places of a subword: within a word, at its start, at its start after a border that is a subword of its own, at its
+start in a script without spaces, and where a word or a sign may start."""
 HANGUL_LETTER = re.compile("[\u1100-\u11ff]")
 """Part of a syllable that a tokenizer took apart, as those for uncased text do."""
 LONGEST_SIGN = 3
@@ -37,8 +35,7 @@ class SubwordVocabulary:
         texts: What each subword writes, without subword marks; empty when it is fit for no word: special tokens,
             parts of characters, placeholders, punctuation.
         begins: Whether a subword opens a word, and may be a whole one.
-        marks: Subwords that write nothing but the border of a word; in SentencePiece vocabularies one stands before
-            most words of scripts without spaces.
+        marks: Subwords that write nothing but the border of a word.
         signs: Subwords that are punctuation and may stand by themselves, with what they write.
     """
 
@@ -96,9 +93,11 @@ class SubwordVocabulary:
         """The subwords that may stand at a place."""
         opens = place in (OPENING, WORD_OR_SIGN)
         fit = [subword for subword, text in enumerate(self.texts) if text and self.begins[subword] == opens]
-        if place == WORD_OR_SIGN:
+        if place in (JOINED, JOINED_OR_SIGN):
+            fit = [subword for subword in fit if follows_without_space(self.texts[subword])]
+        if place in (WORD_OR_SIGN, JOINED_OR_SIGN):
             return sorted({*fit, *self.signs})
-        if place != BEHIND_BORDER:
+        if place in (INSIDE, OPENING):
             return fit
         return [subword for subword in fit if unicodedata.category(self.texts[subword][0])[0] != "M"]
 
@@ -116,7 +115,11 @@ class SubwordVocabulary:
         if not all(subword < len(self.texts) and self.texts[subword] for subword in subwords[border:]):
             return [OPENING]
         first, *others = (OPENING if self.begins[subword] else INSIDE for subword in subwords[border:])
-        return [BEHIND_BORDER if border and first == INSIDE else first, *others]
+        if first == INSIDE and border:
+            first = BEHIND_BORDER
+        elif first == INSIDE and follows_without_space(self.texts[subwords[0]]):
+            first = JOINED
+        return [first, *others]
 
     def word(self, subwords: Sequence[int]) -> str:
         """The word that subwords form, with composed syllables if it is Korean."""

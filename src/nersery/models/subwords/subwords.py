@@ -17,7 +17,11 @@ import torch
 from torch import Tensor
 
 from nersery.core.errors import SettingsError
+from nersery.io.tokenization import follows_without_space
 from nersery.models.masked.masked_inputs import OWN
+
+WORD_BORDER = "▁"
+"""The word border of SentencePiece, alone or at the start of a subword."""
 
 MAX_SUBWORDS = 512
 """The longest window; some models claim to read any length."""
@@ -50,18 +54,22 @@ class SubwordEncoder:
     """Splits words into subwords, each word by itself, as ``is_split_into_words`` does, but each distinct word only
     once.
 
-    A word that looks like a special token (``[SEP]``) is text like any other.
+    A word that looks like a special token (``[SEP]``) is text like any other. In a script without spaces a word has
+    the subwords that it has within running text, where no border stands before it.
 
     Args:
         tokenizer: Of transformers, fast or slow.
         limits: Of the longest window, special tokens included, beside that of the tokenizer; None is no limit.
+        borders: Mark the border of each word, in scripts without spaces too, for models whose output must be split
+            into words again.
 
     Attributes:
         own: The ids of words that begin with `OWN`; the caller adds them.
     """
 
-    def __init__(self, tokenizer: Any, *limits: int | None) -> None:
+    def __init__(self, tokenizer: Any, *limits: int | None, borders: bool = False) -> None:
         self.tokenizer = tokenizer
+        self._joins = (lambda word: False) if borders else follows_without_space
         self.max_subwords = min(MAX_SUBWORDS, tokenizer.model_max_length, *(limit for limit in limits if limit))
         self.prefix, self.suffix = frame(tokenizer)
         if self.max_subwords <= len(self.prefix) + len(self.suffix):
@@ -88,15 +96,28 @@ class SubwordEncoder:
             self._cache.update((word, self.own[word]) for word in new if word.startswith(OWN))
             new = [word for word in new if not word.startswith(OWN)]
         if new:
-            texts = [self._lead + word for word in new]
+            texts = ["" if self._joins(word) else self._lead for word in new]
+            texts = [lead + word for lead, word in zip(texts, new, strict=True)]
             plainly = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}  # of long words
             encoded = self.tokenizer(texts, **plainly)["input_ids"]
             unknown = self.tokenizer.unk_token_id
             nothing = (unknown if unknown is not None else self.pad,)
             if unknown is not None:
                 encoded = [[unknown if subword in self._special else subword for subword in ids] for ids in encoded]
+            encoded = [self._inside(ids) if self._joins(word) else ids for word, ids in zip(new, encoded, strict=True)]
             self._cache.update((word, tuple(ids) or nothing) for word, ids in zip(new, encoded, strict=True))
         return [self._cache[word] for word in words]
+
+    def _inside(self, ids: Sequence[int]) -> Sequence[int]:
+        """The subwords of a word as they are within a text: without SentencePiece's border, where that is possible."""
+        first = self.tokenizer.convert_ids_to_tokens(ids[0]) if ids else ""
+        if not first.startswith(WORD_BORDER):
+            return ids
+        bare = first.removeprefix(WORD_BORDER)
+        if not bare:
+            return ids[1:] or ids
+        inner = self.tokenizer.convert_tokens_to_ids(bare)
+        return ids if inner in (None, self.tokenizer.unk_token_id) else [inner, *ids[1:]]
 
     def is_nothing(self, word: str) -> bool:
         """Whether the tokenizer turns a word into nothing, as those for text do with control characters."""
