@@ -20,6 +20,7 @@ from nersery.crosslingual.aligners import embeddings
 from nersery.crosslingual.aligners.base import Alignment, Pair
 from nersery.crosslingual.aligners.embeddings import TOO_LONG, TOO_MUCH, Embeddings
 from nersery.crosslingual.embedding.extraction import Extraction, both_directions
+from nersery.io.tokenization import follows_without_space
 from nersery.models.loading import ModelSource
 from tests.conftest import TEXT, TINY
 from tests.crosslingual.models import build_bilingual, f1, places, translations
@@ -50,6 +51,10 @@ class PlainAligner:
         subwords, owners = [], []
         for number, word in enumerate(words):
             ids = self.tokenizer(self.lead + word, add_special_tokens=False)["input_ids"]
+            if follows_without_space(word):  # has no border within running text
+                tokens = self.tokenizer.convert_ids_to_tokens(ids)
+                bare = [token for token in [tokens[0].lstrip("▁Ġ"), *tokens[1:]] if token]
+                ids = self.tokenizer.convert_tokens_to_ids(bare) if bare[0] in self.tokenizer.get_vocab() else ids
             subwords += ids
             owners += [number] * len(ids)
         ids = [self.tokenizer.cls_token_id, *subwords, self.tokenizer.sep_token_id]

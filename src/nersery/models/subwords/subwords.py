@@ -22,6 +22,8 @@ from nersery.models.masked.masked_inputs import OWN
 
 WORD_BORDER = "▁"
 """The word border of SentencePiece, alone or at the start of a subword."""
+SPACE_BYTE = "Ġ"
+"""The same in byte-level vocabularies."""
 
 MAX_SUBWORDS = 512
 """The longest window; some models claim to read any length."""
@@ -96,8 +98,7 @@ class SubwordEncoder:
             self._cache.update((word, self.own[word]) for word in new if word.startswith(OWN))
             new = [word for word in new if not word.startswith(OWN)]
         if new:
-            texts = ["" if self._joins(word) else self._lead for word in new]
-            texts = [lead + word for lead, word in zip(texts, new, strict=True)]
+            texts = [self._lead + word for word in new]
             plainly = {"add_special_tokens": False, "split_special_tokens": True, "verbose": False}  # of long words
             encoded = self.tokenizer(texts, **plainly)["input_ids"]
             unknown = self.tokenizer.unk_token_id
@@ -109,11 +110,11 @@ class SubwordEncoder:
         return [self._cache[word] for word in words]
 
     def _inside(self, ids: Sequence[int]) -> Sequence[int]:
-        """The subwords of a word as they are within a text: without SentencePiece's border, where that is possible."""
+        """The subwords of a word as they are within a text: without a border, where the vocabulary has such."""
         first = self.tokenizer.convert_ids_to_tokens(ids[0]) if ids else ""
-        if not first.startswith(WORD_BORDER):
+        bare = first.removeprefix(WORD_BORDER).removeprefix(SPACE_BYTE)
+        if bare == first:
             return ids
-        bare = first.removeprefix(WORD_BORDER)
         if not bare:
             return ids[1:] or ids
         inner = self.tokenizer.convert_tokens_to_ids(bare)
