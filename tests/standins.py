@@ -100,13 +100,26 @@ def tiny(model: str, steps: int = 4) -> str:
     return f"model = {json.dumps(model)}\nsteps = {steps}\nhead_learning_rate = 0.05\nlearning_rate = 0.005"
 
 
+WITH_TIMES = ("run_time.json", "run-time.csv", "report.html", "report.md")
+"""Files of a run that hold run times; of `report.json`, all else is compared."""
+
+
 def files(folder: Path) -> dict[str, bytes]:
-    """All files in a folder by their paths, and the empty folders."""
+    """All files in a folder by their paths, without run times, and the empty folders."""
     return {
-        str(path.relative_to(folder)): b"" if path.is_dir() else path.read_bytes()
+        str(path.relative_to(folder)): b"" if path.is_dir() else _without_times(path)
         for path in sorted(folder.rglob("*"))
-        if path.is_file() or not any(path.iterdir())
+        if (path.is_file() and path.name not in WITH_TIMES) or (path.is_dir() and not any(path.iterdir()))
     }
+
+
+def _without_times(path: Path) -> bytes:
+    content = path.read_bytes()
+    if path.name != "report.json":
+        return content
+    report = json.loads(content)
+    report.pop("run_time", None)
+    return json.dumps(report).encode()
 
 
 @dataclass

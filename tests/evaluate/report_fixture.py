@@ -60,6 +60,11 @@ def per_type(center: float, rng: random.Random, seeds: int) -> dict[str, Any]:
     return result
 
 
+def groups(names: tuple[str, ...], center: float, seeds: int) -> dict[str, Any]:
+    scores = {part: measure([center] * seeds) for part in ("precision", "recall", "f1")}
+    return {name: {**scores, "gold": 364} for name in names}
+
+
 def training(center: float, rng: random.Random, seeds: list[int], steps: int) -> list[dict[str, Any]]:
     runs = []
     for seed in seeds:
@@ -80,7 +85,10 @@ def system(name: str, f1: list[float], sentences: list[int], steps: int = 300) -
         "name": name, "method": None, "select": [], "settings": {},
         "precision": measure([value + 0.013 for value in f1]),
         "recall": measure([value - 0.011 for value in f1]), "f1": measure(f1),
+        "f1_interval": {"low": center - 0.03, "high": center + 0.03},
         "per_type": per_type(center, rng, len(f1)), "train_sentences": sentences,
+        "per_novelty": groups(("seen", "unseen"), center, len(f1)),
+        "per_length": groups(("1 to 10", "over 40"), center, len(f1)),
         "new_entities": [2 * (number - 100) for number in sentences],
         "diversity": {"entity": None, "non_entity": None, "length": None},
         "errors": errors(), "training": training(center, rng, SEEDS[: len(f1)], steps), "against_gold": None,
@@ -98,12 +106,27 @@ def errors() -> dict[str, Any]:
         "per_type": {
             name: {kind: count // (number + 2) for number, kind in enumerate(kinds)} for name, count in TYPES.items()
         },
+        "confusion": {"LOC": {"LOC": 93, "ORG": 7}, "PER": {"PER": 107}},
         "examples": [
             {**shown, "kind": "both", "predicted": predicted["entities"], "gold_entity": place,
              "predicted_entity": wrong},
             {**shown, "kind": "missed", "predicted": [place], "gold_entity": person, "predicted_entity": None},
         ],
     }  # fmt: skip
+
+
+def changes() -> dict[str, Any]:
+    """Two entities fixed and one broken, with an example of each."""
+    gold = sentence("test-5", "[أم كلثوم|PER] في [القاهرة|LOC]", "ar")
+    person, place = gold["entities"]
+    shown = {"id": gold["id"], "words": gold["words"], "language": "ar", "gold": gold["entities"]}
+    return {
+        "per_type": {"LOC": {"broken": 1, "new": 4}, "PER": {"fixed": 2, "gone": 3}},
+        "examples": [
+            {**shown, "kind": "fixed", "before": [place], "after": [person], "entity": person},
+            {**shown, "kind": "broken", "before": [place], "after": [person], "entity": place},
+        ],
+    }
 
 
 def against(difference: float, low: float, high: float, p: float) -> dict[str, Any]:
@@ -148,7 +171,7 @@ def generated(name: str, f1: list[float], comparison: dict[str, Any], kept: tupl
             "entity": measure([0.41, 0.44, 0.47]), "non_entity": measure([0.1, 0.12, 0.11]),
             "length": measure([1.0, 1.25, 1.5]),
         },
-        "against_gold": comparison, "examples": examples(name), "reject_examples": rejects(name),
+        "changes": changes(), "against_gold": comparison, "examples": examples(name), "reject_examples": rejects(name),
     }  # fmt: skip
 
 
@@ -194,6 +217,14 @@ def build() -> dict[str, Any]:
         "data": {"train": split("train", 150, 0.4), "dev": split("dev", 100, 0.3),
                  "test": split("test", 300, 1.0)},
         "sample": {"size": 100, "protocol": "stratified"},
+        "run_time": {
+            "gold": {"estimate": 40.0, "seconds": [41.5, 39.2, 40.0], "killed": False},
+            "mention_replacement": {"estimate": 50.0, "seconds": [70.0, None, 80.0], "killed": True},
+        },
+        "files": [
+            {"system": "", "label": "recipe", "path": "run.json"},
+            {"system": "gold", "label": "predictions on test, seed 0", "path": "seed-0/gold/predicted.jsonl"},
+        ],
         "systems": [
             system("gold", [0.4552, 0.4631, 0.4674], [100, 100, 100]),
             generated("label_wise_token_replacement", [0.4251, 0.4190, 0.4344],

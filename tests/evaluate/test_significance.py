@@ -7,7 +7,7 @@ import pytest
 from nersery.core.errors import DataError, SettingsError
 from nersery.evaluate import significance
 from nersery.evaluate.scores import Counts
-from nersery.evaluate.significance import paired_bootstrap, sign_flip
+from nersery.evaluate.significance import f1_interval, paired_bootstrap, sign_flip
 
 
 def counts(rng, sentences, recall, gold=None):
@@ -190,3 +190,12 @@ def test_sign_flip_needs_pairs():
         sign_flip([0.3], [0.4])
     with pytest.raises(DataError, match="3 runs of the baseline with 2"):
         sign_flip([0.3, 0.3, 0.3], [0.4, 0.4])
+
+
+def test_the_interval_of_f1_holds_the_observed_one_and_shrinks_with_the_sentences():
+    few = counts(np.random.default_rng(2), 60, 0.5)
+    low, high = f1_interval(few[None], samples=2_000)
+    more = f1_interval(np.tile(few, (16, 1))[None], samples=2_000)
+    assert low < Counts(*few.sum(axis=0).tolist()).f1 < high
+    assert more[1] - more[0] == pytest.approx((high - low) / 4, rel=0.2)
+    assert f1_interval(few[None], samples=2_000) == (low, high)

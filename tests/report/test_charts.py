@@ -3,11 +3,22 @@ from xml.etree import ElementTree
 
 import pytest
 
-from nersery.report.charts import Scale, curve_scales, difference_bar, f1_chart, f1_scale, learning_curves, padded
+from nersery.report.charts import (
+    Scale,
+    curve_scales,
+    difference_bar,
+    f1_chart,
+    f1_scale,
+    leading,
+    learning_curves,
+    padded,
+)
 from nersery.report.model import Report, SystemReport
 from nersery.report.parts import AgainstGold
 from tests.evaluate import report_fixture
 from tests.evaluate.report_fixture import build, measure
+
+SLIGHT = [("a", 0.578), ("b", 0.595)]
 
 
 def system(*values):
@@ -40,17 +51,30 @@ def test_a_dot_for_each_seed_and_the_reference_at_the_mean_of_gold():
     ]  # fmt: skip
 
 
-def test_the_band_spans_one_deviation_to_either_side():
+def test_the_band_spans_the_interval():
     one = system("a", [0.4, 0.5], [1, 1])
     chart = f1_chart([one], None)
     band, mean = elements(chart, "spread")[0], elements(chart, "mean")[0]
     assert share(band, "x") + share(band, "width") / 2 == pytest.approx(share(mean, "x1"), abs=0.02)
+    assert band.find("title").text == "95 % interval: 42.0 to 48.0"
 
 
-def test_one_seed_has_a_dot_and_no_band():
-    chart = f1_chart([system("a", [0.4], [100])], None)
-    assert len(elements(chart, "seed")) == 1
-    assert elements(chart, "spread") == []
+def test_without_an_interval_there_is_no_band():
+    one = system("a", [0.4], [100]).model_copy(update={"f1_interval": None})
+    assert elements(f1_chart([one], None), "spread") == []
+
+
+def test_a_small_difference_looks_small():
+    close = [system(name, [value], [1]).model_copy(update={"f1_interval": None}) for name, value in SLIGHT]
+    means = [share(mean, "x1") for mean in elements(f1_chart(close, None), "mean")]
+    assert 0 < means[1] - means[0] <= 17
+
+
+def test_of_forty_systems_the_baseline_and_the_best_are_in_the_first_chart():
+    gold, *others = (system(f"s{number}", [0.4 + number / 100], [1]) for number in range(40))
+    first, rest = leading([*others, gold], gold)
+    assert (len(first), len(rest)) == (12, 28)
+    assert [one.name for one in first] == [*(f"s{number}" for number in range(29, 40)), "s0"]
 
 
 def test_nothing_leaves_the_frame():

@@ -61,7 +61,7 @@ def grow(
 
 
 def _show(plan: Plan) -> None:
-    from nersery.experiments.run_time import in_minutes
+    from nersery.report.number_format import in_minutes
 
     folds, steps = plan.table["sample"]["folds"], plan.table["tagger"]["steps"]
     print(f"{folds} folds, {steps} steps a training, {len(plan.material.raw):,} raw sentences. On one fold:")

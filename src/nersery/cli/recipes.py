@@ -70,7 +70,7 @@ def _print_plan(plan: dict[str, Any]) -> None:
     warnings = len(plan["notes"])
     found = f"valid, with {warnings} warning{'s' * (warnings > 1)} above" if warnings else "valid"
     print(f"{plan['recipe']}: {found}. Systems: {', '.join(plan['systems'])}. Seeds: {plan['seeds']}")
-    from nersery.experiments.run_time import in_minutes
+    from nersery.report.number_format import in_minutes
 
     seconds = plan["seconds"]
     for name, each in seconds.items():

@@ -90,6 +90,19 @@ class Errors:
             type_: {CORRECT: self.correct[type_], **{kind: counts[type_, kind] for kind in KINDS}} for type_ in types
         }
 
+    @property
+    def confusion(self) -> dict[str, dict[str, int]]:
+        """How often entities of a gold type that overlap a prediction are given each type, in the right words or not.
+
+        Missed and spurious entities have no counterpart, so they are not among them.
+        """
+        pairs = Counter((own, own) for own in self.correct.elements())
+        pairs.update((one.gold.type, one.predicted.type) for one in self.mistakes if one.gold and one.predicted)
+        rows: dict[str, dict[str, int]] = {}
+        for (gold, predicted), count in sorted(pairs.items()):
+            rows.setdefault(gold, {})[predicted] = count
+        return rows
+
     def examples(self, count: int) -> list[Mistake]:
         """At most ``count`` mistakes of each kind, evenly spread over all of that kind."""
         return [

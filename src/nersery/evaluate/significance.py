@@ -104,14 +104,29 @@ def paired_bootstrap(
         raise SettingsError(f"samples is {samples}, expected 1 or more")
     pair = _stacked(baseline, system)
     runs, sentences = pair.shape[1:3]
-    observed = float(_differences(pair.sum(axis=2)[None])[0])
-    drawn = _resampled(pair, samples, np.random.default_rng(item_seed(seed, "paired_bootstrap")))
-    tail = 100 * (1 - CONFIDENCE) / 2
-    low, high = np.percentile(drawn, [tail, 100 - tail])
+    theirs, ours = _mean_f1(pair.sum(axis=2)[None])[0]
+    observed = float(ours - theirs)
+    f1 = _resampled(pair, samples, np.random.default_rng(item_seed(seed, "paired_bootstrap")))
+    drawn = f1[:, 1] - f1[:, 0]
+    low, high = _percentiles(drawn)
     hits = _count_extreme(drawn - observed, observed)
     different = int((pair[0] != pair[1]).any(axis=(0, 2)).sum())
     p_value = max((hits + 1) / (samples + 1), min(1.0, 2.0 ** (1 - different)))
-    return Comparison(observed, float(low), float(high), p_value, sentences, runs)
+    return Comparison(observed, low, high, p_value, sentences, runs)
+
+
+def f1_interval(counts: NDArray[np.int64], *, samples: int = SAMPLES, seed: int = 0) -> tuple[float, float]:
+    """The 95 % percentile interval of a system's mean F1 over resampled test sentences.
+
+    Intervals of two systems may overlap although they differ significantly: compare them with `paired_bootstrap`.
+
+    Args:
+        counts: The `sentence_counts` of each run. Shape: (runs, sentences, 3)
+        samples: Number of resamplings.
+    """
+    import numpy as np
+
+    return _percentiles(_resampled(counts[None], samples, np.random.default_rng(item_seed(seed, "f1_interval"))))
 
 
 def _stacked(baseline: NDArray[np.int64], system: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -135,34 +150,42 @@ def _stacked(baseline: NDArray[np.int64], system: NDArray[np.int64]) -> NDArray[
     return pair
 
 
-def _resampled(pair: NDArray[np.int64], samples: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """The difference in each of many resamples. Shape: (samples,)
+def _resampled(counts: NDArray[np.int64], samples: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """F1 of each system in each of many resamples. Shape: (systems, runs, sentences, 3) to (samples, systems)
 
     Sentences with the same counts are interchangeable. So what is drawn is how often each distinct row
     occurs, which is as good as drawing sentences, and much quicker when there are many of them.
     """
     import numpy as np
 
-    sentences = pair.shape[2]
-    rows, occurrences = np.unique(pair.transpose(2, 0, 1, 3).reshape(sentences, -1), axis=0, return_counts=True)
+    systems, _, sentences, _ = counts.shape
+    rows, occurrences = np.unique(counts.transpose(2, 0, 1, 3).reshape(sentences, -1), axis=0, return_counts=True)
     block = max(1, BLOCK_CELLS // len(rows))
     drawn = []
     for start in range(0, samples, block):
         weights = rng.multinomial(sentences, occurrences / sentences, size=min(block, samples - start))
         # As floating-point numbers, which hold these counts exactly, the product takes the fast way.
         sums = weights.astype(np.float64) @ rows.astype(np.float64)
-        drawn.append(_differences(sums.reshape(len(weights), 2, -1, 3)))
+        drawn.append(_mean_f1(sums.reshape(len(weights), systems, -1, 3)))
     return np.concatenate(drawn)
 
 
-def _differences(sums: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
-    """F1 of the system minus the baseline's, mean over runs. Shape: (samples, 2, runs, 3) to (samples,)"""
+def _mean_f1(sums: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
+    """F1, mean over runs. Shape: (samples, systems, runs, 3) to (samples, systems)"""
     import numpy as np
 
     entities = sums[..., 1] + sums[..., 2]
-    f1 = 2 * sums[..., 0] / np.maximum(entities, 1)
-    means: NDArray[np.float64] = f1.mean(axis=-1)
-    return means[:, 1] - means[:, 0]
+    means: NDArray[np.float64] = (2 * sums[..., 0] / np.maximum(entities, 1)).mean(axis=-1)
+    return means
+
+
+def _percentiles(values: NDArray[np.float64]) -> tuple[float, float]:
+    """The ends of the interval that holds the share `CONFIDENCE` of the values."""
+    import numpy as np
+
+    tail = 100 * (1 - CONFIDENCE) / 2
+    low, high = np.percentile(values, [tail, 100 - tail])
+    return float(low), float(high)
 
 
 def _count_extreme(values: NDArray[np.float64], observed: float) -> int:

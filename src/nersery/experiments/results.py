@@ -5,20 +5,20 @@ from __future__ import annotations
 import json
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nersery import io
 from nersery.core.outcome import Tally
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.version import __version__
 from nersery.evaluate.diversity import diversity
-from nersery.evaluate.error_analysis import find_errors, spread
+from nersery.evaluate.error_analysis import spread
 from nersery.evaluate.novelty import novelty
-from nersery.evaluate.scores import Counts, sentence_counts, summarise
-from nersery.evaluate.significance import paired_bootstrap, sign_flip
+from nersery.experiments.analysis import Predictions, analyse, group_scores, measure, predictions, shown
+from nersery.experiments.clock import Clock
 from nersery.experiments.fingerprint import changed_versions, first_versions
 from nersery.experiments.grid import grid_record
 from nersery.experiments.recipe import Recipe
@@ -26,41 +26,24 @@ from nersery.experiments.run_folder import RunFolder
 from nersery.experiments.systems import GOLD, System
 from nersery.experiments.teachers import TEACHER_FILE
 from nersery.pipeline.job import rejects_of
-from nersery.report.model import (
-    DiversityReport,
-    GridReport,
-    MistakeReport,
-    Report,
-    SampleReport,
-    SelfTrainingReport,
-    SplitReport,
-    StageCounts,
-    SystemReport,
-    TeacherReport,
-    TrainingReport,
-)
-from nersery.report.parts import AgainstGold, Example, GroupScores, Measure, RejectExample, ShownEntity, ShownSentence
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
+from nersery.report.model import DiversityReport, FileLink, Report, SampleReport, SplitReport, StageCounts, SystemReport
+from nersery.report.parts import Example, RejectExample, ShownSentence
+from nersery.report.training_parts import GridReport, SelfTrainingReport, TeacherReport, TrainingReport
 
 SHOWN_EXAMPLES = 20
 SHOWN_REJECTS = 12
-SHOWN_MISTAKES = 3
-"""Of each kind."""
-AVERAGED = "test sentences, F1 averaged over seeds"
 NOTHING_LEARNT = "no training sentence has an entity, so the tagger learned nothing and finds no entity in test"
 
 
 def build_report(run: RunFolder, inputs: Mapping[str, Any]) -> Report:
-    """The report of a finished run; without teachers it contains no time, so equal runs give equal reports.
+    """The report of a finished run; equal runs give equal reports, except for run times.
 
     Args:
         inputs: The hashes that the data files had when they were read, see `nersery.experiments.fingerprint.hashes`.
     """
     recipe, first = run.recipe, first_versions(run.folder)
-    systems = [_system(run, system) for system in recipe.systems]
+    baseline = predictions(run, recipe.systems[0])
+    systems = [_system(run, system, baseline) for system in recipe.systems]
     return Report(
         name=recipe.name,
         description=recipe.description,
@@ -73,7 +56,29 @@ def build_report(run: RunFolder, inputs: Mapping[str, Any]) -> Report:
         data={split: _split(run, split, hashes) for split, hashes in inputs.items()},
         sample=SampleReport(**asdict(recipe.sample)),
         systems=systems,
+        run_time=Clock(run.folder).report(recipe),
+        files=list(_files(run)),
     )
+
+
+def _files(run: RunFolder) -> Iterator[FileLink]:
+    """The files of the run that readers may want to open, by system."""
+    for label, name in (("recipe, hashes of the data, versions", "run.json"), ("the report as Markdown", "report.md")):
+        yield FileLink(label=label, path=name)
+    for system in run.recipe.systems:
+        for seed in run.recipe.seeds:
+            generated = run.generated(seed, system)
+            named = {
+                "training corpus": run.path(seed, system, "train.jsonl"),
+                "predictions on test": run.path(seed, system, "predicted.jsonl"),
+                "scores": run.path(seed, system, "result.json"),
+                "generated sentences": generated,
+                "rejected sentences": rejects_of(generated),
+            }
+            for label, path in named.items():
+                if path.exists():
+                    relative = path.relative_to(run.folder).as_posix()
+                    yield FileLink(system=system.name, label=f"{label}, seed {seed}", path=relative)
 
 
 def _command(run: RunFolder) -> str:
@@ -154,7 +159,7 @@ def _counts(sentences: Sequence[Sentence]) -> dict[str, Any]:
     }
 
 
-def _system(run: RunFolder, system: System) -> SystemReport:
+def _system(run: RunFolder, system: System, baseline: Predictions) -> SystemReport:
     seeds = run.recipe.seeds
     results = [_result(run, seed, system) for seed in seeds]
     scores = [result["scores"] for result in results]
@@ -163,20 +168,19 @@ def _system(run: RunFolder, system: System) -> SystemReport:
         method=_made_by(system),
         select=[selector.method for selector in system.select],
         settings={} if system.is_baseline else _settings(system),
-        precision=_measure(score["micro"]["precision"] for score in scores),
-        recall=_measure(score["micro"]["recall"] for score in scores),
-        f1=_measure(score["micro"]["f1"] for score in scores),
-        per_type=_per(scores, "per_type"),
-        per_language=_per(scores, "per_language"),
+        precision=measure(score["micro"]["precision"] for score in scores),
+        recall=measure(score["micro"]["recall"] for score in scores),
+        f1=measure(score["micro"]["f1"] for score in scores),
+        per_type=group_scores(score.get("per_type", {}) for score in scores),
+        per_language=group_scores(score.get("per_language", {}) for score in scores),
         train_sentences=[result["train_sentences"] for result in results],
         kept_sentences=[result["kept_sentences"] for result in results],
         new_entities=[_new_entities(run, seed, system) for seed in seeds],
         diversity=_diversity(run, system),
-        errors=_errors(run, system),
         grid=_grid(run, system),
         training=[_both_trainings(result["training"]) for result in results],
         self_training=_self_training(run, system),
-        against_gold=None if system.is_baseline else _against_gold(run, system),
+        **analyse(run, system, baseline),
         **(_generated(run, system) if system.makes_sentences else {}),
         **_teachers(run, system),
     )
@@ -224,24 +228,13 @@ def _diversity(run: RunFolder, system: System) -> DiversityReport:
         found = diversity((sentence for sentence in known if sentence.id not in gold), known).as_dict()
         for name, values in measures.items():
             values += [found[name]] if found[name] is not None else []
-    return DiversityReport(**{name: _measure(values) if values else None for name, values in measures.items()})
+    return DiversityReport(**{name: measure(values) if values else None for name, values in measures.items()})
 
 
 def _with_gold(run: RunFolder, seed: int, system: System) -> Corpus:
     """The system's training corpus and all gold sentences, which contain the parents of its sentences."""
     train = io.read(run.path(seed, system, "train.jsonl"))
     return Corpus([*(sentence for sentence in run.sampled(seed)[0] if sentence.id not in train.by_id), *train])
-
-
-def _errors(run: RunFolder, system: System) -> MistakeReport:
-    seeds = run.recipe.seeds
-    found = [find_errors(run.test(seed), io.read(run.path(seed, system, "predicted.jsonl"))) for seed in seeds]
-    per_type: dict[str, Counter[str]] = {}
-    for errors in found:
-        for type_, counts in errors.per_type.items():
-            per_type.setdefault(type_, Counter()).update(counts)
-    examples = found[0].as_dict(SHOWN_MISTAKES)["examples"]
-    return MistakeReport(per_type={type_: dict(per_type[type_]) for type_ in sorted(per_type)}, examples=examples)
 
 
 def _self_training(run: RunFolder, system: System) -> list[SelfTrainingReport]:
@@ -269,60 +262,6 @@ def _histories(run: RunFolder, system: System, number: int, selector: str) -> di
     return {seed: _json(path) for seed, path in paths.items() if path.exists()}
 
 
-def _measure(values: Iterable[float]) -> Measure:
-    summary = summarise(values)
-    return Measure(mean=summary.mean, std=summary.std, values=list(summary.values))
-
-
-def _per(scores: Sequence[Mapping[str, Any]], part: str) -> dict[str, GroupScores]:
-    """The scores of each type or language over seeds; empty if the scores have no such part."""
-    none = Counts().as_dict()
-    names = sorted({name for score in scores for name in score.get(part, {})})
-    rows = {name: [score.get(part, {}).get(name, none) for score in scores] for name in names}
-    return {
-        name: GroupScores(
-            precision=_measure(c["precision"] for c in counts),
-            recall=_measure(c["recall"] for c in counts),
-            f1=_measure(c["f1"] for c in counts),
-            gold=max(c["gold"] for c in counts),
-        )
-        for name, counts in rows.items()
-    }
-
-
-def _against_gold(run: RunFolder, system: System) -> AgainstGold:
-    """The system against the baseline on the same test sentences and seeds."""
-    seeds, folds = run.recipe.seeds, run.recipe.sample.folds
-    ours, theirs = counts(run, system), counts(run, run.recipe.systems[0])
-    samples = run.recipe.evaluate.bootstrap_samples
-    tested = "the sentences of all folds" if folds and len(seeds) > 1 else AVERAGED
-    comparison: dict[str, Any] = paired_bootstrap(theirs, ours, samples=samples).as_dict()
-    return AgainstGold(
-        p=comparison.pop("p_value"),
-        **comparison,
-        samples=samples,
-        test=f"paired bootstrap over {tested}, two-sided",
-        p_over_seeds=sign_flip(_f1(theirs), _f1(ours)) if len(seeds) > 1 and not folds else None,
-    )
-
-
-def counts(run: RunFolder, system: System) -> NDArray[np.int64]:
-    """The counts of each test sentence; folds are one test set.
-
-    Shape: (seeds, sentences, 3), or with folds (1, sentences, 3).
-    """
-    import numpy as np
-
-    seeds = run.recipe.seeds
-    found = [sentence_counts(run.test(seed), io.read(run.path(seed, system, "predicted.jsonl"))) for seed in seeds]
-    return np.concatenate(found)[None] if run.recipe.sample.folds else np.stack(found)
-
-
-def _f1(counts: Any) -> list[float]:
-    """F1 of each run. Shape: (runs, sentences, 3)"""
-    return [Counts(*map(int, run.sum(axis=0))).f1 for run in counts]
-
-
 def _generated(run: RunFolder, system: System) -> dict[str, Any]:
     """What the method made and the selectors kept, summed over seeds, with examples from the first seed."""
     files = [[run.generated(seed, system) for seed in run.recipe.seeds]]
@@ -343,7 +282,7 @@ def _generated(run: RunFolder, system: System) -> dict[str, Any]:
         "generation": StageCounts(**_tally(files[0]).as_dict()),
         "selection": selection,
         "examples": [
-            Example(parent=_parent(child, parents), child=_shown(child), scores=dict(child.scores))
+            Example(parent=_parent(child, parents), child=shown(child), scores=dict(child.scores))
             for child in spread(kept, SHOWN_EXAMPLES)
         ],
         "reject_examples": [
@@ -351,7 +290,7 @@ def _generated(run: RunFolder, system: System) -> dict[str, Any]:
                 stage=stage,
                 reason=reject.reason,
                 parent=_parent(reject.sentence, parents),
-                child=_shown(reject.sentence),
+                child=shown(reject.sentence),
             )
             for stage, reject in spread(rejected, SHOWN_REJECTS)
             if reject.sentence is not None
@@ -368,15 +307,9 @@ def _tally(files: Iterable[Path]) -> Tally:
     return tally
 
 
-def _shown(sentence: Sentence) -> ShownSentence:
-    entities = [ShownEntity(start=e.start, end=e.end, type=e.type) for e in sentence.entities]
-    language = {"language": sentence.language} if sentence.language else {}
-    return ShownSentence(id=sentence.id, words=list(sentence.words), entities=entities, **language)
-
-
 def _parent(child: Sentence, parents: Corpus) -> ShownSentence | None:
     """The gold sentence that a generated one was made from, if it is known."""
     for id_ in child.origin.parents if child.origin else ():
         if id_ in parents.by_id:
-            return _shown(parents.by_id[id_])
+            return shown(parents.by_id[id_])
     return None

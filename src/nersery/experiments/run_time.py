@@ -172,14 +172,3 @@ def steps_of(settings: Mapping[str, Any], sentences: int) -> int:
     if settings.get("steps"):
         return int(settings["steps"])
     return int(settings["epochs"]) * each if settings.get("epochs") else max(300, 3 * each)
-
-
-def in_minutes(seconds: float) -> str:
-    """A duration for readers.
-
-    >>> in_minutes(42.4), in_minutes(95), in_minutes(7300)
-    ('42 s', '1.6 min', '2.0 h')
-    """
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.1f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"

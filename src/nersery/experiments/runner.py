@@ -14,7 +14,8 @@ Every stage writes its file as a whole or not at all, so the same command resume
     seed-0/SYSTEM/train.jsonl           gold and kept sentences: the training corpus
     seed-0/SYSTEM/tagger/               the trained tagger
     seed-0/SYSTEM/predicted.jsonl, result.json
-    report.{json,md,html}
+    run_time.json                       how long each system took
+    report.{json,md,html}, tables/      the report, and its tables as CSV
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.training_context import Training
 from nersery.evaluate.scores import all_scores
+from nersery.experiments.clock import Clock
 from nersery.experiments.fingerprint import (
     changed_versions,
     check_computer,
@@ -55,8 +57,8 @@ from nersery.experiments.recipe import load
 from nersery.experiments.results import NOTHING_LEARNT, build_report
 from nersery.experiments.run_folder import RunFolder
 from nersery.experiments.systems import GOLD, MethodSettings, System
-from nersery.experiments.teachers import teachers_folder, trained_once, trained_teacher
-from nersery.experiments.voting import voted
+from nersery.experiments.teachers import remove_training, teachers_folder, trained_once, trained_teacher
+from nersery.experiments.voting import each_once, voted
 from nersery.pipeline.job import rejects_of
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import JobOptions, StageJob, corpus_job
@@ -103,6 +105,8 @@ class Run(RunFolder):
             SettingsError: When the folder belongs to another run.
         """
         with self.started() as fingerprint:
+            if not self.quiet:
+                self._note(Clock(self.folder).estimated(self.recipe, self.corpora))
             for seed in self.recipe.seeds:
                 self._run_seed(seed)
             report = build_report(self, fingerprint["inputs"])
@@ -117,6 +121,7 @@ class Run(RunFolder):
         with locked(self.folder):
             for note in remove_abandoned(self.folder, self._abandoned):
                 self._note(f"note: {note}")
+            Clock(self.folder).resume()
             first = first_versions(self.folder)
             if other := changed_versions(first, versions()):
                 self._note(f"note: this run continues with {other}")
@@ -168,11 +173,14 @@ class Run(RunFolder):
 
     def run_system(self, seed: int, system: System) -> None:
         """Train and score one system, unless that is done."""
-        if self.path(seed, system, "result.json").exists():
-            return
+        if not self.path(seed, system, "result.json").exists():
+            with Clock(self.folder).running(system.name, seed):
+                self._run_system(seed, system)
+
+    def _run_system(self, seed: int, system: System) -> None:
         gold = self.sampled(seed)[0]
         before, kept_itself = self._parts(seed, system, gold)
-        kept, own = _each_once(before, kept_itself), len(kept_itself)
+        kept, own = each_once(before, kept_itself), len(kept_itself)
         if not own and system.makes_sentences and system.gold_copies:
             self._note(
                 f"note: {system.name}, seed {seed}: no sentence was kept, so this equals {system.base or 'gold only'}"
@@ -200,7 +208,7 @@ class Run(RunFolder):
 
         Raw text that both have labelled is there once, with the labels of the later one.
         """
-        return _each_once(*self._parts(seed, system, gold))
+        return each_once(*self._parts(seed, system, gold))
 
     def _parts(self, seed: int, system: System, gold: Corpus) -> tuple[Sequence[Sentence], Sequence[Sentence]]:
         """The new sentences of the system's base, and the sentences that it generated and kept itself."""
@@ -266,8 +274,8 @@ class Run(RunFolder):
         gold = self.sampled(seed)[0]
         parts = [self._parts(seed, self.recipe.system(name), gold) for name in system.merge]
         if not system.vote:
-            return _each_once(*(sentences for part in parts for sentences in part))
-        return _each_once(*(before for before, _ in parts), voted(sentence for _, own in parts for sentence in own))
+            return each_once(*(sentences for part in parts for sentences in part))
+        return each_once(*(before for before, _ in parts), voted(sentence for _, own in parts for sentence in own))
 
     def _training(self, seed: int, system: System) -> Training:
         """What a method or selector needs to train a model."""
@@ -380,18 +388,8 @@ class Run(RunFolder):
             print(text, file=sys.stderr, flush=True)
 
 
-def remove_training(target: Path) -> None:
-    """Remove the state of a training whose job is finished; a kill may have left it behind."""
-    remove_folder(target.with_name(f"{target.name}.training"))
-
-
 def _without_entities(sentences: Sequence[Sentence]) -> list[Sentence]:
     return [sentence.with_entities(()) for sentence in sentences]
-
-
-def _each_once(*parts: Iterable[Sentence]) -> list[Sentence]:
-    """All sentences in order; of several with the same id the last one, at the position of the first."""
-    return list({sentence.id: sentence for part in parts for sentence in part}.values())
 
 
 def _method(settings: MethodSettings) -> Augmenter | Annotator:

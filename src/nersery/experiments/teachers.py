@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nersery.core.files import copy_atomic, unfinished_path, write_json
+from nersery.core.files import copy_atomic, remove_folder, unfinished_path, write_json
 from nersery.core.progress import Progress
 from nersery.core.registry import name_of, settings_of
 from nersery.core.sentence import Sentence
@@ -82,3 +82,8 @@ def trained_teacher(
     system.mkdir(parents=True, exist_ok=True)
     copy_atomic(record, system / TEACHER_FILE)
     return teacher
+
+
+def remove_training(target: Path) -> None:
+    """Remove the state of a training whose job is finished; a kill may have left it behind."""
+    remove_folder(target.with_name(f"{target.name}.training"))

@@ -55,3 +55,8 @@ def majority(versions: Sequence[Sentence]) -> Sentence:
     ]
     origin = last.origin and replace(last.origin, method=METHOD)
     return replace(last.with_entities(kept), origin=origin, scores={})
+
+
+def each_once(*parts: Iterable[Sentence]) -> list[Sentence]:
+    """All sentences in order; of several with the same id the last one, at the position of the first."""
+    return list({sentence.id: sentence for part in parts for sentence in part}.values())

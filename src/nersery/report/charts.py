@@ -13,12 +13,19 @@ from unicodedata import east_asian_width
 
 from markupsafe import Markup
 
-from nersery.report.model import SystemReport, TrainingReport
+from nersery.report.model import SystemReport
 from nersery.report.number_format import percent
-from nersery.report.parts import AgainstGold, Measure
+from nersery.report.parts import AgainstGold
+from nersery.report.training_parts import TrainingReport
+
+Systems = list[SystemReport]
 
 ROW = 54
 """Height of a system's row in the chart of F1, in pixels."""
+MOST_ROWS = 12
+"""Systems in the first chart; the others are folded below it."""
+LEAST_SPAN = 10.0
+"""Percent points that the axis of F1 spans at least, so that a small difference looks small."""
 NAME_LENGTH = 30
 PANEL_WIDTH, PANEL_HEIGHT = 240, 150
 LEFT, RIGHT, TOP, BOTTOM = 30, 8, 8, 20
@@ -61,18 +68,34 @@ def padded(values: Iterable[float], least: float = 2.0) -> Scale:
 
 
 def f1_scale(systems: Sequence[SystemReport]) -> Scale:
-    """A scale for the seeds' F1 and their spread, in percent points, within [0, 100]."""
-    scale = padded(100 * value for system in systems if system.f1.mean is not None for value in _extent(system.f1))
+    """A scale for the seeds' F1 and the intervals, in percent points, within [0, 100]."""
+    scale = padded((100 * value for system in systems for value in _extent(system)), LEAST_SPAN)
     return Scale(max(0.0, scale.low), min(100.0, scale.high))
 
 
-def f1_chart(systems: Sequence[SystemReport], reference: SystemReport | None, seeds: Sequence[int] = ()) -> Markup:
-    """F1 by system: a dot for each seed, a line at the mean, a band of one standard deviation to either side.
+def leading(systems: Sequence[SystemReport], reference: SystemReport | None) -> tuple[Systems, Systems]:
+    """The baseline with the best systems, and the others if there are more than `MOST_ROWS`; each in its order."""
+    ranked = sorted(systems, key=lambda one: (one is not reference, -(one.f1.mean or 0.0)))[:MOST_ROWS]
+    chosen = {id(one) for one in ranked}
+    return [one for one in systems if id(one) in chosen], [one for one in systems if id(one) not in chosen]
+
+
+def f1_chart(
+    systems: Sequence[SystemReport],
+    reference: SystemReport | None,
+    seeds: Sequence[int] = (),
+    scale: Scale | None = None,
+    name: str = "f1",
+) -> Markup:
+    """F1 by system: a dot for each seed, a line at the mean, a bar over its interval.
 
     Lengths across are shares of the width, so text keeps its size on a narrow screen.
+
+    Args:
+        name: Distinct for each chart of a page.
     """
     systems = [system for system in systems if system.f1.mean is not None]
-    scale = f1_scale(systems)
+    scale = scale or f1_scale(systems)
     bottom = ROW * len(systems) + 6
     parts = [_tick(scale, value, bottom) for value in scale.ticks()]
     if reference is not None and (mean := reference.f1.mean) is not None:
@@ -80,14 +103,15 @@ def f1_chart(systems: Sequence[SystemReport], reference: SystemReport | None, se
     parts += [_row(system, scale, ROW * place, system is reference, seeds) for place, system in enumerate(systems)]
     summary = "; ".join(f"{system.label} {system.f1}" for system in systems)
     return Markup(
-        '<svg class="chart f1" role="img" aria-labelledby="f1-title f1-desc" width="100%" height="{}">'
-        '<title id="f1-title">F1 by method, in percent points</title><desc id="f1-desc">{}</desc>{}</svg>'
-    ).format(bottom + 22, summary, Markup("").join(parts))
+        '<svg class="chart f1" role="img" aria-labelledby="{0}-title {0}-desc" width="100%" height="{1}">'
+        '<title id="{0}-title">F1 by method, in percent points</title><desc id="{0}-desc">{2}</desc>{3}</svg>'
+    ).format(name, bottom + 22, summary, Markup("").join(parts))
 
 
-def _extent(measure: Measure) -> list[float]:
-    mean, deviation = measure.mean or 0.0, measure.std or 0.0
-    return [*(value for value in measure.values if value is not None), mean - deviation, mean + deviation]
+def _extent(system: SystemReport) -> list[float]:
+    interval = system.f1_interval
+    ends = [interval.low, interval.high] if interval else []
+    return [value for value in (*system.f1.values, system.f1.mean, *ends) if value is not None]
 
 
 def _tick(scale: Scale, value: float, bottom: float) -> Markup:
@@ -109,18 +133,20 @@ def _row(system: SystemReport, scale: Scale, top: int, is_reference: bool, seeds
         '<line class="track" x1="0" x2="100%" y1="{4}" y2="{4}"/>'
     ).format(top + 19, shortened(system.label), system.label, system.f1, middle)
     kind = "system baseline" if is_reference else "system"
-    return Markup('<g class="{}">{}{}</g>').format(kind, texts, _marks(system.f1, scale, middle, seeds))
+    return Markup('<g class="{}">{}{}</g>').format(kind, texts, _marks(system, scale, middle, seeds))
 
 
-def _marks(measure: Measure, scale: Scale, middle: int, seeds: Sequence[int]) -> Markup:
-    mean, deviation = 100 * (measure.mean or 0.0), measure.std
-    parts = []
-    if deviation is not None:
-        low, high = max(scale.low, mean - 100 * deviation), min(scale.high, mean + 100 * deviation)
-        band = Markup('<rect class="spread" x="{}" width="{:.2f}%" y="{}" height="12" rx="2"/>')
-        parts.append(band.format(scale.at(low), 100 * (scale(high) - scale(low)), middle - 6))
-    parts.append(_upright("mean", scale.at(mean), middle - 9, middle + 9))
-    for number, value in enumerate(measure.values):
+def _marks(system: SystemReport, scale: Scale, middle: int, seeds: Sequence[int]) -> Markup:
+    parts, interval = [], system.f1_interval
+    if interval is not None and interval.low is not None and interval.high is not None:
+        low, high = 100 * interval.low, 100 * interval.high
+        bar = Markup(
+            '<rect class="spread" x="{}" width="{:.2f}%" y="{}" height="12" rx="2">'
+            "<title>95 % interval: {}</title></rect>"
+        )
+        parts.append(bar.format(scale.at(low), 100 * (scale(high) - scale(low)), middle - 6, interval.interval))
+    parts.append(_upright("mean", scale.at(100 * (system.f1.mean or 0.0)), middle - 9, middle + 9))
+    for number, value in enumerate(system.f1.values):
         if value is not None:
             seed = seeds[number] if number < len(seeds) else f"number {number + 1}"
             dot = Markup('<circle class="seed" cx="{}" cy="{}" r="4"><title>seed {}: {}</title></circle>')

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
@@ -16,6 +18,8 @@ from nersery.report.highlight import Segment, compared
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
+
+    from nersery.report.report_tables import ReportTable
 
 SHADE_FULL = 0.1
 """Difference from gold only, as a fraction of F1, at which a cell has its full shade."""
@@ -59,6 +63,41 @@ def markdown_sentence(segments: Sequence[Segment]) -> Markup:
     return Markup(" ".join(shown))
 
 
+def markdown_table(table: ReportTable) -> Markup:
+    """A table whose numbers are aligned on the right."""
+    is_text = [
+        place == 0 or column.kind.style in ("text", "name", "type") for place, column in enumerate(table.columns)
+    ]
+    rows = [[column.heading for column in table.columns], *table.shown]
+    lines = ["| " + " | ".join(str(markdown_text(cell)) for cell in row) + " |" for row in rows]
+    lines.insert(1, "|" + "|".join(":--" if text else "--:" for text in is_text) + "|")
+    return Markup("\n".join(lines))
+
+
+def data_url(csv: str) -> str:
+    """A CSV file as an address, so that the page needs no other file."""
+    return "data:text/csv;charset=utf-8;base64," + base64.b64encode(csv.encode()).decode()
+
+
+def relative_url(path: str) -> str:
+    """The address of a file beside the page; a colon in its name is no scheme.
+
+    >>> relative_url("seed-0/a: b?/x.jsonl")
+    './seed-0/a%3A%20b%3F/x.jsonl'
+    """
+    return "./" + quote(path.encode("utf-8", "surrogateescape"))
+
+
+def confusion_shade(count: int, row: Sequence[Any]) -> float:
+    """The strength of a cell's shade by its share of the row, which has its full shade from a quarter.
+
+    >>> confusion_shade(1, ["LOC", 7, 1])
+    0.5
+    """
+    total: int = sum(row[1:])
+    return round(min(1.0, 4 * count / total), 2)
+
+
 def shade(gap: float | None) -> float:
     """The strength of a cell's shade, in [0, 1], by its difference from gold only.
 
@@ -71,6 +110,7 @@ def shade(gap: float | None) -> float:
 @cache
 def _html() -> Environment:
     environment = _environment(autoescape=True)
+    environment.filters |= {"data_url": data_url, "relative_url": relative_url}
     environment.filters["breakable"] = lambda text: escape(text).replace("_", Markup("_<wbr>"))
     return environment
 
@@ -80,6 +120,7 @@ def _markdown() -> Environment:
     environment = _environment(autoescape=False, finalize=markdown_text)
     environment.filters["runs"] = markdown_sentence
     environment.filters["indented"] = _indented
+    environment.filters["table"] = markdown_table
     return environment
 
 
@@ -101,12 +142,11 @@ def _environment(**options: Any) -> Environment:
     environment.filters |= {
         "percent": number_format.percent,
         "signed": number_format.signed,
-        "p_value": number_format.p_value,
         "number": number_format.count,
         "numbers": number_format.counts,
         "plural": number_format.plural,
         "json": lambda value: json.dumps(value, ensure_ascii=False, indent=2),
     }
-    environment.globals |= {"charts": charts, "compared": compared, "shade": shade}
+    environment.globals |= {"charts": charts, "compared": compared, "shade": shade, "confusion_shade": confusion_shade}
     environment.globals |= {"FEW_MENTIONS": FEW_MENTIONS, "MISSING": number_format.MISSING}
     return environment

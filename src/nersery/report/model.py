@@ -7,48 +7,52 @@ To add a number, declare it here, with a `Column` if it belongs into the table o
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, model_validator
+from pydantic import model_validator
 
 from nersery.evaluate.error_analysis import CORRECT, KINDS
 from nersery.evaluate.significance import holm
-from nersery.report.number_format import MISSING, counts, plural
+from nersery.report.number_format import plural
 from nersery.report.parts import (
     AgainstGold,
+    ChangeExample,
     Example,
     GroupScores,
+    Interval,
     Measure,
     MistakeExample,
     RejectExample,
     ReportPart,
     Table,
 )
-
-
-@dataclass(frozen=True)
-class Column:
-    """How the table of results shows a field of `SystemReport`.
-
-    Args:
-        heading: The column's.
-        format: Writes the value for readers.
-        remark: A sentence below the table that defines the number.
-    """
-
-    heading: str
-    format: Callable[[Any], str]
-    remark: str = ""
+from nersery.report.table_columns import COUNTS, Column
+from nersery.report.training_parts import GridReport, SelfTrainingReport, TeacherReport, TrainingReport
 
 
 class MistakeReport(ReportPart):
-    """Mistakes on test: counts by type and kind, summed over seeds; examples from the first seed."""
+    """Mistakes on test: counts by type and kind, summed over seeds; examples from the first seed.
+
+    Args:
+        confusion: By gold type and predicted type, of entities that overlap a prediction.
+    """
 
     per_type: Table[Table[int]] = {}
+    confusion: Table[Table[int]] = {}
     examples: list[MistakeExample] = []
+
+
+class ChangeReport(ReportPart):
+    """What a system fixes and breaks against the baseline: counts summed over seeds, examples from the first seed."""
+
+    per_type: Table[Table[int]] = {}
+    examples: list[ChangeExample] = []
+
+    def total(self, kind: str) -> int:
+        """All changes of a kind."""
+        return sum(row.get(kind, 0) for row in self.per_type.values())
 
 
 class StageCounts(ReportPart):
@@ -64,87 +68,6 @@ class StageCounts(ReportPart):
     rejected: int = 0
     reasons: Table[int] = {}
     history: Table[Any] = {}
-
-
-class Trial(ReportPart):
-    """Settings of a grid, and F1 on dev with them."""
-
-    settings: dict[str, Any] = {}
-    f1: float | None = None
-
-
-class GridReport(ReportPart):
-    """What was tried on dev, with which seed, and what was chosen."""
-
-    seed: int | None = None
-    trials: list[Trial] = []
-    chosen: dict[str, Any] = {}
-
-
-class Evaluation(ReportPart):
-    """A score on dev, in [0, 1], during a training."""
-
-    model_config = ConfigDict(extra="allow")
-    step: int | None = None
-    score: float | None = None
-
-
-class TrainingReport(ReportPart):
-    """The course of a training, with whatever else the tagger reports about it."""
-
-    model_config = ConfigDict(extra="allow")
-    seed: int | None = None
-    best_step: int | None = None
-    evaluations: list[Evaluation] = []
-    untrained: bool = False
-
-
-class TeacherReport(TrainingReport):
-    """The training of the tagger that labelled a system's raw text, if the system has a teacher of its own.
-
-    Args:
-        tagger: The name of its method.
-        model: The model that it was trained from, if it has one.
-        sentences: How many it was trained on.
-        seconds: Time of its training; null if unknown.
-    """
-
-    tagger: str = ""
-    model: str = ""
-    sentences: int | None = None
-    steps: int | None = None
-    seconds: float | None = None
-
-    @property
-    def dev_f1(self) -> float | None:
-        """F1 on dev with the weights that were kept; None without dev."""
-        return next((one.score for one in self.evaluations if one.step == self.best_step), None)
-
-    @property
-    def minutes(self) -> str:
-        """Time of its training, for readers.
-
-        >>> TeacherReport(seconds=90.0).minutes, TeacherReport().minutes
-        ('1.5 min', '–')
-        """
-        return MISSING if self.seconds is None else f"{self.seconds / 60:.1f} min"
-
-
-class SelfTrainingStep(ReportPart):
-    """A step of self-training."""
-
-    model_config = ConfigDict(extra="allow")
-    joined: int | None = None
-    certainty: float | None = None
-    sentences: int | None = None
-    dev_f1: float | None = None
-
-
-class SelfTrainingReport(TrainingReport):
-    """A self-training in the form of a tagger's training: the number of the step, and F1 on dev."""
-
-    best: int | None = None
-    steps: list[SelfTrainingStep] = []
 
 
 class DiversityReport(ReportPart):
@@ -185,20 +108,24 @@ class SystemReport(ReportPart):
     precision: Measure = Measure()
     recall: Measure = Measure()
     f1: Measure = Measure()
+    f1_interval: Interval | None = None
     per_type: Table[GroupScores] = {}
     per_language: Table[GroupScores] = {}
-    train_sentences: Annotated[list[int], Column("Training sentences", counts)] = []
+    per_novelty: Table[GroupScores] = {}
+    per_length: Table[GroupScores] = {}
+    train_sentences: Annotated[list[int], Column("Training sentences", COUNTS)] = []
     kept_sentences: list[int] = []
     new_entities: Annotated[
         list[int],
         Column(
             "New entities",
-            counts,
+            COUNTS,
             "New entities: distinct mentions, by words and type, that occur in the training sentences but not in gold.",
         ),
     ] = []
     diversity: DiversityReport = DiversityReport()
     errors: MistakeReport = MistakeReport()
+    changes: ChangeReport = ChangeReport()
     grid: GridReport | None = None
     training: list[TrainingReport] = []
     self_training: list[SelfTrainingReport] = []
@@ -237,11 +164,6 @@ class SystemReport(ReportPart):
         kinds = (CORRECT, *KINDS)
         return {type_: {kind: row.get(kind, 0) for kind in kinds} for type_, row in self.errors.per_type.items()}
 
-    @property
-    def columns(self) -> list[str]:
-        """The values of `COLUMNS`, for readers."""
-        return [column.format(getattr(self, name)) for name, column in COLUMNS.items()]
-
     def difference(self, reference: SystemReport | None) -> float | None:
         """F1 minus the reference's, as a fraction: as tested, else of the means."""
         if self.tested.difference is not None:
@@ -279,6 +201,33 @@ class TriedReport(ReportPart):
     fate: str = ""
 
 
+class RunTimeReport(ReportPart):
+    """How long a system took, see `nersery.experiments.clock`.
+
+    Args:
+        estimate: Seconds for one seed, as estimated before the run.
+        seconds: What each seed took; null if unknown.
+        killed: Whether a process was killed, so that part of the time is missing.
+    """
+
+    estimate: float | None = None
+    seconds: list[float | None] = []
+    killed: bool = False
+
+
+class FileLink(ReportPart):
+    """A file of the run.
+
+    Args:
+        system: To which it belongs; empty for the whole run.
+        path: From the report's folder.
+    """
+
+    system: str = ""
+    label: str = "file"
+    path: str = ""
+
+
 class Report(ReportPart):
     """The results of a run."""
 
@@ -294,6 +243,8 @@ class Report(ReportPart):
     sample: SampleReport = SampleReport()
     systems: list[SystemReport] = []
     search: list[TriedReport] = []
+    run_time: Table[RunTimeReport] = {}
+    files: list[FileLink] = []
 
     @model_validator(mode="after")
     def _correct_p_values(self) -> Report:
@@ -313,6 +264,15 @@ class Report(ReportPart):
         return next((system for system in self.systems if system.is_baseline), None)
 
     @property
+    def best(self) -> SystemReport | None:
+        """The system with the highest F1 besides the baseline, by the difference from it."""
+        reference = self.reference
+        tried = [one for one in self.systems if one is not reference and one.f1.mean is not None]
+        return max(
+            tried, key=lambda one: (one.difference(reference) if reference else one.f1.mean) or 0.0, default=None
+        )
+
+    @property
     def comparisons(self) -> list[AgainstGold]:
         """The tests of systems against the baseline."""
         return [system.tested for system in self.systems if system.tested.p is not None]
@@ -324,6 +284,8 @@ class Report(ReportPart):
         for system in self.systems:
             found.update(system.per_type, system.errors.per_type)
             mistakes = (entity for one in system.errors.examples for entity in (*one.gold, *one.predicted))
+            found.update(system.errors.confusion, *system.errors.confusion.values(), system.changes.per_type)
+            found.update(e.type for one in system.changes.examples for e in (*one.gold, *one.before, *one.after))
             examples: list[Example | RejectExample] = [*system.examples, *system.reject_examples]
             shown = (sentence for one in examples for sentence in (one.parent, one.child))
             entities = (entity for sentence in shown if sentence for entity in sentence.entities)
@@ -331,7 +293,7 @@ class Report(ReportPart):
         return sorted(found)
 
     @property
-    def files(self) -> Iterator[tuple[str, SplitReport]]:
+    def data_files(self) -> Iterator[tuple[str, SplitReport]]:
         """The data files with their labels, one for each language if a split has several."""
         for name, split in self.data.items():
             for language, own in split.languages.items():

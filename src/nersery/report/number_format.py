@@ -76,6 +76,19 @@ def plural(number: int, noun: str) -> str:
     return f"{count(number)} {noun}" + ("" if number == 1 else "s")
 
 
+def in_minutes(seconds: float | None) -> str:
+    """A duration for readers.
+
+    >>> in_minutes(42.4), in_minutes(95), in_minutes(7300)
+    ('42 s', '1.6 min', '2.0 h')
+    """
+    if seconds is None:
+        return MISSING
+    if seconds < 60:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.1f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
+
+
 def _tenths(value: float) -> float:
     return round(100 * value, 1) + 0.0  # + 0.0 turns -0.0 into 0.0
 

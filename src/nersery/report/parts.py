@@ -76,21 +76,33 @@ class GroupScores(ReportPart):
     gold: int | None = None
 
 
-class AgainstGold(ReportPart):
+class Interval(ReportPart):
+    """A 95 % confidence interval."""
+
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def interval(self) -> str:
+        """The interval in percent points.
+
+        >>> Interval(low=-0.004, high=0.031).interval
+        '−0.4 to 3.1'
+        """
+        return MISSING if self.low is None or self.high is None else f"{percent(self.low)} to {percent(self.high)}"
+
+
+class AgainstGold(Interval):
     """A system compared with the baseline on the same test sentences and seeds.
 
     Args:
-        difference: F1 of the system minus F1 of the baseline, in [-1, 1].
-        low: Lower end of its 95 % confidence interval.
-        high: Upper end.
+        difference: F1 of the system minus F1 of the baseline, in [-1, 1]; the interval is that of the difference.
         p: Of this comparison alone.
         corrected_p: For the number of comparisons in the report, by Holm's procedure; not part of the JSON.
         p_over_seeds: Of a sign-flip test over seeds.
     """
 
     difference: float | None = None
-    low: float | None = None
-    high: float | None = None
     sentences: int | None = None
     runs: int | None = None
     p: float | None = None
@@ -98,15 +110,6 @@ class AgainstGold(ReportPart):
     test: str = ""
     p_over_seeds: float | None = None
     corrected_p: float | None = Field(default=None, exclude=True)
-
-    @property
-    def interval(self) -> str:
-        """The confidence interval in percent points.
-
-        >>> AgainstGold(low=-0.004, high=0.031).interval
-        '−0.4 to 3.1'
-        """
-        return MISSING if self.low is None or self.high is None else f"{percent(self.low)} to {percent(self.high)}"
 
 
 class ShownEntity(ReportPart):
@@ -143,22 +146,46 @@ class RejectExample(ReportPart):
     child: ShownSentence
 
 
-class MistakeExample(ReportPart):
-    """A sentence of test with a mistake, see `nersery.evaluate.error_analysis`."""
+class LabelledExample(ReportPart):
+    """A sentence of test with its gold entities."""
 
     kind: str = ""
     id: str = ""
     words: list[str] = []
     language: str = ""
     gold: list[ShownEntity] = []
-    predicted: list[ShownEntity] = []
-    gold_entity: ShownEntity | None = None
-    predicted_entity: ShownEntity | None = None
 
     def labelled(self, entities: Sequence[ShownEntity]) -> ShownSentence:
         """The sentence with these entities."""
         return ShownSentence(words=self.words, entities=list(entities), language=self.language)
 
+
+class MistakeExample(LabelledExample):
+    """A sentence of test with a mistake, see `nersery.evaluate.error_analysis`."""
+
+    predicted: list[ShownEntity] = []
+    gold_entity: ShownEntity | None = None
+    predicted_entity: ShownEntity | None = None
+
     def __str__(self) -> str:
         """Both entities in words."""
         return mistake_text(self.model_dump())
+
+
+class ChangeExample(LabelledExample):
+    """A sentence of test in which a system fixes or breaks an entity, see `nersery.evaluate.changes`.
+
+    Args:
+        before: Entities that the baseline predicts.
+        after: Entities that the system predicts.
+    """
+
+    before: list[ShownEntity] = []
+    after: list[ShownEntity] = []
+    entity: ShownEntity | None = None
+
+    def __str__(self) -> str:
+        """The entity in words."""
+        if self.entity is None:
+            return ""
+        return f"“{' '.join(self.words[self.entity.start : self.entity.end])}” {self.entity.type}"

@@ -7,18 +7,34 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from nersery.core.files import write_atomic
-from nersery.evaluate.error_analysis import CORRECT, KINDS
+from nersery.core.files import replaced_folder, write_atomic
+from nersery.evaluate.changes import KINDS_OF_CHANGE
+from nersery.evaluate.error_analysis import KINDS
+from nersery.report import charts
 from nersery.report.escaping import html_template, markdown_template
 from nersery.report.model import COLUMNS, Report
+from nersery.report.number_format import in_minutes
+from nersery.report.report_tables import report_tables
+from nersery.report.setting_tables import setting_tables
 from nersery.report.verdict import verdict
 
 GOLDEN_ANGLE = 137.508
 """Degrees between the hues of neighbouring types; keeps neighbours apart, however many types there are."""
+
+
+SECTIONS = (
+    ("results", "Results", ""), ("search", "Tried", "tried"), ("changes", "Fixed and broken", "changes"),
+    ("types", "Types", ""), ("seen", "Seen and unseen", "per-novelty"), ("languages", "Languages", "per-language"),
+    ("errors", "Errors", "errors"), ("training", "Training", ""), ("grid", "Grid", "grid"),
+    ("teachers", "Teachers", "teachers"), ("self-training", "Self-training", "self_trained"),
+    ("generated", "Generated", ""), ("rejected", "Rejected", ""), ("time", "Run time", "run-time"),
+    ("data", "Data", ""), ("files", "Files", "files"), ("settings", "Settings", ""),
+)  # fmt: skip
+"""Sections of the page: anchor, title in the navigation, and the table without which it is not there."""
 
 
 def render_html(report: Report) -> str:
@@ -33,41 +49,70 @@ def render_markdown(report: Report) -> str:
 
 
 def write_report(report: Report, folder: Path) -> None:
-    """Write ``report.json``, ``report.md`` and ``report.html`` into a folder that exists."""
+    """Write ``report.json``, ``report.md``, ``report.html`` and ``tables/*.csv`` into a folder that exists."""
     data = json.dumps(report.as_dict(), ensure_ascii=False, indent=1, allow_nan=False) + "\n"
     # A file name may contain bytes that are not text; their escape is valid JSON.
     write_atomic(folder / "report.json", data.encode("utf-8", "backslashreplace").decode())
     write_atomic(folder / "report.md", render_markdown(report))
     write_atomic(folder / "report.html", render_html(report))
+    with replaced_folder(folder / "tables") as tables:
+        for name, table in report_tables(_readable(report)).items():
+            (tables / f"{name}.csv").write_text(table.csv, "utf-8")
 
 
 def _context(report: Report) -> dict[str, Any]:
-    """What the templates read: the report, and selections of its systems."""
-    report = Report.model_validate(_visible(report.as_dict()))
-    systems, types = report.systems, report.types
-    return {
+    """What the templates read: the report, its tables, and selections of its systems."""
+    report = _readable(report)
+    systems, types, reference = report.systems, report.types, report.reference
+    first_seed = report.seeds[0] if report.seeds else None
+    charted = [system for system in systems if system.f1.mean is not None]
+    leading, others = charts.leading(systems, reference)
+    context = {
         "report": report,
         "systems": systems,
-        "reference": report.reference,
+        "leading_systems": leading,
+        "other_systems": others,
+        "charted": charted,
+        "f1_scale": charts.f1_scale(charted),
+        "has_intervals": any(system.f1_interval for system in charted),
+        "difference_scale": charts.difference_scale(systems),
+        "reference": reference,
+        "best": report.best,
+        "labels": {system.name: system.label for system in systems},
         "columns": COLUMNS.values(),
         "mistaken": [system for system in systems if system.mistakes],
-        "mistake_kinds": (CORRECT, *KINDS),
         "mistake_meanings": KINDS,
+        "kinds_of_change": KINDS_OF_CHANGE,
         "self_trained": [system for system in systems if system.self_training],
-        "taught": [system for system in systems if system.teachers],
-        "tuned": [system for system in systems if system.grid],
-        "diverse": [system for system in systems if any(measure for _, measure in system.diversity)],
         "verdict": verdict(report),
-        "scored_types": [name for name in types if any(name in system.per_type for system in systems)],
-        "languages": sorted({name for system in systems for name in system.per_language}),
-        "data_types": [name for name in types if any(name in split.types for split in report.data.values())],
         "hues": {name: round(20 + number * GOLDEN_ANGLE) % 360 for number, name in enumerate(types)},
         "comparisons": report.comparisons,
         "setting_tables": setting_tables(report.recipe),
+        "tables": report_tables(report),
+        "total_time": _total_time(report),
+        "grid_seed": next((one.grid.seed for one in systems if one.grid and one.grid.seed is not None), first_seed),
     }
+    return context | {"sections": [(id_, title) for id_, title, needs in SECTIONS if not needs or _has(context, needs)]}
+
+
+def _has(context: Mapping[str, Any], needs: str) -> bool:
+    return needs in context["tables"] or bool(context["report"].files if needs == "files" else context.get(needs))
+
+
+def _total_time(report: Report) -> str | None:
+    """How long all systems took; None if that is unknown."""
+    known = [seconds for one in report.run_time.values() for seconds in one.seconds if seconds is not None]
+    if not known:
+        return None
+    at_least = any(one.killed for one in report.run_time.values())
+    return "at least " * at_least + in_minutes(sum(known))
 
 
 _PICTURES = {code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n"} | {0x7F: 0x2421}
+
+
+def _readable(report: Report) -> Report:
+    return Report.model_validate(_visible(report.as_dict()))
 
 
 def _visible(value: Any) -> Any:
@@ -79,42 +124,3 @@ def _visible(value: Any) -> Any:
     if isinstance(value, str):
         return value.translate(_PICTURES).encode("utf-8", "backslashreplace").decode()
     return value
-
-
-def setting_tables(recipe: Mapping[str, Any]) -> list[tuple[str, list[tuple[str, str]]]]:
-    """A recipe as titled tables of settings and values: one for each section, one for each entry of a list.
-
-    >>> setting_tables({"seeds": [0, 1], "tagger": {"crf": True, "optimizer": {"lr": 0.1}}})
-    [('general', [('seeds', '0, 1')]), ('tagger', [('crf', 'true'), ('optimizer.lr', '0.1')])]
-    """
-    general: list[tuple[str, str]] = []
-    tables: list[tuple[str, list[tuple[str, str]]]] = []
-    for key, value in recipe.items():
-        if isinstance(value, Mapping):
-            tables.append((key, list(_settings(value))))
-        elif isinstance(value, list) and value and all(isinstance(part, Mapping) for part in value):
-            for number, part in enumerate(value, 1):
-                name = part.get("name") or part.get("method")
-                tables.append((f"{key} {number}" + (f": {name}" if name else ""), list(_settings(part))))
-        else:
-            general += _settings({key: value})
-    return ([("general", general)] if general else []) + tables
-
-
-def _settings(value: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, str]]:
-    for key, part in value.items():
-        name = f"{prefix}{key}"
-        if isinstance(part, Mapping) and part:
-            yield from _settings(part, f"{name}.")
-        elif isinstance(part, list) and any(isinstance(one, Mapping | list) for one in part):
-            yield from _settings({str(number): one for number, one in enumerate(part, 1)}, f"{name}.")
-        else:
-            yield name, _setting(part)
-
-
-def _setting(value: Any) -> str:
-    if value is None:
-        return "not set"
-    if isinstance(value, list | Mapping):
-        return ", ".join(map(_setting, value)) or "none"
-    return value if isinstance(value, str) and value else json.dumps(value, ensure_ascii=False)

@@ -49,7 +49,7 @@ def verdict(report: Report) -> Verdict:
         return Verdict("unclear", text, one_seed)
     if not tried:
         return Verdict("unclear", f"{_score(reference)}; no augmentation was tried.", one_seed)
-    best = max(tried, key=lambda system: system.difference(reference) or 0.0)
+    best = report.best or tried[0]
     others = _others([system for system in tried if system is not best], reference)
     sentences = best.tested.sentences
     few = caution(FEW if sentences is None else sentences)

@@ -12,7 +12,8 @@ from nersery.experiments.grow.candidates import models_for, systems_for
 from nersery.experiments.grow.material import read_material
 from nersery.experiments.grow.text_profile import data_notes, profile
 from nersery.experiments.recipe import parse
-from nersery.experiments.run_time import RunTime, in_minutes
+from nersery.experiments.run_time import RunTime
+from nersery.report.number_format import in_minutes
 from tests.standins import sentences
 
 

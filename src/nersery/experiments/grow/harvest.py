@@ -13,13 +13,14 @@ from nersery import io
 from nersery.core.files import remove_folder, replaced_folder, write_atomic
 from nersery.evaluate.scores import Counts
 from nersery.evaluate.significance import Comparison, paired_bootstrap
+from nersery.experiments.analysis import counts
 from nersery.experiments.fingerprint import fingerprint_of
 from nersery.experiments.grow.plan import recipe_text
 from nersery.experiments.grow.search import Search, Tried
-from nersery.experiments.results import build_report, counts
-from nersery.experiments.run_time import in_minutes
+from nersery.experiments.results import build_report
 from nersery.experiments.systems import GOLD, System
-from nersery.report.model import TriedReport
+from nersery.report.model import FileLink, TriedReport
+from nersery.report.number_format import in_minutes
 from nersery.report.rendering import write_report
 
 
@@ -133,10 +134,22 @@ def _report(search: Search, folder: Path, system: System, seed: int | None, resu
     part = search.run.part(seeds, systems)
     report = build_report(part, fingerprint_of(search.run.recipe)["inputs"])
     report.name, report.description = "grow", str(result).split("\n")[0]
-    report.command = ""
+    report.command, report.run_time = "", {}  # the search measures what it tried
+    report.files = _files(report.files)
     report.notes = [*result.notes, *report.notes]
     report.search = [_tried(search, one) for one in sorted(search.tried.values(), key=lambda one: -len(one.folds))]
     write_report(report, folder)
+
+
+def _files(found: Sequence[FileLink]) -> list[FileLink]:
+    """The files of the job, then those of the run within it."""
+    own = {
+        "recipe.toml": "recipe that repeats this",
+        "corpus.jsonl": "training corpus",
+        "corpus.conll": "the same as CoNLL",
+    }
+    inner = [one.model_copy(update={"path": f"run/{one.path}"}) for one in found if one.path != "report.md"]
+    return [*(FileLink(label=label, path=path) for path, label in own.items()), *inner]
 
 
 def _tried(search: Search, one: Tried) -> TriedReport:

@@ -11,11 +11,12 @@ from nersery.core.errors import OutOfTimeError
 from nersery.core.progress import time_limit
 from nersery.evaluate.scores import Counts
 from nersery.evaluate.significance import Comparison, paired_bootstrap
+from nersery.experiments.analysis import counts
 from nersery.experiments.grow.budget import Budget
-from nersery.experiments.results import counts
-from nersery.experiments.run_time import RunTime, in_minutes
+from nersery.experiments.run_time import RunTime
 from nersery.experiments.runner import Run
 from nersery.experiments.systems import GOLD, System
+from nersery.report.number_format import in_minutes
 
 SAMPLES = 2000
 CLOSING = 15.0

@@ -1,0 +1,62 @@
+"""Scores of groups of entities: those seen in training and the others, those in short sentences and in long ones."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+
+from nersery.core.sentence import Entity, Sentence
+from nersery.evaluate.scores import Counts, paired
+
+SEEN, OTHER_TYPE, UNSEEN = NOVELTY = ("seen", "seen with another type", "unseen")
+"""Groups by what training shows of an entity's words, in any case."""
+LENGTHS = ("1 to 10", "11 to 20", "21 to 30", "31 to 40", "over 40")
+"""Groups by the number of words of the sentence."""
+
+GroupOf = Callable[[Sentence, Entity], str]
+
+
+def score_groups(gold: Iterable[Sentence], predicted: Iterable[Sentence], group_of: GroupOf) -> dict[str, Counts]:
+    """Counts of each group; a correct prediction is in the group of its gold entity.
+
+    Args:
+        group_of: Depends on the words and the type of an entity only.
+
+    Raises:
+        DataError: Naming every sentence that is missing, is not in gold, or has other words.
+
+    >>> train = [Sentence(("Ada",), (Entity(0, 1, "PER"),), id="0")]
+    >>> gold = [Sentence(("Ada", "met", "Bo"), (Entity(0, 1, "PER"), Entity(2, 3, "PER")), id="1")]
+    >>> found = score_groups(gold, [gold[0].with_entities([Entity(0, 1, "PER")])], novelty_groups(train))
+    >>> found["seen"].f1, found["unseen"].f1
+    (1.0, 0.0)
+    """
+    counts = [Counter[str](), Counter[str](), Counter[str]()]
+    for truth, guess in paired(gold, predicted):
+        right = [entity for entity in guess.entities if entity in truth.entities]
+        for counter, entities in zip(counts, (right, guess.entities, truth.entities), strict=True):
+            counter.update(group_of(truth, entity) for entity in entities)
+    return {group: Counts(*(counter[group] for counter in counts)) for group in {**counts[1], **counts[2]}}
+
+
+def novelty_groups(train: Iterable[Sentence]) -> GroupOf:
+    """The groups of `NOVELTY`: whether training sentences have an entity with the same words, and with this type."""
+    types: dict[tuple[str, ...], set[str]] = {}
+    for sentence in train:
+        for entity in sentence.entities:
+            types.setdefault(_words(sentence, entity), set()).add(entity.type)
+
+    def group_of(sentence: Sentence, entity: Entity) -> str:
+        known = types.get(_words(sentence, entity))
+        return UNSEEN if known is None else SEEN if entity.type in known else OTHER_TYPE
+
+    return group_of
+
+
+def _words(sentence: Sentence, entity: Entity) -> tuple[str, ...]:
+    return tuple(word.casefold() for word in sentence.mention(entity))
+
+
+def length_group(sentence: Sentence, _entity: Entity) -> str:
+    """The group of `LENGTHS` of an entity's sentence."""
+    return LENGTHS[min((len(sentence) - 1) // 10, len(LENGTHS) - 1)]

@@ -1,0 +1,188 @@
+"""What the predictions of a system say: difference from the baseline, groups, mistakes, what it fixes and breaks."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from nersery import io
+from nersery.core.sentence import Corpus, Entity, Sentence
+from nersery.evaluate.changes import Change, count_changes, find_changes
+from nersery.evaluate.entity_groups import LENGTHS, NOVELTY, length_group, novelty_groups, score_groups
+from nersery.evaluate.error_analysis import find_errors, spread
+from nersery.evaluate.scores import Counts, sentence_counts, summarise
+from nersery.evaluate.significance import f1_interval, paired_bootstrap, sign_flip
+from nersery.experiments.run_folder import RunFolder
+from nersery.experiments.systems import System
+from nersery.report.model import ChangeReport, MistakeReport
+from nersery.report.parts import AgainstGold, ChangeExample, GroupScores, Interval, Measure, ShownEntity, ShownSentence
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+SHOWN_MISTAKES = 3
+"""Of each kind."""
+SHOWN_CHANGES = 10
+"""Fixed entities, and as many broken ones."""
+AVERAGED = "test sentences, F1 averaged over seeds"
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a system predicts, and gold; one corpus for each seed."""
+
+    gold: Sequence[Corpus]
+    predicted: Sequence[Corpus]
+
+    def __iter__(self) -> Iterator[tuple[Corpus, Corpus]]:
+        """Both for each seed."""
+        return zip(self.gold, self.predicted, strict=True)
+
+
+def predictions(run: RunFolder, system: System) -> Predictions:
+    """The predictions of a system on the sentences that each seed is scored on."""
+    seeds = run.recipe.seeds
+    return Predictions(
+        [run.test(seed) for seed in seeds], [io.read(run.path(seed, system, "predicted.jsonl")) for seed in seeds]
+    )
+
+
+def analyse(run: RunFolder, system: System, baseline: Predictions) -> dict[str, Any]:
+    """The fields of `nersery.report.model.SystemReport` that follow from predictions.
+
+    Args:
+        baseline: The predictions of gold only.
+    """
+    own = predictions(run, system)
+    low, high = f1_interval(_counts(run, own), samples=run.recipe.evaluate.bootstrap_samples)
+    known = [novelty_groups(run.sampled(seed)[0]) for seed in run.recipe.seeds]
+    novelty = [score_groups(*pair, group_of) for pair, group_of in zip(own, known, strict=True)]
+    lengths = [score_groups(*pair, length_group) for pair in own]
+    return {
+        "f1_interval": Interval(low=low, high=high),
+        "per_novelty": group_scores(map(_as_dicts, novelty), NOVELTY),
+        "per_length": group_scores(map(_as_dicts, lengths), LENGTHS),
+        "errors": _errors(own),
+        "against_gold": None if system.is_baseline else _against_gold(run, own, baseline),
+        **({} if system.is_baseline else {"changes": _changes(own, baseline)}),
+    }
+
+
+def _as_dicts(groups: Mapping[str, Counts]) -> dict[str, Any]:
+    return {name: counts.as_dict() for name, counts in groups.items()}
+
+
+def measure(values: Iterable[float]) -> Measure:
+    """A number of each seed as the report has it."""
+    summary = summarise(values)
+    return Measure(mean=summary.mean, std=summary.std, values=list(summary.values))
+
+
+def group_scores(groups: Iterable[Mapping[str, Any]], order: Sequence[str] = ()) -> dict[str, GroupScores]:
+    """The scores of each type, language or other group over seeds.
+
+    Args:
+        groups: For each seed, counts by group.
+        order: Of the groups; sorted by name if empty.
+    """
+    groups, none = list(groups), Counts().as_dict()
+    found = {name for one in groups for name in one}
+    rows = {name: [one.get(name, none) for one in groups] for name in order or sorted(found) if name in found}
+    return {
+        name: GroupScores(
+            precision=measure(c["precision"] for c in counts),
+            recall=measure(c["recall"] for c in counts),
+            f1=measure(c["f1"] for c in counts),
+            gold=max(c["gold"] for c in counts),
+        )
+        for name, counts in rows.items()
+    }
+
+
+def _errors(own: Predictions) -> MistakeReport:
+    found = [find_errors(*pair) for pair in own]
+    per_type: dict[str, Counter[str]] = {}
+    confusion: dict[str, Counter[str]] = {}
+    for errors in found:
+        for total, rows in ((per_type, errors.per_type), (confusion, errors.confusion)):
+            for type_, row in rows.items():
+                total.setdefault(type_, Counter()).update(row)
+    return MistakeReport(
+        per_type={type_: dict(per_type[type_]) for type_ in sorted(per_type)},
+        confusion={type_: dict(sorted(confusion[type_].items())) for type_ in sorted(confusion)},
+        examples=found[0].as_dict(SHOWN_MISTAKES)["examples"],
+    )
+
+
+def _changes(own: Predictions, baseline: Predictions) -> ChangeReport:
+    found = [find_changes(gold, old, new) for (gold, new), old in zip(own, baseline.predicted, strict=True)]
+    counted = count_changes(change for changes in found for change in changes)
+    examples = (spread([one for one in found[0] if one.kind == kind], SHOWN_CHANGES) for kind in ("fixed", "broken"))
+    return ChangeReport(
+        per_type={type_: dict(sorted(row.items())) for type_, row in counted.items()},
+        examples=[_example(change) for some in examples for change in some],
+    )
+
+
+def _example(change: Change) -> ChangeExample:
+    truth = shown(change.truth)
+    return ChangeExample(
+        kind=change.kind,
+        id=truth.id,
+        words=truth.words,
+        language=truth.language,
+        gold=truth.entities,
+        before=shown(change.before).entities,
+        after=shown(change.after).entities,
+        entity=_shown_entity(change.entity),
+    )
+
+
+def shown(sentence: Sentence) -> ShownSentence:
+    """A sentence as the report has it."""
+    language = {"language": sentence.language} if sentence.language else {}
+    entities = [_shown_entity(entity) for entity in sentence.entities]
+    return ShownSentence(id=sentence.id, words=list(sentence.words), entities=entities, **language)
+
+
+def _shown_entity(entity: Entity) -> ShownEntity:
+    return ShownEntity(start=entity.start, end=entity.end, type=entity.type)
+
+
+def _against_gold(run: RunFolder, own: Predictions, baseline: Predictions) -> AgainstGold:
+    """The system against the baseline on the same test sentences and seeds."""
+    seeds, folds = run.recipe.seeds, run.recipe.sample.folds
+    ours, theirs = _counts(run, own), _counts(run, baseline)
+    samples = run.recipe.evaluate.bootstrap_samples
+    tested = "the sentences of all folds" if folds and len(seeds) > 1 else AVERAGED
+    comparison: dict[str, Any] = paired_bootstrap(theirs, ours, samples=samples).as_dict()
+    return AgainstGold(
+        p=comparison.pop("p_value"),
+        **comparison,
+        samples=samples,
+        test=f"paired bootstrap over {tested}, two-sided",
+        p_over_seeds=sign_flip(_f1(theirs), _f1(ours)) if len(seeds) > 1 and not folds else None,
+    )
+
+
+def counts(run: RunFolder, system: System) -> NDArray[np.int64]:
+    """The counts of each test sentence; folds are one test set.
+
+    Shape: (seeds, sentences, 3), or with folds (1, sentences, 3).
+    """
+    return _counts(run, predictions(run, system))
+
+
+def _counts(run: RunFolder, of: Predictions) -> NDArray[np.int64]:
+    import numpy as np
+
+    found = [sentence_counts(*pair) for pair in of]
+    return np.concatenate(found)[None] if run.recipe.sample.folds else np.stack(found)
+
+
+def _f1(counts: Any) -> list[float]:
+    """F1 of each run. Shape: (runs, sentences, 3)"""
+    return [Counts(*map(int, run.sum(axis=0))).f1 for run in counts]
