@@ -178,7 +178,7 @@ def _repairs() -> str:
 # --- recipes.md -----------------------------------------------------------------------------------------------------
 
 SECTIONS: Sequence[tuple[str, type[Any], Sequence[str], str]] = (
-    ("At the top", recipe.Recipe, ("name", "description", "seeds", "keep_taggers"), ""),
+    ("At the top", recipe.Recipe, ("name", "description", "paper", "seeds", "keep_taggers"), ""),
     (
         "`[data]`",
         data_files.DataSettings,

@@ -11,7 +11,10 @@ from nersery.experiments.recipe import load, shipped_recipes
 from nersery.experiments.systems import GOLD, MethodSettings, System
 from tests.experiments.asking import CHAIN, GOOD, NAMED, Write
 
-NEED_FILES = {"code_mixing"}
+NEED_FILES = {
+    "code_mixing",
+    *(name for name in shipped_recipes() if name.endswith(("_paper", "_multilingual", "_tuning"))),
+}
 """Shipped recipes that leave the files to their user."""
 
 

@@ -32,7 +32,7 @@ def list_(
     listings = _listings()
     if what is None or what in listings:
         chosen = {what: listings[what]()} if what else {key: make() for key, make in listings.items()}
-        options.print_json(chosen) if json else _print_listings(chosen)
+        options.print_json(chosen) if json else _print_listings(_by_paper(chosen))
         return
     for kind in registry.KINDS:
         if what in registry.names(kind):
@@ -61,7 +61,7 @@ def _listings() -> dict[str, Any]:
 
     return {
         **{kind: (lambda kind=kind: methods(kind)) for kind in registry.KINDS},
-        "recipes": lambda: {name: recipe.description_of(path) for name, path in recipe.shipped_recipes().items()},
+        "recipes": lambda: {name: text for paper in recipe.PAPERS for name, text in recipe.recipes_of(paper).items()},
         "presets": lambda: {name: preset["description"] for name, preset in paths.presets().items()},
         "protocols": lambda: {
             name: (protocol.__doc__ or "").split("\n")[0] for name, protocol in sampling.PROTOCOLS.items()
@@ -70,6 +70,15 @@ def _listings() -> dict[str, Any]:
         "types": definitions.known,
         "examples": examples,
     }
+
+
+def _by_paper(listings: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """The listings with the recipes grouped by the paper whose experiment they are."""
+    from nersery.experiments.recipe import PAPERS, recipes_of
+
+    groups = {f"recipes: {title}" if paper else "recipes": recipes_of(paper) for paper, title in PAPERS.items()}
+    parts = (groups if title == "recipes" else {title: entries} for title, entries in listings.items())
+    return {title: entries for part in parts for title, entries in part.items()}
 
 
 def _print_listings(listings: dict[str, dict[str, str]]) -> None:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 @app.command(
     epilog="Examples:\n\n  nersery run demo --out runs/demo\n\n"
-    "  nersery run my-recipe.toml --out runs/mine --set data.train=my.conll --set 'seeds=[0, 1, 2]'"
+    "  nersery run my-recipe.toml --out runs/mine --set data.train=my.conll --set 'seeds=[0, 1, 2]'\n\n"
+    "  nersery run melm --models bundled --check"
 )
 def run(
     recipe: Annotated[
@@ -33,6 +34,10 @@ def run(
             help="Change the recipe, e.g. tagger.steps=100 or systems.NAME.copies=5; may be repeated.",
         ),
     ] = None,
+    models: Annotated[
+        str,
+        typer.Option(help="Replace all models of the recipe: bundled, bundled-multilingual, or paper for the papers'."),
+    ] = "",
     check: Annotated[
         bool, typer.Option("--check", help="Check recipe and files and estimate the run time; run nothing.")
     ] = False,
@@ -42,7 +47,7 @@ def run(
     """Run an experiment: sample, augment, train, evaluate, report. The same command resumes."""
     from nersery.experiments.recipe import load, shipped_recipes
 
-    loaded = load(recipe, overrides or [])
+    loaded = load(recipe, overrides or [], models)
     from nersery.experiments.runner import Run  # here, because it takes seconds that a wrong recipe need not wait for
 
     job = Run(loaded, out or Path("runs") / loaded.name, quiet)

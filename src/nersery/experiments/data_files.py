@@ -16,6 +16,9 @@ SPLITS = ("train", "dev", "test", "raw")
 LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 """The form of a BCP 47 tag: ``en``, ``zh-Hant``, but not ``english`` or the name of a setting."""
 
+PLACEHOLDER = "{language}"
+"""In the name of a file, stands for each language."""
+
 EXAMPLE = '{ en = "en.conll", hi = "hi.conll" }'
 
 
@@ -51,6 +54,7 @@ class DataSettings:
         dev: Labelled sentences to choose the best weights by; a file or a table.
         test: Labelled sentences to score on, used for nothing else; a file or a table. Not for cross-validation.
         raw: Sentences for methods that label raw text; a file or a table. Labels in it are ignored.
+        languages: Languages, e.g. ``["en", "hi"]``. In a file name, ``{language}`` stands for each of them.
         language: Language of sentences that name none.
         format: ``auto``, ``conll``, ``jsonl``, ``parquet``, ``text``, ``spans`` or ``brat``.
         encoding: For example ``latin-1``.
@@ -65,6 +69,7 @@ class DataSettings:
     test: str | dict[str, Any] | None = None
     dev: str | dict[str, Any] | None = None
     raw: str | dict[str, Any] | None = None
+    languages: list[str] = field(default_factory=list)
     language: str = ""
     format: str = "auto"
     encoding: str = "utf-8"
@@ -74,6 +79,12 @@ class DataSettings:
     scheme: str | None = None
     split: str = "spaces"
 
+    def __post_init__(self) -> None:
+        for split in SPLITS:
+            name = getattr(self, split)
+            if self.languages and isinstance(name, str) and PLACEHOLDER in name:
+                setattr(self, split, {language: name.replace(PLACEHOLDER, language) for language in self.languages})
+
     @property
     def reading(self) -> ReadOptions:
         """How the files are read.
@@ -81,7 +92,7 @@ class DataSettings:
         Raises:
             SettingsError: With all values that cannot be used.
         """
-        options = {key: value for key, value in asdict(self).items() if key not in SPLITS}
+        options = {key: value for key, value in asdict(self).items() if key not in (*SPLITS, "languages")}
         return ReadOptions(**{**options, "repair": tuple(self.repair)})
 
     def files(self, split: str) -> list[DataFile]:
@@ -99,6 +110,8 @@ class DataSettings:
         """Problems of the values, whose types are right."""
         found = [f"data.{split} is empty: expected a file" for split in ("train", "test") if getattr(self, split) == ""]
         for split in SPLITS:
+            if isinstance(name := getattr(self, split), str) and PLACEHOLDER in name:
+                found.append(f'data.{split} is "{name}": name the languages, e.g. data.languages = ["en", "hi"]')
             if self.has_languages(split):
                 found += _table_problems(f"data.{split}", getattr(self, split))
         try:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from nersery.augment.base import Augmenter
 from nersery.core import registry
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
+from nersery.core.registry import ModelName
+from nersery.experiments.model_sets import CHECKPOINTS, MODELS, ROLES, conversion
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.systems import MethodSettings
 from nersery.select.base import Selector
@@ -25,6 +27,8 @@ def check_prerequisites(recipe: Recipe, types: Collection[str] = ()) -> None:
         SettingsError: If nothing is missing, but settings do not fit together.
         NerseryError: If there are only other problems.
     """
+    if lacking := missing_checkpoints(recipe):
+        raise MissingResourceError(_advice(recipe, lacking))
     faults: list[tuple[str, NerseryError]] = []
     for system in recipe.systems:
         settings = recipe.tagger_of(system)
@@ -51,6 +55,48 @@ def check_prerequisites(recipe: Recipe, types: Collection[str] = ()) -> None:
     raise kind("\n".join(messages)) from faults[0][1]
 
 
+def missing_checkpoints(recipe: Recipe) -> dict[str, list[str]]:
+    """The papers' models that the recipe names and that cannot be loaded, with the methods that use them."""
+    from nersery.models.loading import ModelSource
+
+    users: dict[str, list[str]] = {}
+    for system in recipe.systems:
+        methods = [*system.select, *([system.method] if system.method else [])]
+        if system.is_baseline or system.tagger_settings:
+            methods.append(recipe.tagger_of(system))
+        for method in methods:
+            cls = registry.get(method.kind, method.method)
+            for _, type_, name in registry.names_in(cls, method.settings):
+                if type_ == ModelName and name in CHECKPOINTS and method.method not in users.get(name, ()):
+                    users.setdefault(name, []).append(method.method)
+    return {name: methods for name, methods in users.items() if any(_faults("", ModelSource(name).config))}
+
+
+def _advice(recipe: Recipe, lacking: Mapping[str, Sequence[str]]) -> str:
+    """Which models are missing, how large they are, how to get them, and what to do without them."""
+    known = {name: CHECKPOINTS[name] for name in lacking}
+    lines = [f"{len(lacking)} models of the recipe are not on this machine:"]
+    lines += [f"  {name} ({known[name].gigabytes:.1f} GB), for {', '.join(users)}" for name, users in lacking.items()]
+    lines += [
+        "To get them, run the command once with network access and without HF_HUB_OFFLINE=1; or copy their folders, "
+        f"and name these. All need {sum(one.gigabytes for one in known.values()):.1f} GB of disk."
+    ]
+    for name in (name for name, one in known.items() if one.pickled):
+        folder = name.rpartition("/")[2]
+        lines.append(
+            f"{name} may be on the hub as a pickle alone, which is refused. Convert it where you trust it, name the "
+            f'folder: python -c "{conversion(name, folder)}"'
+        )
+    for chosen in ("bundled", "bundled-multilingual"):
+        models = MODELS[chosen]
+        without = [
+            f'"{s.name}"' for s in recipe.systems if s.method and models.get(ROLES.get(s.method.method, ""), 1) is None
+        ]
+        lost = f", and leaves out {', '.join(without)}" if without else ""
+        lines.append(f"--models {chosen} runs it with the small models that come with nersery{lost}; scores are lower.")
+    return "\n".join(lines)
+
+
 def _check(settings: MethodSettings, tagger: Tagger, types: Collection[str]) -> None:
     method = registry.create(settings.kind, settings.method, settings.settings)
     method.check()
@@ -60,7 +106,7 @@ def _check(settings: MethodSettings, tagger: Tagger, types: Collection[str]) -> 
         method.check_types(types)
 
 
-def _faults(place: str, check: Callable[[], None]) -> Iterator[tuple[str, NerseryError]]:
+def _faults(place: str, check: Callable[[], object]) -> Iterator[tuple[str, NerseryError]]:
     try:
         check()
     except NerseryError as fault:

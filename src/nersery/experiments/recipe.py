@@ -8,24 +8,38 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from nersery.core import registry
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.random import LARGEST_SEED
+from nersery.core.warnings import warn
 from nersery.evaluate.significance import MOST_SAMPLES
 from nersery.experiments.data_files import DataSettings
 from nersery.experiments.grid import grid_problems
+from nersery.experiments.model_sets import with_models
 from nersery.experiments.overrides import apply
 from nersery.experiments.paths import located, presets, shipped, with_paths
 from nersery.experiments.sampling import PROTOCOLS
 from nersery.experiments.systems import MethodSettings, System, folder_name, method_settings, parse_systems
 from nersery.taggers.components.second_stage import changed, second_stage_issues
 
-KEYS = ("name", "description", "seeds", "keep_taggers", "data", "sample", "tagger", "systems", "select", "evaluate")
+KEYS = (
+    "name", "description", "paper", "seeds", "keep_taggers", "data", "sample", "tagger", "systems", "select",
+    "evaluate",
+)  # fmt: skip
 """The keys at the top of a recipe."""
+
+PAPERS = {
+    "": "",
+    "aclm": "ACLM (Ghosh et al. 2023)",
+    "melm": "MELM (Zhou et al. 2022)",
+    "promptda": "PromptDA (Liu et al. 2022)",
+    "naamapadam": "Naamapadam (Mhaske et al. 2023)",
+}
+"""The papers whose experiments are shipped as recipes."""
 
 MOST_FOLDS = 100
 Size = Annotated[int, Field(ge=1)]
@@ -80,10 +94,12 @@ class Recipe:
     Args:
         name: The title of the report and, without ``--out``, the name of the run's folder.
         description: The purpose of the recipe.
+        paper: The paper whose experiment it is: ``aclm``, ``melm``, ``promptda`` or ``naamapadam``.
         seeds: Every system is trained once for each; each draws its own sample.
         keep_taggers: Keep the trained taggers in the run's folder; each has the size of its model.
         source: The file, or the name of a shipped recipe.
         overrides: The changes by ``--set``.
+        models: The choice of models by ``--models``.
         grid: Values of the tagger's settings to try on dev, see `nersery.experiments.grid`. Empty: none.
     """
 
@@ -92,18 +108,23 @@ class Recipe:
     tagger: MethodSettings
     systems: list[System]
     description: str = ""
+    paper: Literal["", "aclm", "melm", "promptda", "naamapadam"] = ""
     seeds: Annotated[list[int], BeforeValidator(_seeds)] = field(default_factory=lambda: [0])
     sample: SampleSettings = field(default_factory=SampleSettings)
     evaluate: EvaluateSettings = field(default_factory=EvaluateSettings)
     keep_taggers: Annotated[bool, Field(strict=True)] = True
     source: str = ""
     overrides: tuple[str, ...] = ()
+    models: str = ""
     grid: dict[str, list[Any]] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
-        """All settings as JSON values, without `source` and `overrides`."""
-        left_out = ("source", "overrides", *(() if self.grid else ("grid",)))
-        return {key: value for key, value in asdict(self).items() if key not in left_out}
+        """All settings that results depend on, as JSON values."""
+        left_out = ("source", "overrides", "models", "paper", *(() if self.grid else ("grid",)))
+        values = {key: value for key, value in asdict(self).items() if key not in left_out}
+        if not self.data.languages:
+            del values["data"]["languages"]
+        return values
 
     def tagger_of(self, system: System) -> MethodSettings:
         """The tagger with the settings of a system."""
@@ -124,9 +145,10 @@ def shipped_recipes() -> dict[str, Path]:
     return {path.stem: path for path in sorted(shipped("recipes").glob("*.toml"))}
 
 
-def description_of(path: Path) -> str:
-    """The description in a recipe file."""
-    return str(tomllib.loads(path.read_text("utf-8")).get("description", ""))
+def recipes_of(paper: str) -> dict[str, str]:
+    """The descriptions of the shipped recipes of a paper, by name; of those of no paper if it is empty."""
+    tables = {name: tomllib.loads(path.read_text("utf-8")) for name, path in shipped_recipes().items()}
+    return {name: str(table["description"]) for name, table in tables.items() if table.get("paper", "") == paper}
 
 
 def find(name: str) -> Path:
@@ -143,11 +165,12 @@ def find(name: str) -> Path:
     raise SettingsError(f'there is no recipe "{name}": neither a file nor a shipped one; {did_you_mean(name, known)}')
 
 
-def load(name: str, overrides: Iterable[str] = ()) -> Recipe:
+def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
     """Read a recipe and check every name and setting in it.
 
     Args:
         name: A path, or the name of a shipped recipe.
+        models: Replace all models, see `nersery.experiments.model_sets`; before the overrides. Empty: none.
         overrides: ``key=value`` with dots in the key, ``tagger.steps=100`` or ``systems.NAME.copies=5``. Values are
             TOML or plain strings. Paths of data files start from the working directory; all other paths start from the
             folder of the recipe.
@@ -161,13 +184,17 @@ def load(name: str, overrides: Iterable[str] = ()) -> Recipe:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SettingsError(f"{path} is not a TOML file in UTF-8: {error}") from error
     table = with_paths(table, path.parent)
+    if models:
+        table, notes = with_models(table, models)  # systems without a model are left out
+        for text in notes:
+            warn(text)
     overrides = tuple(overrides)
     problems = [problem for override in overrides if (problem := apply(table, override))]
     recipe = parse(table, problems)
     if recipe is None:
         lines = "\n".join(f"  {number}. {problem}" for number, problem in enumerate(problems, start=1))
         raise SettingsError(f"{path}: {len(problems)} problem{'s' * (len(problems) > 1)} in the recipe\n{lines}")
-    recipe.source, recipe.overrides = name, overrides
+    recipe.source, recipe.overrides, recipe.models = name, overrides, models
     return recipe
 
 
@@ -183,7 +210,11 @@ def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
     own, wrong = registry.typed(
         Recipe,
         "",
-        {key: table[key] for key in ("name", "description", "seeds", "keep_taggers") if table.get(key, "") != ""},
+        {
+            key: table[key]
+            for key in ("name", "description", "paper", "seeds", "keep_taggers")
+            if table.get(key, "") != ""
+        },
     )
     if table.get("name", "") == "":
         wrong.append('name is missing: expected e.g. name = "my-corpus"')

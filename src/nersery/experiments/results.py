@@ -84,7 +84,8 @@ def _files(run: RunFolder) -> Iterator[FileLink]:
 def _command(run: RunFolder) -> str:
     """The command line of this run; bytes that are not UTF-8 are replaced."""
     settings = (word for override in run.recipe.overrides for word in ("--set", override))
-    command = shlex.join(["nersery", "run", run.recipe.source, "--out", str(run.folder), *settings])
+    models = ["--models", run.recipe.models] if run.recipe.models else []
+    command = shlex.join(["nersery", "run", run.recipe.source, "--out", str(run.folder), *models, *settings])
     return command.encode("utf-8", "replace").decode()
 
 

@@ -70,7 +70,12 @@ from nersery.taggers.components.second_stage import changed, fit_second_stage, r
 
 
 def run(
-    recipe: str | Path, *, output: str | Path | None = None, overrides: Iterable[str] = (), quiet: bool = False
+    recipe: str | Path,
+    *,
+    output: str | Path | None = None,
+    overrides: Iterable[str] = (),
+    models: str = "",
+    quiet: bool = False,
 ) -> Report:
     """Run an experiment in a folder, or resume it, and return its report.
 
@@ -78,8 +83,9 @@ def run(
         recipe: A TOML file, or the name of a shipped recipe.
         output: The folder; None writes to ``runs/NAME``.
         overrides: Changes of the recipe, ``key=value``.
+        models: Replaces all models, see `nersery.experiments.model_sets`.
     """
-    loaded = load(str(recipe), overrides)
+    loaded = load(str(recipe), overrides, models)
     return Run(loaded, Path(output) if output else Path("runs") / loaded.name, quiet).execute()
 
 
