@@ -42,3 +42,19 @@ def test_all_problems_at_once() -> None:
     ]
     assert len(found) == len(starts)
     assert all(problem.startswith(start) for problem, start in zip(found, starts, strict=True))
+
+
+def test_a_file_name_stands_for_those_of_all_languages() -> None:
+    data = DataSettings("{language}/train.conll", test={"en": "test.conll"}, languages=["hi", "en"])
+    assert [(file.language, file.name) for file in data.files("train")] == [
+        ("en", "en/train.conll"),
+        ("hi", "hi/train.conll"),
+    ]
+    assert [file.name for file in data.files("test")] == ["test.conll"]
+    assert data.issues() == []
+
+
+def test_a_placeholder_needs_languages() -> None:
+    assert DataSettings("{language}/train.conll").issues() == [
+        'data.train is "{language}/train.conll": name the languages, e.g. data.languages = ["en", "hi"]'
+    ]
