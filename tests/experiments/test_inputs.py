@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from nersery import Corpus, Sentence, io
+from nersery import Corpus, Entity, Sentence, io
 from nersery.core.errors import DataError
+from nersery.experiments.inputs import read_inputs
+from nersery.experiments.recipe import load
 from tests.experiments.trying import PRODUCTS, Trainings, execute, system
 from tests.standins import sentences
 
@@ -41,6 +43,33 @@ class TestInputs:
     def test_a_dev_size_larger_than_dev(self, size: int, dev: str):
         with pytest.raises(DataError, match=f"sample.dev_size is {size}, but dev has {6 if dev else 0} sentences"):
             execute(f"sample.dev_size={size}", f"data.dev={dev}")
+
+    @pytest.mark.parametrize(
+        ("systems", "users"),
+        [
+            ('method = "qa_prompting"', "qa_prompting"),
+            ('method = "qa_prompting"\n[[systems]]\nbase = "qa_prompting"\nmethod = "eda"', "qa_prompting, eda"),
+            ('method = "qa_prompting"\nmodel = "deepset/roberta-base-squad2"', ""),
+            ('method = "eda"', ""),
+        ],
+    )  # fmt: skip
+    def test_text_that_the_question_head_was_trained_on(self, systems: str, users: str):
+        known = Sentence(tuple("Frederick H. Collier was the first colonel .".split()), (Entity(0, 3, "PER"),), id="w")
+        io.write([*sentences(6), known], "test.conll")
+        Path("raw.txt").write_text("Ada went to Oslo by train\n", "utf-8")
+        text = (
+            Path("recipe.toml").read_text("utf-8").split("[[systems]]")[0].replace("[data]", '[data]\nraw = "raw.txt"')
+        )
+        Path("recipe.toml").write_text(f"{text}[[systems]]\n{systems}\n", "utf-8")
+        notes = [note for note in read_inputs(load("recipe.toml"), print)[1] if "question head" in note]
+        assert notes == (
+            [
+                "1 of 7 test sentences are from Wikigold, Broad Twitter Corpus or AnEM, on which the bundled question "
+                f"head was trained: the scores of {users} may be too high"
+            ]
+            if users
+            else []
+        )
 
     def test_all_problems_of_all_files(self):
         Path("train.conll").write_text("Ada\tB-PER\nBo\tB_PER\n")

@@ -6,15 +6,20 @@ import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from nersery import io
 from nersery.augment.base import made_from
 from nersery.core.errors import DataError, Issue, SettingsError
+from nersery.core.registry import BUNDLED
 from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.data_files import SPLITS, DataFile
 from nersery.experiments.paths import EXAMPLE_PREFIX
 from nersery.experiments.recipe import Recipe, shipped_recipes
 from nersery.experiments.sampling import sample
+from nersery.experiments.systems import System
+from nersery.models.bundled import WITH_QUESTIONS
+from nersery.models.question_text import CORPORA, count_known
 
 Parts = Mapping[DataFile, Corpus]
 """The corpus of each file, by split and language."""
@@ -50,7 +55,13 @@ def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, C
     corpora = {
         split: Corpus(s for file, part in parts.items() if file.split == split for s in part) for split in SPLITS
     }
-    return corpora, [*notes, *_size_notes(recipe, parts), *_type_notes(parts), *_overlap_notes(parts)]
+    return corpora, [
+        *notes,
+        *_size_notes(recipe, parts),
+        *_type_notes(parts),
+        *_overlap_notes(parts),
+        *_question_notes(recipe, parts),
+    ]
 
 
 def _size_notes(recipe: Recipe, parts: Parts) -> list[str]:
@@ -204,6 +215,37 @@ def _overlap_notes(parts: Parts) -> list[str]:
         if file.split in WHY_NOT and (note := note_of_overlap(file.label, part, "test", words["test"])):
             notes.append(f"{note}: {WHY_NOT[file.split]}")
     return [*filter(None, notes)]
+
+
+def _question_notes(recipe: Recipe, parts: Parts) -> list[str]:
+    """How many sentences the bundled question head was trained on, if a system uses it."""
+    users = [system.name for system in recipe.systems if _uses_question_head(recipe, system)]
+    if not users:
+        return []
+    counted = ((file, part, count_known(sentence.words for sentence in part)) for file, part in parts.items())
+    return [
+        f"{count} of {len(part)} {file.label} sentences are from {CORPORA}, on which the bundled question head was "
+        f"trained: the scores of {', '.join(users)} may be too high"
+        for file, part, count in counted
+        if count
+    ]
+
+
+def _uses_question_head(recipe: Recipe, system: System) -> bool:
+    """Whether the system, or one that its sentences come from, asks the bundled head or starts a tagger from it."""
+    made_by = system.method
+    if made_by and made_by.method == "qa_prompting" and made_by.settings.get("model") in BUNDLED:
+        return True
+    settings = [recipe.tagger_of(system).settings, made_by.settings if made_by else {}]
+    others = [recipe.system(name) for name in (system.base, *system.merge) if name]
+    return _names(settings, WITH_QUESTIONS) or any(_uses_question_head(recipe, other) for other in others)
+
+
+def _names(value: Any, name: str) -> bool:
+    """Whether a setting has this value, at any depth."""
+    if isinstance(value, Mapping):
+        return any(_names(part, name) for part in value.values())
+    return any(_names(part, name) for part in value) if isinstance(value, list) else bool(value == name)
 
 
 def note_of_overlap(label: str, part: Collection[Sentence], other: str, words: Collection[tuple[str, ...]]) -> str:

@@ -1,0 +1,48 @@
+"""Recognises sentences of the corpora that the bundled question-answering heads were trained on.
+
+Shipped are truncated hashes, not text: ``weights/question_text.bin`` holds them sorted, `WIDTH` bytes each. A wrong
+match has a chance of 1 in 10^7. ``models/qa_head/fingerprints.py`` writes the file.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+WIDTH = 5
+LEAST_WORDS = 5
+"""Shorter sentences, as "thank you so much", may well occur elsewhere."""
+FILE = Path(__file__).parent / "weights" / "question_text.bin"
+CORPORA = "Wikigold, Broad Twitter Corpus or AnEM"
+
+
+def fingerprint(words: Sequence[str]) -> bytes:
+    """The hash of a sentence, whatever its case, tokenization and punctuation; empty if it is too short.
+
+    >>> fingerprint("He lived in New York .".split()) == fingerprint("he lived in new york".split())
+    True
+    """
+    text = unicodedata.normalize("NFKC", " ".join(words)).casefold()
+    letters = "".join(character for character in text if character.isalnum())
+    return blake2b(letters.encode(), digest_size=WIDTH).digest() if len(words) >= LEAST_WORDS and letters else b""
+
+
+def count_known(sentences: Iterable[Sequence[str]]) -> int:
+    """How many of the sentences, given as words, are in the corpora."""
+    return sum(_is_known(fingerprint(words)) for words in sentences)
+
+
+def _is_known(hash_: bytes) -> bool:
+    known = _known()
+    place = bisect_left(known, hash_)
+    return bool(hash_) and place < len(known) and known[place] == hash_
+
+
+@cache
+def _known() -> list[bytes]:
+    content = FILE.read_bytes()
+    return [content[start : start + WIDTH] for start in range(0, len(content), WIDTH)]
