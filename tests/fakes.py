@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -15,6 +16,7 @@ from nersery import Entity, Sentence
 from nersery.augment.linearized.linearization import tag_token
 from nersery.core.definitions import OUTSIDE, definition
 from nersery.core.random import item_rng
+from nersery.models.llm.prompt import Completion, Prompt
 from nersery.models.masked.masked_inputs import GAP, OWN, Drawing, MaskedInput, is_replaceable
 from nersery.models.seq2seq.seq2seq_inputs import UNKNOWN, Generated, Sampling, TextPair
 
@@ -281,3 +283,28 @@ def install(patch: pytest.MonkeyPatch, kinds: Mapping[str, str]) -> None:
     patch.setattr("nersery.models.lstm.LSTMLanguageModel", FakeLSTM)
     patch.setattr("nersery.taggers.base.load_tagger", lambda folder: FakeTagger(kinds))
     patch.setattr(FakeMaskedLM, "kinds", kinds)
+    patch.setattr("nersery.models.llm.chat_client.ChatClient.check", lambda client: None)
+    patch.setattr("nersery.models.llm.chat_client.ChatClient.ask", fake_llm(kinds))
+
+
+def fake_llm(kinds: Mapping[str, str]) -> Callable[..., list[Completion]]:
+    """A language model that knows the types of words, and replaces entities by words of their type."""
+
+    def labelled(text: str) -> list[dict[str, str]]:
+        words = text.split(" ")
+        types = [kinds.get(word) or TYPES.get(word.partition(".")[0]) or "o" for word in words]
+        runs = [(type_, [*run]) for type_, run in groupby(zip(types, words, strict=True), lambda pair: pair[0])]
+        return [{"text": " ".join(word for _, word in run), "type": type_} for type_, run in runs if type_ != "o"]
+
+    def other(entity: Mapping[str, str], seed: int) -> str:
+        prefix = entity["text"].partition(".")[0]
+        known = [word for word, type_ in kinds.items() if type_ == entity["type"]]
+        return f"{prefix}.{seed % 97}" if prefix in TYPES else known[seed % len(known)]
+
+    def answer(prompt: Prompt) -> Completion:
+        data = json.loads(prompt.messages[-1][1])
+        if "entities" in data:
+            return Completion(json.dumps({"entities": [other(entity, prompt.seed) for entity in data["entities"]]}))
+        return Completion(json.dumps({"entities": labelled(data["sentence"])}))
+
+    return lambda client, prompts, label="", *, quiet=True: [answer(prompt) for prompt in prompts]

@@ -42,6 +42,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "flipda": {"model": fakes.FLIPPED, "tagger": "fake", "candidates": 3},
     "label_conditioned": {"model": fakes.DEFINITIONS, "words": 2},
     "label_wise_token_replacement": {"rate": 0.5},
+    "llm_sentences": {"model": "fake", "write": "entities", "split": "spaces"},
     "masked_entity": {"model": fakes.NOTHING},
     "melm": {"model": fakes.TAGS},
     "mention_replacement": {"rate": 0.5},

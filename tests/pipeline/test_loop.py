@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery import Sentence
-from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.errors import JobFailedError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject, Step, collect
-from nersery.pipeline.error_policy import JobFailedError
 from nersery.pipeline.job import FileJob, run
 from tests.pipeline.jobs import HEADER, ITEMS, encode, encode_reject, files, job, step
 

@@ -9,7 +9,9 @@ import typer
 
 from nersery import io
 from nersery.cli import options
+from nersery.core.errors import SettingsError
 from nersery.core.outcome import Tally
+from nersery.pipeline.job import run
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import JobOptions, Rows, stage_job
 
@@ -50,10 +52,33 @@ def job_options(
     return JobOptions(shards, workers, engine, gpus, batch_size, force, quiet)
 
 
+Plan = Annotated[
+    bool, typer.Option("--plan", help="Print how many requests, tokens and dollars a language model would take.")
+]
+
+
 class StageCommand(options.ReadingCommand):
     """A command that reads corpora and can share out its work."""
 
     option_groups = (options.read_options, job_options)
+
+
+def print_plan(stage: Stage[Any, Any], rows: Rows, *, as_json: bool) -> None:
+    """Print what a stage would spend; nothing is sent.
+
+    Raises:
+        SettingsError: If its method asks no language model behind an endpoint.
+    """
+    method = stage.made()
+    if not hasattr(method, "client"):
+        raise SettingsError(
+            f"--plan is for methods that ask a language model behind an endpoint: {stage.method} is none"
+        )
+    with method.client.planning() as spending:
+        step, size = stage.fit(method, None, None), stage.items_at_once(method, None)
+        for _ in run(stage.items(rows.outcomes()), step, batch_size=size, sentence_of=stage.sentence_of):
+            pass
+    options.print_json(spending.as_dict()) if as_json else print(f"estimated: {spending}")
 
 
 def run_job(

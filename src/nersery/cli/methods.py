@@ -10,7 +10,7 @@ import typer
 from nersery import io
 from nersery.cli import options
 from nersery.cli.app import app
-from nersery.cli.job_options import StageCommand, run_job
+from nersery.cli.job_options import Plan, StageCommand, print_plan, run_job
 from nersery.core.errors import SettingsError
 from nersery.core.training_context import Training
 from nersery.experiments.overrides import settings_of
@@ -40,6 +40,7 @@ def augment(
         str | None, typer.Option(help="Labelled sentences to learn from; else the input itself.")
     ] = None,
     dev: Dev = None,
+    plan: Plan = False,
     json: options.AsJson = False,
 ) -> None:
     """Make new labelled sentences. The output holds only these; OUTPUT.rejects.jsonl says why others failed."""
@@ -53,7 +54,11 @@ def augment(
     corpus = options.open_corpus(source, reading, quiet=job.quiet)
     examples = options.open_corpus(learn_from, reading, quiet=job.quiet) if learn_from else corpus
     held_out = options.open_corpus(dev, reading, quiet=job.quiet) if dev else ()
-    run_job(replace(stage, examples=examples, dev=held_out), corpus, target, job, corpus, as_json=json)
+    stage = replace(stage, examples=examples, dev=held_out)
+    if plan:
+        print_plan(stage, corpus, as_json=json)
+    else:
+        run_job(stage, corpus, target, job, corpus, as_json=json)
 
 
 @app.command(
@@ -62,7 +67,8 @@ def augment(
     '  nersery annotate raw.txt labelled.jsonl --method qa_prompting --set \'types=["PER", "LOC"]\'\n\n'
     "  nersery annotate raw.txt labelled.jsonl --method tagger_labels --set tagger=my-tagger\n\n"
     "  nersery annotate raw.txt labelled.jsonl --method tagger_labels --gold train.conll "
-    "--set teacher.model=roberta-large",
+    "--set teacher.model=roberta-large\n\n"
+    "  nersery annotate raw.txt labelled.jsonl --method llm_labels --gold train.conll --set model=gpt-5-mini --plan",
 )
 def annotate(
     context: typer.Context,
@@ -76,6 +82,7 @@ def annotate(
     ] = None,
     dev: Dev = None,
     seed: options.Seed = 0,
+    plan: Plan = False,
     json: options.AsJson = False,
 ) -> None:
     """Label raw sentences. Labels that the input has are replaced. The same command resumes."""
@@ -99,7 +106,10 @@ def annotate(
     training = Training([sentence for split in held_out for sentence in split], seed)
     known = [sentence for split in examples for sentence in split]
     stage = replace(stage, gold=known, training=training, raw=corpus if reads_first else ())
-    run_job(stage, corpus, target, job, corpus, *examples, *held_out, as_json=json)
+    if plan:
+        print_plan(stage, corpus, as_json=json)
+    else:
+        run_job(stage, corpus, target, job, corpus, *examples, *held_out, as_json=json)
 
 
 @app.command(

@@ -40,6 +40,10 @@ class DiskError(NerseryError):
     exit_code = 5
 
 
+class JobFailedError(NerseryError):
+    """A job that cannot continue; finished work is kept."""
+
+
 class OutOfTimeError(NerseryError):
     """A time limit was reached, see `nersery.core.progress.time_limit`; finished work is kept."""
 

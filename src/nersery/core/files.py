@@ -92,6 +92,11 @@ def write_json(path: Path, content: Any) -> None:
     write_atomic(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
 
+def cache_folder() -> Path:
+    """Where nersery keeps what it can make again."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nersery"
+
+
 def unfinished_path(path: Path) -> Path:
     """Where a file or folder lies while it is made."""
     return path.with_name(path.name + ".part")

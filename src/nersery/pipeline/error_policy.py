@@ -10,6 +10,7 @@ from nersery.core.errors import (
     ContractError,
     DiskError,
     FormatError,
+    JobFailedError,
     MissingResourceError,
     NerseryError,
     SettingsError,
@@ -25,12 +26,8 @@ FAILED = "failed: "
 LONGEST_REASON = 200
 MOST_FAILED = 1000
 """More failed items than this point to a broken method or machine, not to a few odd items."""
-STOPPING = (SettingsError, MissingResourceError, DiskError, FormatError, ContractError)
+STOPPING = (SettingsError, MissingResourceError, DiskError, FormatError, ContractError, JobFailedError)
 """Errors that every other item would raise too."""
-
-
-class JobFailedError(NerseryError):
-    """A job that cannot continue; finished work is kept."""
 
 
 def reason_of(error: Exception) -> str:

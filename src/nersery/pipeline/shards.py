@@ -12,7 +12,7 @@ from itertools import chain, islice, takewhile
 from pathlib import Path
 from typing import Any, TypeVar
 
-from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.errors import JobFailedError, NerseryError, SettingsError
 from nersery.core.files import (
     content_hash,
     differences,
@@ -27,7 +27,7 @@ from nersery.core.outcome import Reject, Tally
 from nersery.core.progress import Progress
 from nersery.io.folder import MANIFEST, TOTAL
 from nersery.io.parquet import check_installed, write_lines
-from nersery.pipeline.error_policy import FAILED, JobFailedError
+from nersery.pipeline.error_policy import FAILED
 from nersery.pipeline.job import BATCH_SIZE, BrokenRecordError, take_over
 from nersery.pipeline.stage import Answer
 

@@ -36,7 +36,7 @@ class Stage(ABC, Generic[Row, Item]):
     kind: ClassVar[str] = ""
     """Kind of its plug-in."""
     batch_size: ClassVar[int] = BATCH_SIZE
-    """Items per call of the step where the user names no other number."""
+    """Items per call of the step where neither user nor method names another number."""
     extension: ClassVar[str] = "jsonl"
     """Extension of the files it writes."""
     blank: ClassVar[str] = ""
@@ -85,6 +85,11 @@ class Stage(ABC, Generic[Row, Item]):
     def counts_rows(self, method: Any) -> bool:
         """Whether all rows are read and counted before the first one is processed."""
         return True
+
+    def items_at_once(self, method: Any, wanted: int | None) -> int:
+        """The batch size: what the user names, what the method asks for by ``items_at_once``, or the stage's."""
+        own: int = getattr(method, "items_at_once", self.batch_size)
+        return own if wanted is None else wanted
 
     def items(self, rows: Iterable[Row | Reject]) -> Iterable[Item | Reject]:
         """The items of the step, by default the rows."""

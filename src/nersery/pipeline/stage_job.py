@@ -130,8 +130,8 @@ def in_memory(stage: Stage[Any, Any], rows: Rows, options: JobOptions) -> Iterat
     """
     if replace(options, batch_size=None, force=False, quiet=False) != JobOptions():
         raise SettingsError("shards and workers need an output: name the folder to write, output=...")
-    step = stage.fit(stage.load(), None, None)
-    size = stage.batch_size if options.batch_size is None else options.batch_size
+    method = stage.load()
+    step, size = stage.fit(method, None, None), stage.items_at_once(method, options.batch_size)
     return run(stage.items(rows.outcomes()), step, batch_size=size, sentence_of=stage.sentence_of)
 
 
@@ -206,7 +206,8 @@ class StageJob:
             step = resume_training(fit, self.training, force=self.options.force)
         with Progress(self.label, total, quiet=self.options.quiet) as progress:
             items, force = self.stage.items(self.rows.outcomes()), self.options.force
-            return job.run(items, step, batch_size=self._batch_size, progress=progress, overwrite=force)
+            size = self.stage.items_at_once(method, self.options.batch_size)
+            return job.run(items, step, batch_size=size, progress=progress, overwrite=force)
 
     def _environment(self, method: Any, threads: int | None = None) -> Mapping[str, Any]:
         """What the results of a model depend on beside its settings; nothing for methods without one."""
@@ -233,23 +234,23 @@ class StageJob:
         stage = {field.name: plain(getattr(self.stage, field.name)) for field in fields(self.stage)}  # type: ignore[arg-type]
         return {"stage": type(self.stage).__name__, **stage, "rows": plain(self.rows)}
 
-    @property
-    def _batch_size(self) -> int:
-        return self.stage.batch_size if self.options.batch_size is None else self.options.batch_size
-
     def _into_shards(self, rows: int) -> Tally:
         from nersery.pipeline.engines.worker import WorkerTask
         from nersery.pipeline.shards import ShardJob
 
         job = ShardJob(self.target, rows, {}, self._shard_format())
         job.check_target(overwrite=self.options.force)
-        environment = self._environment(self.stage.load(), threads=int(os.environ.get(THREADS, "1")))
+        method = self.stage.load()
+        size = self.stage.items_at_once(method, self.options.batch_size)
+        environment = self._environment(method, threads=int(os.environ.get(THREADS, "1")))
         job = replace(job, fingerprint={"nersery": __version__, **self.fingerprint(), **environment})
         check_training(self.training)
         total = _count(self.rows)
         learn = self.learn_label or f"{self.label}: learn"
-        task = WorkerTask(self.stage, self._batch_size, self.training, label=learn, quiet=self.options.quiet)
-        return resume_training(partial(self._run_shards, job, task, total), self.training, force=self.options.force)
+        task = WorkerTask(self.stage, size, self.training, label=learn, quiet=self.options.quiet)
+        return resume_training(
+            partial(self._run_shards, job, task, size, total), self.training, force=self.options.force
+        )
 
     def _shard_format(self) -> str:
         own, format = self.stage.extension, io.extensions().get(self.target.suffix.lower())
@@ -258,7 +259,7 @@ class StageJob:
             raise SettingsError(f"{self.target}: shards cannot be {format}, expected {' or '.join(known)}")
         return format or own
 
-    def _run_shards(self, job: ShardJob, task: WorkerTask[Any, Any], total: int) -> Tally:
+    def _run_shards(self, job: ShardJob, task: WorkerTask[Any, Any], size: int, total: int) -> Tally:
         from nersery.pipeline.engines.pool import Pool
 
         engine = self.options.start()
@@ -266,7 +267,7 @@ class StageJob:
             Progress(self.label, total, quiet=self.options.quiet) as progress,
             Pool(engine, task, self.options.workers, self._note) as pool,
         ):
-            rows, size = self.rows.outcomes(), self._batch_size
+            rows = self.rows.outcomes()
             return job.run(rows, pool.answers, batch_size=size, progress=progress, overwrite=self.options.force)
 
     def _note(self, text: str) -> None:

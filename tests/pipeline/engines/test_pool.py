@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nersery import Sentence
-from nersery.core.errors import MissingResourceError
+from nersery.core.errors import JobFailedError, MissingResourceError
 from nersery.core.outcome import Reject, Tally
 from nersery.pipeline.engines import pool as pools
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.worker import BatchRunner, WorkerTask
-from nersery.pipeline.error_policy import FAILED, LONGEST_REASON, JobFailedError, reason_of
+from nersery.pipeline.error_policy import FAILED, LONGEST_REASON, reason_of
 from nersery.pipeline.shards import batches
 from nersery.pipeline.stage import Answer, Stage
 from tests.pipeline.fakes import Capitals, Inline, expected, rows

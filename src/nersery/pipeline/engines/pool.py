@@ -14,10 +14,10 @@ from types import TracebackType
 from typing import Any, Generic
 
 from nersery import io
-from nersery.core.errors import printable
+from nersery.core.errors import JobFailedError, printable
 from nersery.core.outcome import Reject, Tally
 from nersery.pipeline.engines.worker import WorkerTask
-from nersery.pipeline.error_policy import FAILED, MOST_FAILED, JobFailedError
+from nersery.pipeline.error_policy import FAILED, MOST_FAILED
 from nersery.pipeline.stage import Answer, AnyWorker, Engine, Failure, Item, Ready, Row, WorkerDiedError
 
 TRIES = 2

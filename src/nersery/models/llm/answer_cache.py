@@ -1,0 +1,78 @@
+"""Answers on disk, so that a request is paid for once, whatever is killed or repeated."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from nersery.core.errors import DiskError
+from nersery.models.llm.prompt import Completion
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, text TEXT, finish TEXT, sent INTEGER, received INTEGER);
+CREATE TABLE IF NOT EXISTS servers (key TEXT PRIMARY KEY, variant INTEGER);
+"""
+AT_ONCE = 500
+"""Keys in one query; SQLite allows some thousands."""
+
+
+class AnswerCache:
+    """A SQLite file that several threads and processes may use at once.
+
+    Args:
+        folder: Created if missing. Only its owner can read it, because answers repeat parts of the text.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "answers.sqlite"
+        self._lock = threading.Lock()
+        with self._errors():
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
+            self._database = sqlite3.connect(self.path, timeout=60, isolation_level=None, check_same_thread=False)
+            self._database.execute("PRAGMA journal_mode = WAL")
+            self._database.execute("PRAGMA synchronous = NORMAL")  # survives a killed process without a sync per answer
+            self._database.executescript(_TABLES)
+
+    def find(self, keys: Iterable[str]) -> dict[str, Completion]:
+        """The answers that are there, by key."""
+        wanted, found = list(dict.fromkeys(keys)), dict[str, Completion]()
+        for start in range(0, len(wanted), AT_ONCE):
+            part = wanted[start : start + AT_ONCE]
+            query = f"SELECT key, text, finish, sent, received FROM answers WHERE key IN ({','.join('?' * len(part))})"
+            with self._errors():
+                found |= {key: Completion(*values) for key, *values in self._database.execute(query, part)}
+        return found
+
+    def add(self, key: str, answer: Completion) -> None:
+        """Store an answer; it is on disk when this returns."""
+        row = (key, answer.text, answer.finish, answer.sent, answer.received)
+        with self._errors():
+            self._database.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?)", row)
+
+    def variant(self, server: str) -> int | None:
+        """What is known of the requests that a server accepts."""
+        with self._errors():
+            row = self._database.execute("SELECT variant FROM servers WHERE key = ?", (server,)).fetchone()
+        return None if row is None else int(row[0])
+
+    def set_variant(self, server: str, variant: int) -> None:
+        """Remember what requests a server accepts."""
+        with self._errors():
+            self._database.execute("INSERT OR REPLACE INTO servers VALUES (?, ?)", (server, variant))
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        """One thread at a time; errors name the file."""
+        with self._lock:
+            try:
+                yield
+            except (sqlite3.Error, OSError) as error:
+                raise DiskError(
+                    f"the cache of answers, {self.path}, cannot be used: {error}. Name another folder by the setting "
+                    "cache, or delete the file"
+                ) from None

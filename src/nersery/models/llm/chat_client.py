@@ -1,0 +1,149 @@
+"""Sends requests to an OpenAI-compatible server: several at a time, each answer paid for once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from pathlib import Path
+
+from nersery.core.errors import JobFailedError
+from nersery.core.files import cache_folder
+from nersery.core.outcome import Reject
+from nersery.core.progress import Progress
+from nersery.models.llm.answer_cache import AnswerCache
+from nersery.models.llm.connection import Connection, ServerError
+from nersery.models.llm.endpoint import Endpoint
+from nersery.models.llm.pacing import Pacer, pause_after
+from nersery.models.llm.prompt import Completion, Prompt
+from nersery.models.llm.spending import Spending
+
+MOST_FAILURES = 5
+"""Requests in a row that fail after all retries, before the job stops."""
+
+
+class ChatClient:
+    """The answers of a server, from the cache where it has them.
+
+    Attributes:
+        spending: What this client has spent so far; while `planning`, what it would spend.
+    """
+
+    def __init__(self, settings: Endpoint) -> None:
+        self._settings = settings
+        self._connection: Connection | None = None
+        self._cache: AnswerCache | None = None
+        self._plans = False
+        self._failures = 0
+        self._lock = threading.Lock()
+        self.spending = Spending(settings)
+
+    @contextmanager
+    def planning(self) -> Iterator[Spending]:
+        """Within it nothing is sent: requests are counted, and rejected if the cache does not answer them."""
+        before, self._plans = self.spending, True
+        self.spending = Spending(self._settings)
+        try:
+            yield self.spending
+        finally:
+            self.spending, self._plans = before, False
+
+    def check(self) -> None:
+        """Check that a language model answers, and with which requests; see `Connection.open`."""
+        self._connection = Connection(self._settings)
+        self._connection.open(self._answers)
+
+    def ask(
+        self, prompts: Sequence[Prompt], label: str = "requests", *, quiet: bool = True
+    ) -> list[Completion | Reject]:
+        """The answer to each prompt, in order, or why there is none. Equal prompts are sent once.
+
+        Raises:
+            JobFailedError: If the budget is used up, or the server keeps failing. Answers are in the cache.
+            MissingResourceError: If the server does not accept the key.
+        """
+        keys = [self._key(prompt) for prompt in prompts]
+        by_key: dict[str, Prompt] = dict(zip(keys, prompts, strict=True))
+        found: dict[str, Completion | Reject] = {**self._answers.find(keys)}
+        self.spending.cached += len(found)
+        missing = {key: prompt for key, prompt in by_key.items() if key not in found}
+        if self._plans:
+            for prompt in missing.values():
+                self.spending.estimate(prompt)
+            found |= dict.fromkeys(missing, Reject("only planned"))
+        else:
+            with Progress(label, len(by_key), quiet=quiet) as progress:
+                progress.advance(len(found), resumed=True, note=str(self.spending))
+                if missing:
+                    found |= self._ask_missing(missing, progress)
+        return [found[key] for key in keys]
+
+    @property
+    def _answers(self) -> AnswerCache:
+        if self._cache is None:
+            own = self._settings.cache
+            self._cache = AnswerCache(Path(own) if own else cache_folder() / "llm")
+        return self._cache
+
+    def _key(self, prompt: Prompt) -> str:
+        own = self._settings
+        return prompt.key(
+            server=own.base_url, model=own.model, temperature=own.temperature, max_tokens=own.max_tokens,
+            structured=own.structured,
+        )  # fmt: skip
+
+    def _ask_missing(self, prompts: dict[str, Prompt], progress: Progress) -> dict[str, Completion | Reject]:
+        if self._connection is None:
+            self.check()
+        pacer, found = Pacer(self._settings.requests_per_minute), dict[str, Completion | Reject]()
+        with ThreadPoolExecutor(self._settings.concurrency) as pool:
+            futures: dict[Future[Completion | Reject], str] = {
+                pool.submit(self._answer, key, prompt, pacer): key for key, prompt in prompts.items()
+            }
+            try:
+                for future in as_completed(futures):
+                    found[futures.pop(future)] = future.result()
+                    progress.advance(note=str(self.spending))
+            except BaseException:
+                pacer.stop()
+                pool.shutdown(cancel_futures=True)  # waits for what was sent, which is paid for
+                raise
+        return found
+
+    def _answer(self, key: str, prompt: Prompt, pacer: Pacer) -> Completion | Reject:
+        """Ask, repeat after errors of the server, and store the answer."""
+        reserved, answer = self.spending.reserve(prompt), None
+        try:
+            answer = self._repeated(prompt, pacer)
+            self._answers.add(key, answer)
+        except ServerError as error:
+            return self._failed(error)
+        finally:
+            self.spending.settle(reserved, answer)
+        self._failures = 0
+        return answer
+
+    def _repeated(self, prompt: Prompt, pacer: Pacer) -> Completion:
+        assert self._connection is not None
+        attempt = 0
+        while True:
+            pacer.take_turn()
+            try:
+                return self._connection.send(prompt)
+            except ServerError as error:
+                if attempt == self._settings.retries or not error.is_passing or pacer.is_stopped:
+                    raise
+                pacer.pause(pause_after(attempt, error.headers), everyone=error.is_rate_limit)
+            attempt += 1
+
+    def _failed(self, error: ServerError) -> Reject:
+        """The reject of a request without an answer; too many in a row stop the job."""
+        with self._lock:
+            self._failures += error.is_passing
+            failures = self._failures
+        if error.is_gone or failures >= MOST_FAILURES:
+            raise JobFailedError(
+                f"{error}. Answers are kept: the same command resumes once {self._settings.base_url} answers again"
+            )
+        return Reject(f"no answer: {error.kind}", error=error)

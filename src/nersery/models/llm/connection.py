@@ -1,0 +1,212 @@
+"""One server: what requests it accepts, one request and its answer, and errors without the key."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from nersery.core.errors import MissingResourceError, NerseryError, printable
+from nersery.core.warnings import warn
+from nersery.models.llm.answer_cache import AnswerCache
+from nersery.models.llm.endpoint import Endpoint
+from nersery.models.llm.prompt import Completion, Prompt
+
+VARIANTS: Sequence[frozenset[str]] = (
+    frozenset({"schema", "temperature", "seed", "max_tokens"}),
+    frozenset({"schema", "seed", "max_completion_tokens"}),  # models that reason choose the temperature themselves
+    frozenset({"temperature", "seed", "max_tokens"}),
+    frozenset({"temperature", "max_tokens"}),
+    frozenset(),
+)
+"""What requests contain, best first. A server that refuses one is sent the next."""
+PROBE = Prompt(
+    (("system", 'Answer with JSON only: {"ok": true}'), ("user", "Are you there?")),
+    {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"], "additionalProperties": False},
+)
+REFUSED = (400, 415, 422, 501)
+"""Statuses of a request that the server does not understand."""
+NO_KEY = "none"
+"""Sent to servers without keys, because the client insists on one."""
+LONGEST_MESSAGE = 300
+LONGEST_ANSWER = 200_000
+"""Characters; more is no answer to one sentence."""
+
+
+class ServerError(NerseryError):
+    """A request without an answer.
+
+    Attributes:
+        kind: Short, and equal for errors of the same kind.
+        status: Of HTTP; 0 without a response, 200 for a response that is not an answer.
+        is_gone: Whether nobody listens at the address.
+        is_passing: Whether a repeated request may succeed.
+    """
+
+    def __init__(self, text: str, kind: str, status: int = 0, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(text)
+        self.kind, self.status, self.headers = kind, status, headers or {}
+        self.is_gone = kind == "no connection"
+        self.is_rate_limit = status in (429, 503)
+        self.is_passing = status in (0, 200, 408, 409, 429) or status >= 500
+
+
+class Connection:
+    """A server that was checked.
+
+    Raises:
+        MissingResourceError: If the client is not installed.
+    """
+
+    def __init__(self, settings: Endpoint) -> None:
+        try:
+            from openai import OpenAI
+        except ImportError:
+            raise MissingResourceError(
+                "the client of language models is not installed. Install it with: pip install 'nersery[llm]'"
+            ) from None
+        self._settings = settings
+        self._client = OpenAI(
+            api_key=self._key or NO_KEY, base_url=settings.base_url, timeout=settings.timeout, max_retries=0
+        )
+        self._variant = VARIANTS[0]
+
+    @property
+    def _key(self) -> str:
+        return os.environ.get(self._settings.key_variable, "").strip()
+
+    def open(self, cache: AnswerCache) -> None:
+        """Find out what requests the server accepts, unless the cache knows it from an earlier check.
+
+        Raises:
+            MissingResourceError: If there is no server, no language model, or the key is missing or wrong.
+        """
+        name = f"{self._settings.base_url} {self._settings.model}"
+        choices = [variant for variant in VARIANTS if self._settings.structured == "auto" or "schema" not in variant]
+        known = cache.variant(name)
+        if known is not None and VARIANTS[known] in choices:
+            self._variant = VARIANTS[known]
+            self._check_key()
+            return
+        self._variant = self._accepted(choices)
+        cache.set_variant(name, VARIANTS.index(self._variant))
+
+    def _accepted(self, choices: Sequence[frozenset[str]]) -> frozenset[str]:
+        for variant in choices:
+            self._variant = variant
+            try:
+                self.send(PROBE)
+            except ServerError as error:
+                if error.status in REFUSED and variant != choices[-1]:
+                    continue
+                if not error.is_rate_limit:  # a busy server is there, too
+                    raise MissingResourceError(self._no_model(error)) from None
+            return variant
+        raise AssertionError("the last variant returns or raises")
+
+    def _check_key(self) -> None:
+        """Ask for the list of models, which costs nothing; servers may lack it."""
+        from openai import APIConnectionError, AuthenticationError, OpenAIError
+
+        try:
+            self._client.with_options(timeout=min(10, self._settings.timeout)).models.with_raw_response.list()
+        except (AuthenticationError, APIConnectionError) as error:
+            warn(f"{self._translated(error)}. Only answers in the cache can be used")
+        except OpenAIError:
+            pass
+
+    def _no_model(self, error: ServerError) -> str:
+        place = f"{self._settings.base_url}/chat/completions"
+        return (
+            f'no language model "{self._settings.model}" answers at {place}: {error}. Expected an OpenAI-compatible '
+            "server; check the settings server and model"
+        )
+
+    def send(self, prompt: Prompt) -> Completion:
+        """Send one request.
+
+        Raises:
+            ServerError: If there is no answer.
+            MissingResourceError: If the key is missing or wrong, or its account is used up.
+        """
+        from openai import OpenAIError
+
+        own = self._settings
+        options: dict[str, Any] = {
+            "temperature": own.temperature, "seed": prompt.seed, "max_tokens": own.max_tokens,
+            "max_completion_tokens": own.max_tokens,
+        }  # fmt: skip
+        chosen = {name: value for name, value in options.items() if name in self._variant}
+        if "schema" in self._variant:
+            schema = {"name": "answer", "strict": True, "schema": prompt.schema}
+            chosen["response_format"] = {"type": "json_schema", "json_schema": schema}
+        messages: Any = [{"role": role, "content": text} for role, text in prompt.messages]
+        try:
+            response = self._client.chat.completions.with_raw_response.create(
+                model=own.model, messages=messages, **chosen
+            )
+            body = response.text
+        except OpenAIError as error:
+            raise self._translated(error) from None
+        return self._completion(body)
+
+    def _completion(self, body: str) -> Completion:
+        try:
+            content = json.loads(body)
+            choice = content["choices"][0]
+            message, usage = choice["message"], content.get("usage") or {}
+            text, refusal = message.get("content") or "", message.get("refusal")
+            sent, received = int(usage.get("prompt_tokens") or 0), int(usage.get("completion_tokens") or 0)
+            finish = "refusal" if refusal else str(choice.get("finish_reason") or "stop")
+            cleaned = self._without_key(str(text))[:LONGEST_ANSWER].encode("utf-8", "replace").decode()
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            raise ServerError(f"it answered {self._shown(body)}", "the response is no chat completion", 200) from None
+        return Completion(cleaned, finish, sent, received)
+
+    def _translated(self, error: Exception) -> ServerError:
+        """An error of the client as one of ours, without the key and without the request.
+
+        Raises:
+            MissingResourceError: If the key is missing or wrong, or its account is used up.
+        """
+        from openai import APIConnectionError, APIStatusError, APITimeoutError
+
+        if isinstance(error, APITimeoutError):
+            return ServerError(f"no answer in {self._settings.timeout:g} s", "the server is silent")
+        if isinstance(error, APIConnectionError):
+            cause = error.__cause__
+            kind = "no connection" if type(cause).__name__ == "ConnectError" else "the connection broke"
+            return ServerError(f"{kind} to {self._settings.base_url}: {self._shown(str(cause or error))}", kind)
+        if not isinstance(error, APIStatusError):
+            return ServerError(self._shown(str(error)), "the response is no chat completion", 200)
+        status, said = error.status_code, self._shown(_said(error))
+        if status in (401, 403):
+            raise MissingResourceError(self._key_problem(status, said)) from None
+        if status == 402 or error.code == "insufficient_quota":
+            raise MissingResourceError(f"the account at {self._settings.base_url} is used up: {said}") from None
+        headers = {name.lower(): value for name, value in error.response.headers.items()}
+        return ServerError(f"status {status}, {said}", f"status {status}", status, headers)
+
+    def _key_problem(self, status: int, said: str) -> str:
+        variable, place = self._settings.key_variable, self._settings.base_url
+        if self._key:
+            return f"{place} refuses the key in {variable} (status {status}): {said}"
+        return f"{place} wants a key (status {status}): {said}. Set the environment variable {variable}"
+
+    def _shown(self, text: str) -> str:
+        text = printable(self._without_key(" ".join(text.split())))
+        return text if len(text) <= LONGEST_MESSAGE else f"{text[:LONGEST_MESSAGE]}…"
+
+    def _without_key(self, text: str) -> str:
+        """The text of a server that repeats what it was sent."""
+        return text.replace(self._key, "***") if self._key else text
+
+
+def _said(error: Any) -> str:
+    body = error.body
+    if isinstance(body, Mapping):
+        inner = body.get("error", body)
+        found = inner.get("message", inner.get("detail", "")) if isinstance(inner, Mapping) else inner
+        return str(found) or json.dumps(body)
+    return str(body or error.response.text or error)

@@ -1,0 +1,91 @@
+"""A language model behind an OpenAI-compatible endpoint: where it is, and how it is asked."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import KW_ONLY, dataclass
+from typing import Literal
+from urllib.parse import urlsplit
+
+from nersery.core.errors import SettingsError
+
+OPENAI = "https://api.openai.com/v1"
+SERVER_VARIABLE, ITS_KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
+OTHER_KEY = "LLM_API_KEY"
+"""Where the key of a server that only a setting names comes from: a recipe of a stranger must not get OpenAI's key."""
+
+
+@dataclass
+class Endpoint:
+    """A model on a server.
+
+    Args:
+        model: The model's name on the server.
+        server: URL of an OpenAI-compatible server, such as ``http://localhost:11434/v1``. Empty: ``OPENAI_BASE_URL`` of
+            the environment, or else OpenAI. The key is in the environment too: ``OPENAI_API_KEY``, or for a server
+            named here ``LLM_API_KEY``.
+        temperature: Of sampling; 0 takes the most probable answer.
+        max_tokens: Maximum tokens of an answer.
+        structured: ``auto`` sends a JSON schema if the server accepts one; ``off`` never does.
+        concurrency: Maximum requests at the same time.
+        requests_per_minute: Maximum requests in a minute. None: no limit but the server's.
+        retries: How often a request is repeated after errors of the server, with growing pauses.
+        timeout: Seconds to wait for an answer.
+        budget: Maximum tokens of one call, prompts included; then the job stops. The same command resumes, with as much
+            again. None: no limit.
+        input_price: Dollars per million tokens of prompts, for the cost in reports.
+        output_price: Dollars per million tokens of answers.
+        cache: Folder of the answers. Empty: ``~/.cache/nersery/llm``.
+    """
+
+    model: str
+    _: KW_ONLY
+    server: str = ""
+    temperature: float = 0.0
+    max_tokens: int = 1024
+    structured: Literal["auto", "off"] = "auto"
+    concurrency: int = 8
+    requests_per_minute: float | None = None
+    retries: int = 5
+    timeout: float = 120.0
+    budget: int | None = None
+    input_price: float = 0.0
+    output_price: float = 0.0
+    cache: str = ""
+
+    def check_endpoint(self) -> None:
+        """Refuse settings that cannot work.
+
+        Raises:
+            SettingsError: Naming the setting.
+        """
+        least = {"max_tokens": 1, "concurrency": 1, "retries": 0, "temperature": 0, "input_price": 0, "output_price": 0}
+        for name, lowest in least.items():
+            if getattr(self, name) < lowest:
+                raise SettingsError(f"{name} is {getattr(self, name)}, expected {lowest} or more")
+        for name in ("requests_per_minute", "timeout", "budget"):
+            value = getattr(self, name)
+            if value is not None and not 0 < value < math.inf:
+                raise SettingsError(f"{name} is {value}, expected a number above 0")
+        if not self.model.strip():
+            raise SettingsError("model is empty, expected the name of a model on the server")
+        parts = urlsplit(self.base_url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise SettingsError(f"server is {self.server!r}, expected a URL such as http://localhost:8000/v1")
+        if parts.username or parts.password or parts.query or parts.fragment:
+            named = "server" if self.server else SERVER_VARIABLE  # not its value, which may hold a key
+            raise SettingsError(
+                f"{named} has a user, password or query: expected a plain URL; keys go into {OTHER_KEY}"
+            )
+
+    @property
+    def base_url(self) -> str:
+        """The URL before ``/chat/completions``."""
+        return (self.server or os.environ.get(SERVER_VARIABLE) or OPENAI).rstrip("/")
+
+    @property
+    def key_variable(self) -> str:
+        """The environment variable that holds the server's key."""
+        own = (os.environ.get(SERVER_VARIABLE) or OPENAI).rstrip("/")
+        return ITS_KEY if self.base_url == own else OTHER_KEY

@@ -1,0 +1,94 @@
+"""Finds mentions that a language model copied from a sentence: exactly, but for white space."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from itertools import accumulate
+from typing import Any
+
+from nersery.core.entity import Entity
+from nersery.core.outcome import Reject
+from nersery.core.sentence import Sentence
+from nersery.models.llm.prompt import WRONG_FORM
+
+Span = tuple[int, int]
+
+
+def spelled(words: Sequence[str]) -> str:
+    """Words without white space, for comparing two ways to cut the same text.
+
+    >>> spelled(["New", "York"]) == spelled(["NewYork"])
+    True
+    """
+    return "".join("".join(words).split())
+
+
+def occurrences(mention: str, words: Sequence[str]) -> Iterator[Span]:
+    """Where whole words spell a mention, in order; white space does not count.
+
+    >>> list(occurrences("U.S .", ["the", "U.S", ".", "and", "U.S."]))
+    [(1, 3), (4, 5)]
+    """
+    wanted, text = spelled([mention]), spelled(words)
+    ends = accumulate(len(spelled([word])) for word in words)
+    borders = {0: 0} | {end: number for number, end in enumerate(ends, start=1)}
+    place = text.find(wanted) if wanted else -1
+    while place >= 0:
+        start, end = borders.get(place), borders.get(place + len(wanted))
+        if start is not None and end is not None:
+            yield start, end
+        place = text.find(wanted, place + 1)
+
+
+def placed_mentions(answer: Any, sentence: Sentence, types: Collection[str]) -> tuple[Entity, ...] | Reject:
+    """The entities of an answer, each on its words; or why one of them has no place.
+
+    Mentions of the same text take their places from left to right. If all answers for a text have one type, that type
+    also labels the places of the text that the answer leaves out.
+
+    Args:
+        answer: Should be a list of objects with ``text`` and ``type``.
+    """
+    mentions = _pairs(answer)
+    if isinstance(mentions, Reject):
+        return mentions
+    taken: list[bool] = [False] * len(sentence)
+    found: list[Entity] = []
+    longest_first = sorted(mentions, key=lambda pair: -len(pair[0]))  # so that none takes a part of another's place
+    for text, type_ in [*longest_first, *_repeated(mentions, sentence)]:
+        if type_ not in types:
+            return Reject("an entity has an unknown type")
+        places = list(occurrences(text, sentence.words))
+        if not places:
+            return Reject("an entity is not in the sentence")
+        free = next((place for place in places if not any(taken[slice(*place)])), None)
+        if free is None:
+            if any(entity.type == type_ and (entity.start, entity.end) in places for entity in found):
+                continue  # listed more often than it occurs
+            return Reject("entities overlap")
+        taken[slice(*free)] = [True] * (free[1] - free[0])
+        found.append(Entity(*free, type_))
+    return tuple(sorted(found, key=lambda entity: entity.start))
+
+
+def _pairs(answer: Any) -> list[tuple[str, str]] | Reject:
+    entries = answer if isinstance(answer, list) else [None]
+    pairs = [(entry.get("text"), entry.get("type")) if isinstance(entry, dict) else (None, None) for entry in entries]
+    if not all(isinstance(text, str) and isinstance(type_, str) and text.strip() for text, type_ in pairs):
+        return WRONG_FORM
+    return [(str(text), str(type_)) for text, type_ in pairs]
+
+
+def _repeated(mentions: Sequence[tuple[str, str]], sentence: Sentence) -> list[tuple[str, str]]:
+    """Mentions once more for each place that the answer leaves out, if their type is certain."""
+    listed = Counter(spelled([text]) for text, _ in mentions)
+    types: dict[str, set[str]] = {}
+    for text, type_ in mentions:
+        types.setdefault(spelled([text]), set()).add(type_)
+    return [
+        (text, next(iter(of)))
+        for text, of in types.items()
+        if len(of) == 1
+        for _ in range(len(list(occurrences(text, sentence.words))) - listed[text])
+    ]

@@ -1,0 +1,86 @@
+"""When requests are sent: limits per minute, pauses that the server asks for, and growing pauses after errors."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+LONGEST_PAUSE = 60.0
+"""Seconds of a pause that the server did not ask for."""
+LONGEST_WAIT = 3600.0
+"""Seconds that a server may ask for."""
+
+
+class Pacer:
+    """Spaces the requests of several threads.
+
+    Args:
+        per_minute: Maximum requests in a minute; None: any number.
+    """
+
+    def __init__(self, per_minute: float | None) -> None:
+        self._gap = 60 / per_minute if per_minute else 0.0
+        self._next = 0.0
+        self._lock = threading.Lock()
+        self._stopped = threading.Event()
+
+    @property
+    def is_stopped(self) -> bool:
+        """Whether the job stops."""
+        return self._stopped.is_set()
+
+    def take_turn(self) -> None:
+        """Wait until the next request may be sent."""
+        while not self.is_stopped:
+            with self._lock:
+                left = self._next - time.monotonic()
+                if left <= 0:
+                    self._next = time.monotonic() + self._gap
+                    return
+            self._stopped.wait(left)
+
+    def pause(self, seconds: float, *, everyone: bool) -> None:
+        """Wait before a request is repeated.
+
+        Args:
+            everyone: Other requests wait too, as after 429.
+        """
+        if everyone:
+            with self._lock:
+                self._next = max(self._next, time.monotonic() + seconds)
+        self._stopped.wait(seconds)
+
+    def stop(self) -> None:
+        """End all waiting, because the job stops."""
+        self._stopped.set()
+
+
+def pause_after(attempt: int, headers: Mapping[str, str]) -> float:
+    """Seconds to wait after an error: what the server asks for, or about twice as long each time.
+
+    >>> pause_after(0, {"retry-after": "7"})
+    7.0
+    >>> 4 <= pause_after(3, {}) <= 8
+    True
+    """
+    wanted = _asked_for(headers)
+    if wanted is not None:
+        return min(max(wanted, 0.0), LONGEST_WAIT)
+    return min(2.0**attempt, LONGEST_PAUSE) * random.SystemRandom().uniform(0.5, 1)  # leaves `random` as it was
+
+
+def _asked_for(headers: Mapping[str, str]) -> float | None:
+    """The header Retry-After: seconds, or a date."""
+    value = headers.get("retry-after", "")
+    try:
+        return float(value)
+    except ValueError:
+        pass
+    try:
+        return (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds()
+    except (ValueError, TypeError):
+        return None

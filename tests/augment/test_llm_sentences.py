@@ -1,0 +1,124 @@
+"""What is particular to sentences that a language model writes; for the client see tests/models/llm."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence, augment
+from nersery.augment.llm_sentences import LlmSentences
+from nersery.core.errors import SettingsError
+from nersery.core.outcome import Reject
+from nersery.models.llm.prompt import Completion, Prompt
+from tests.llm_server import serving
+
+ADA = Sentence(("Ada", "Lovelace", "met", "U.S", ".", "visitors"), (Entity(0, 2, "PER"), Entity(3, 5, "LOC")), id="a")
+GOLD = [ADA, *(Sentence((f"Name{n}", "spoke"), (Entity(0, 1, "PER"),), id=f"g{n}") for n in range(8))]
+
+
+def made(monkeypatch: pytest.MonkeyPatch, content: Any, sentence: Sentence = ADA, **settings: Any) -> Any:
+    """What becomes of an answer: words and labels, or the reason."""
+    text = content if isinstance(content, str) else json.dumps(content)
+    monkeypatch.setattr(LlmSentences, "ask", lambda method, prompts: [Completion(text) for _ in prompts])
+    method = LlmSentences("m", server="http://localhost", **settings)
+    method.fit(GOLD)
+    outcome = method.generate(sentence, random.Random(1))
+    return outcome.reason if isinstance(outcome, Reject) else (outcome.text, outcome.labels)
+
+
+def test_given_entities_keep_their_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = {"sentence": "In the U.S., Ada Lovelace was born."}
+    expected = ("In the U.S . , Ada Lovelace was born .", ((2, 4, "LOC"), (5, 7, "PER")))
+    assert made(monkeypatch, answer) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("Ada met U.S. visitors.", "an entity is not in the sentence"),
+        ("ada lovelace met U.S. visitors.", "an entity is not in the sentence"),
+        ("Ada Lovelaces met U.S. visitors.", "an entity is not in the sentence"),
+        ("", "the answer has no JSON of the expected form"),
+        (7, "the answer has no JSON of the expected form"),
+    ],
+)
+def test_a_sentence_without_the_entities_is_rejected(
+    text: object, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert made(monkeypatch, {"sentence": text}) == reason
+
+
+def test_an_entity_that_occurs_twice_is_labelled_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    text, labels = made(monkeypatch, {"sentence": "Ada Lovelace is Ada Lovelace , U.S ."})
+    assert [(start, end) for start, end, type_ in labels if type_ == "PER"] == [(0, 2), (3, 5)]
+    assert text.endswith("U.S .")
+
+
+def test_entities_are_replaced_in_their_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = {"entities": ["Grace Brewster Hopper", "Oslo"]}
+    expected = ("Grace Brewster Hopper met Oslo visitors", ((0, 3, "PER"), (4, 5, "LOC")))
+    assert made(monkeypatch, answer, write="entities") == expected
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (["Grace"], "the answer has another number of entities"),
+        (["Grace", " "], "a new entity has no word, or more than 15"),
+        (["Grace", "a " * 20], "a new entity has no word, or more than 15"),
+        (["Grace", 1], "the answer has no JSON of the expected form"),
+        ("Grace", "the answer has no JSON of the expected form"),
+    ],
+)
+def test_other_answers_are_rejected(answer: object, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert made(monkeypatch, {"entities": answer}, write="entities") == reason
+
+
+def test_emoji_with_joiners_stay_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    family = "👩‍👩‍👧‍👦"
+    sentence = Sentence((family, "laughs"), (Entity(0, 1, "PER"),), id="f")
+    assert made(monkeypatch, {"sentence": f"See {family}!"}, sentence) == (f"See {family} !", ((1, 2, "PER"),))
+
+
+def test_a_sentence_without_entities_asks_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert made(monkeypatch, {}, Sentence(("so", "what"), id="s")) == "no entities"
+
+
+def test_gold_without_entities_is_refused() -> None:
+    with pytest.raises(SettingsError, match="needs sentences with entities"):
+        LlmSentences("m").fit([Sentence(("so",))])
+
+
+def test_the_same_seed_gives_the_same_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Prompt] = []
+
+    def ask(method: LlmSentences, prompts: list[Prompt]) -> list[Completion]:
+        asked.extend(prompts)
+        return [Completion("") for _ in prompts]
+
+    monkeypatch.setattr(LlmSentences, "ask", ask)
+    monkeypatch.setattr(LlmSentences, "check", lambda method: None)
+    runs = []
+    for seed, size in ((1, 3), (1, 100), (2, 100)):
+        augment(Corpus(GOLD), "llm_sentences", model="m", copies=3, seed=seed, batch_size=size)
+        runs.append(asked.copy())
+        asked.clear()
+    assert runs[0] == runs[1] != runs[2]
+    assert len({prompt.key() for prompt in runs[0]}) == 3 * len(GOLD), "each copy has a prompt of its own"
+    shown = [text for role, text in runs[0][0].messages if role == "assistant"]
+    assert ADA.text not in "".join(shown), "the answer is not shown"
+
+
+@pytest.mark.parametrize("write", ["sentences", "entities"])
+def test_with_a_server(write: str, tmp_path: Path) -> None:
+    pytest.importorskip("openai")
+    gold = Corpus(Sentence((f"PER.{n}", "o.1"), (Entity(0, 1, "PER"),)) for n in range(20))
+    with serving(tmp_path / "server") as server:
+        settings = {"model": "tiny", "server": server.url, "cache": str(tmp_path), "write": write, "split": "spaces"}
+        result = augment(gold, "llm_sentences", copies=2, **settings)
+    assert result.tally.written > 30
+    assert all(sentence.labels for sentence in result.corpus)

@@ -1,0 +1,64 @@
+import pytest
+
+from nersery.core.outcome import Reject
+from nersery.core.sentence import Sentence
+from nersery.models.llm.exact_match import occurrences, placed_mentions
+
+TYPES = ("PER", "LOC", "ORG")
+
+
+def labels(text: str, *mentions: tuple[str, str]) -> object:
+    answer = [{"text": mention, "type": type_} for mention, type_ in mentions]
+    found = placed_mentions(answer, Sentence(tuple(text.split())), TYPES)
+    return found.reason if isinstance(found, Reject) else [(e.start, e.end, e.type) for e in found]
+
+
+def test_mentions_take_places_in_order() -> None:
+    assert labels("Paris met Paris in Paris", ("Paris", "PER"), ("Paris", "PER"), ("Paris", "LOC")) == [
+        (0, 1, "PER"),
+        (2, 3, "PER"),
+        (4, 5, "LOC"),
+    ]
+
+
+def test_a_mention_that_is_listed_once_is_labelled_everywhere() -> None:
+    assert labels("Ada saw Ada", ("Ada", "PER")) == [(0, 1, "PER"), (2, 3, "PER")]
+
+
+def test_a_mention_that_is_listed_too_often_counts_once() -> None:
+    assert labels("Ada wrote", ("Ada", "PER"), ("Ada", "PER")) == [(0, 1, "PER")]
+
+
+def test_a_mention_within_another_one_is_no_place() -> None:
+    found = [(0, 3, "ORG"), (4, 6, "LOC")]
+    assert labels("New York Times in New York", ("New York", "LOC"), ("New York Times", "ORG")) == found
+
+
+def test_white_space_does_not_count_but_words_stay_whole() -> None:
+    assert labels("the U.N . met", ("U.N.", "ORG")) == [(1, 3, "ORG")]
+    assert labels("北 京 的", ("北京", "LOC")) == [(0, 2, "LOC")]
+    assert labels("Annapolis", ("Anna", "PER")) == "an entity is not in the sentence"
+
+
+@pytest.mark.parametrize("changed", ["ada", "Ada L.", "Adá", "Ada\u200d", "Lovelace"])
+def test_a_changed_mention_is_rejected(changed: str) -> None:
+    assert labels("Ada wrote", (changed, "PER")) == "an entity is not in the sentence"
+
+
+def test_overlaps_and_unknown_types_are_rejected() -> None:
+    assert labels("New York Times", ("New York", "LOC"), ("York Times", "ORG")) == "entities overlap"
+    assert labels("Ada", ("Ada", "PERSON")) == "an entity has an unknown type"
+
+
+@pytest.mark.parametrize(
+    "answer", [None, {}, "Ada", [1], [{"text": "Ada"}], [{"text": 1, "type": "PER"}], [{"text": " ", "type": "PER"}]]
+)
+def test_another_form_is_rejected(answer: object) -> None:
+    found = placed_mentions(answer, Sentence(("Ada",)), TYPES)
+    assert isinstance(found, Reject)
+    assert "form" in found.reason
+
+
+def test_emoji_with_joiners_are_words() -> None:
+    family = "👩‍👩‍👧‍👦"
+    assert list(occurrences(family, ["👩", family, "👩‍👩‍👧"])) == [(1, 2)]

@@ -1,0 +1,56 @@
+import pytest
+
+from nersery.core.outcome import Reject
+from nersery.models.llm.prompt import Completion, Prompt, json_objects
+
+ENTITIES = '{"entities": [{"text": "Ada", "type": "PER"}]}'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ENTITIES,
+        f"```json\n{ENTITIES}\n```",
+        f"Sure, here you are: {ENTITIES} Is there anything else?",
+        f'<think>Perhaps {{"entities": []}}? No.</think>{ENTITIES}',
+        f'An example is {{"text": "x"}}, and the answer {ENTITIES}',
+        f"{{{{ {ENTITIES} }}}}",
+    ],
+)
+def test_json_is_found_in_prose_and_markdown(text: str) -> None:
+    assert Completion(text).content("entities") == [{"text": "Ada", "type": "PER"}]
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (Completion(""), "no JSON"),
+        (Completion("I see no names."), "no JSON"),
+        (Completion(ENTITIES[:20]), "no JSON"),
+        (Completion('{"names": []}'), "no JSON"),
+        (Completion("[" * 10_000), "no JSON"),
+        (Completion('{"a":' * 5_000), "no JSON"),
+        (Completion(ENTITIES[:20], "length"), "cut off"),
+        (Completion("", "refusal"), "refused"),
+        (Completion(ENTITIES, "content_filter"), "refused"),
+    ],
+)
+def test_an_answer_without_a_result_is_rejected(answer: Completion, reason: str) -> None:
+    found = answer.content("entities")
+    assert isinstance(found, Reject)
+    assert reason in found.reason
+
+
+def test_objects_within_objects_are_found_once() -> None:
+    assert json_objects('{"a": {"b": 1}} {"c": 2}') == [{"a": {"b": 1}}, {"c": 2}]
+
+
+def test_a_key_depends_on_all_that_changes_the_answer() -> None:
+    prompt = Prompt((("user", "a"),), {"type": "object"})
+    others = [Prompt((("user", "b"),), {"type": "object"}), Prompt((("user", "a"),), {}), Prompt(*prompt_parts(prompt))]
+    assert len({prompt.key(), *(other.key() for other in others), prompt.key(model="m")}) == 5
+    assert prompt.key(model="m") == Prompt((("user", "a"),), {"type": "object"}, "another guess").key(model="m")
+
+
+def prompt_parts(prompt: Prompt) -> tuple[object, ...]:
+    return prompt.messages, prompt.schema, "", 7
