@@ -143,10 +143,61 @@ def test_more_examples_open_without_a_script(visit):
     assert fits(page)
 
 
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_the_navigation_stays_in_sight_and_covers_no_heading(visit, width):
+    page = visit(build(), width)
+    page.emulate_media(media="screen", reduced_motion="reduce")
+    bar = page.get_by_role("navigation", name="Sections")
+    bar.get_by_role("link", name="Errors").click()
+    box = bar.bounding_box()
+    assert box["y"] == 0
+    assert page.get_by_role("heading", name="What goes wrong").bounding_box()["y"] >= box["height"]
+    assert box["height"] < 60
+
+
+def test_a_table_is_saved_as_csv(visit):
+    page = visit(build())
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="scores as CSV").click()
+    assert saved.value.suggested_filename == "scores.csv"
+    assert Path(saved.value.path()).read_text("utf-8").startswith("Method,Precision,Precision std,")
+
+
+def test_settings_are_folded(visit):
+    page = visit(build())
+    assert not page.get_by_text("optimizer.learning_rate").is_visible()
+    page.get_by_text("The recipe with all defaults and changes").click()
+    assert page.get_by_text("optimizer.learning_rate").is_visible()
+
+
+def test_fixed_and_broken_entities_stand_side_by_side(visit):
+    page = visit(build())
+    before, after = page.locator("#changes .pair").first.locator(".side").all()
+    assert before.locator(".label").inner_text() == "gold only"
+    assert after.locator(".label").inner_text() == "mention_replacement"
+    assert before.locator(".words").all_inner_texts() == ["القاهرة"]
+    assert after.locator(".words").all_inner_texts() == ["أم كلثوم"]
+    assert before.locator(".sentence").evaluate("one => getComputedStyle(one).direction") == "rtl"
+
+
+@pytest.mark.parametrize("width", [WIDE, NARROW])
+def test_forty_systems_fit(visit, width):
+    report = build()
+    one = report["systems"][2]
+    report["systems"] += [one | {"name": f"method {number}"} for number in range(36)]
+    page = visit(report, width)
+    assert page.locator("#results svg.f1 .name").count() == 40
+    assert page.locator("#results figure svg.f1").first.locator(".name").count() == 12
+    assert fits(page)
+    assert page.get_by_text("and 29 more").is_visible()
+
+
 def test_what_is_folded_is_printed(visit):
     page = visit(build())
     page.emulate_media(media="print")
     assert page.locator("#rejected details .sentence").first.is_visible()
+    assert page.get_by_text("optimizer.learning_rate").is_visible()
+    assert not page.get_by_role("navigation", name="Sections").is_visible()
 
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])

@@ -87,6 +87,8 @@ def remove_abandoned(folder: Path, names: Iterable[str]) -> Iterator[str]:
     Yields:
         A note on each.
     """
+    for left in folder.rglob("nersery-*.tmp"):  # a kill while `io.write` ran
+        left.unlink()
     record = json.loads((folder / "run.json").read_text("utf-8")) if names else {}
     for name in names:
         systems = {system["name"]: system for system in record["recipe"]["systems"]}

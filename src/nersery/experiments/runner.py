@@ -31,7 +31,7 @@ from typing import Any
 
 from nersery import io
 from nersery.annotate.base import AnnotateStage, Annotator
-from nersery.augment.base import Augmenter, AugmentStage
+from nersery.augment.base import AugmentStage
 from nersery.core import registry
 from nersery.core.errors import DataError
 from nersery.core.files import copy_atomic, is_missing, locked, remove_folder, write_json
@@ -56,7 +56,7 @@ from nersery.experiments.prerequisites import check_prerequisites
 from nersery.experiments.recipe import load
 from nersery.experiments.results import NOTHING_LEARNT, build_report
 from nersery.experiments.run_folder import RunFolder
-from nersery.experiments.systems import GOLD, MethodSettings, System
+from nersery.experiments.systems import GOLD, System
 from nersery.experiments.teachers import remove_training, teachers_folder, trained_once, trained_teacher
 from nersery.experiments.voting import each_once, voted
 from nersery.pipeline.job import rejects_of
@@ -198,7 +198,8 @@ class Run(RunFolder):
             predicted = self._predict(seed, system, tagger.predict)
         else:
             self._note(f"note: {system.name}, seed {seed}: {NOTHING_LEARNT}")
-            history, predicted = {"untrained": True}, self._predict(seed, system, _without_entities)
+            history = {"untrained": True}
+            predicted = self._predict(seed, system, lambda rows: [row.with_entities(()) for row in rows])
         result: dict[str, Any] = {
             "scores": all_scores(self.test(seed), predicted),
             "train_sentences": len(train),
@@ -251,7 +252,8 @@ class Run(RunFolder):
 
     def _is_taken_over(self, path: Path, seed: int, system: System) -> bool:
         """Whether the labels depend on no seed and another seed has them already; if so, its files are copied."""
-        method = _method(system.method) if system.labels_raw_text and system.method else None
+        own = system.method if system.labels_raw_text else None
+        method = registry.create(own.kind, own.method, own.settings) if own else None
         if not isinstance(method, Annotator) or method.learns:
             return False
         others = [self.generated(other, system) for other in self.recipe.seeds if other != seed]
@@ -392,12 +394,3 @@ class Run(RunFolder):
     def _note(self, text: str) -> None:
         if not self.quiet:
             print(text, file=sys.stderr, flush=True)
-
-
-def _without_entities(sentences: Sequence[Sentence]) -> list[Sentence]:
-    return [sentence.with_entities(()) for sentence in sentences]
-
-
-def _method(settings: MethodSettings) -> Augmenter | Annotator:
-    method: Augmenter | Annotator = registry.create(settings.kind, settings.method, settings.settings)
-    return method

@@ -13,6 +13,9 @@ from nersery.report.number_format import p_text, percent, plural, signed
 LEVEL = 0.05
 """Significance level: a difference with a smaller p-value counts as more than chance."""
 
+MOST_NAMED = 8
+"""Methods that a sentence names."""
+
 Tone = Literal["better", "worse", "unclear"]
 
 
@@ -88,11 +91,24 @@ def _others(systems: Sequence[SystemReport], reference: SystemReport) -> tuple[s
         "worse": f"Worse than {reference.label}",
         "unclear": f"No clear difference from {reference.label}",
     }
+    ranked = (
+        sorted(systems, key=lambda one: -(one.difference(reference) or 0.0)) if len(systems) > MOST_NAMED else systems
+    )
     groups = {
-        opening: [f"{one.label} ({signed(one.difference(reference))})" for one in systems if _tone(one) == tone]
+        opening: [f"{one.label} ({signed(one.difference(reference))})" for one in ranked if _tone(one) == tone]
         for tone, opening in openings.items()
     }
-    return tuple(f"{opening}: {', '.join(group)}." for opening, group in groups.items() if group)
+    return tuple(f"{opening}: {_listed(group)}." for opening, group in groups.items() if group)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The names, or the first of many.
+
+    >>> _listed(["a", "b"]), _listed(list("abcdefghij"))
+    ('a, b', 'a, b, c, d, e, f, g, h and 2 more')
+    """
+    rest = len(names) - MOST_NAMED
+    return ", ".join(names[:MOST_NAMED]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _corrected(best: SystemReport, tried: Sequence[SystemReport]) -> tuple[str, ...]:
