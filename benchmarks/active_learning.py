@@ -26,9 +26,10 @@ from nersery.taggers.base import strict_f1
 
 DATA = "../shared/data/multiconer/en"
 FILES = ("100.conll", "200.conll", "500.conll", "1000.conll")
-SIZES = range(50, 401, 50)
+START, STEP, MOST = 50, 50, 400
 STEPS = 300
 RANDOM, CHOSEN = "random", "chosen"
+COSTS, MISSING = ("entities", "words"), "–"
 
 
 def pool(folder: Path) -> dict[str, Sentence]:
@@ -54,52 +55,69 @@ def simulate(
     out: Path,
     sentences: dict[str, Sentence],
     test: Sequence[Sentence],
-    sizes: Sequence[int],
+    sizes: dict[str, list[int]],
     seed: int,
     **settings: Any,
 ) -> Iterator[dict[str, Any]]:
-    """The results of one seed, read from the folder or measured."""
+    """The results of one seed, read from the folder or measured; both ways have the first size in common."""
     order = [*sentences]
     random.Random(seed).shuffle(order)
-    labelled, folder = order[: sizes[0]], out / f"seed-{seed}"
-    for place, size in enumerate(sizes):
-        for way in (CHOSEN, RANDOM) if place else (CHOSEN,):  # the start is the same
-            file = folder / f"{way}-{size}.json"
-            ids = labelled if way == CHOSEN else order[:size]
-            if not file.exists():
-                folder.mkdir(parents=True, exist_ok=True)
-                gold, tagger = [sentences[id] for id in ids], folder / f"tagger-{way}"
-                found = {"way": way, "size": size, **measure(gold, test, tagger, seed, **settings)}
-                if way == CHOSEN and size != sizes[-1]:
-                    left = [sentence for id, sentence in sentences.items() if id not in {*ids}]
-                    more = next_sentences(left, tagger, sizes[place + 1] - size, labelled=gold, quiet=True)
-                    found["next"] = [sentence.id for sentence in more.corpus]
-                write_json(file, {**found, "ids": ids})
-            result = json.loads(file.read_text("utf-8"))
-            if way == CHOSEN:
-                labelled = [*result["ids"], *result.get("next", [])]
-            print(f"seed {seed}, {size} {way}: F1 {100 * result['f1']:.1f}", flush=True)
-            yield from [result] if place else [result, {**result, "way": RANDOM}]
+    folder = out / f"seed-{seed}"
+    folder.mkdir(parents=True, exist_ok=True)
+    first, step = sizes[CHOSEN][0], sizes[CHOSEN][1] - sizes[CHOSEN][0]
+    labelled = order[:first]
+    for size in sizes[CHOSEN]:
+        file, tagger = folder / f"{CHOSEN}-{size}.json", folder / "tagger"
+        if not file.exists():
+            gold = [sentences[id] for id in labelled]
+            found = {"way": CHOSEN, "size": size, **measure(gold, test, tagger, seed, **settings)}
+            left = [sentence for id, sentence in sentences.items() if id not in {*labelled}]
+            more = next_sentences(left, tagger, step, labelled=gold, quiet=True)
+            write_json(file, {**found, "ids": labelled, "next": [sentence.id for sentence in more.corpus]})
+        result = json.loads(file.read_text("utf-8"))
+        labelled = [*result["ids"], *result["next"]]
+        yield result
+        if size == first:
+            yield {**result, "way": RANDOM}
+    for size in sizes[RANDOM]:
+        file = folder / f"{RANDOM}-{size}.json"
+        if not file.exists():
+            gold = [sentences[id] for id in order[:size]]
+            write_json(
+                file, {"way": RANDOM, "size": size, **measure(gold, test, folder / "tagger-random", seed, **settings)}
+            )
+        yield json.loads(file.read_text("utf-8"))
 
 
-def table(results: Sequence[dict[str, Any]], sizes: Sequence[int]) -> Iterator[str]:
+def table(results: Sequence[dict[str, Any]]) -> Iterator[str]:
     """F1 with both ways, and what their labels cost."""
     costs = "entities, random | entities, chosen | words, random | words, chosen"
     yield f"| sentences | random | chosen | difference | {costs} |"
     yield "| --- " * 8 + "|"
-    means = {}
-    for size in sizes:
+    means: dict[tuple[str, int], float] = {}
+    for size in sorted({result["size"] for result in results}):
         found = {way: [r for r in results if (r["way"], r["size"]) == (way, size)] for way in (RANDOM, CHOSEN)}
-        f1 = {way: [100 * r["f1"] for r in rows] for way, rows in found.items()}
-        means[size] = {way: mean(values) for way, values in f1.items()}
-        cells = [f"{mean(v):.1f} ± {stdev(v):.1f}" if len(v) > 1 else f"{v[0]:.1f}" for v in f1.values()]
-        gaps = [chosen - plain for plain, chosen in zip(f1[RANDOM], f1[CHOSEN], strict=True)]
-        by_seed = ", ".join(f"{gap:+.1f}" for gap in gaps)
-        labelled = [f"{mean(r[key] for r in found[way]):.0f}" for key in ("entities", "words") for way in found]
-        yield f"| {size} | {' | '.join(cells)} | {mean(gaps):+.1f} ({by_seed}) | {' | '.join(labelled)} |"
-    goal = means[sizes[-1]][RANDOM]
-    reached = next((str(size) for size in sizes if means[size][CHOSEN] >= goal), "more than all")
-    yield f"\n{sizes[-1]} random sentences: F1 {goal:.1f}, reached with {reached} chosen ones"
+        f1 = {way: [100 * row["f1"] for row in rows] for way, rows in found.items()}
+        means |= {(way, size): mean(values) for way, values in f1.items() if values}
+        cells = [_spread(values) for values in f1.values()]
+        gaps = [chosen - plain for plain, chosen in zip(*f1.values(), strict=False)]
+        gap = f"{mean(gaps):+.1f} ({', '.join(f'{one:+.1f}' for one in gaps)})" if gaps else MISSING
+        counted = [f"{mean(r[key] for r in rows):.0f}" if rows else MISSING for key in COSTS for rows in found.values()]
+        yield f"| {size} | {' | '.join(cells)} | {gap} | {' | '.join(counted)} |"
+    most = max(size for way, size in means if way == RANDOM)
+    reached = [size for (way, size), f1 in means.items() if way == CHOSEN and f1 >= means[RANDOM, most]]
+    goal, least = means[RANDOM, most], min(reached, default="no number of")
+    yield f"\nF1 of {most} random sentences: {goal:.1f}, reached with {least} chosen ones"
+
+
+def _spread(values: Sequence[float]) -> str:
+    return (
+        f"{mean(values):.1f} ± {stdev(values):.1f}"
+        if len(values) > 1
+        else MISSING
+        if not values
+        else f"{values[0]:.1f}"
+    )
 
 
 def main() -> None:
@@ -109,18 +127,22 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path(DATA))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--model", default="bundled")
+    parser.add_argument("--chosen", type=int, default=MOST, help="label up to this number of chosen sentences")
+    parser.add_argument("--random", type=int, nargs="*", default=[*range(START + STEP, MOST + 1, STEP)])
     options = parser.parse_args()
     measuring.print_machine()
     sentences, test = pool(options.data), nersery.read(options.data / "test.conll").sentences
-    sizes, steps = ([4, 6], 2) if options.quick else ([*SIZES], STEPS)
-    settings = {"model": options.model, "steps": steps}
+    sizes = {CHOSEN: [*range(START, options.chosen + 1, STEP)], RANDOM: options.random}
+    settings = {"model": options.model, "steps": STEPS}
+    if options.quick:
+        sentences, sizes, settings["steps"] = dict([*sentences.items()][:9]), {CHOSEN: [4, 6], RANDOM: [6]}, 2
     print(f"{len(sentences)} sentences in the pool, {len(test)} of test", flush=True)
-    results = [
-        result
-        for seed in range(1 if options.quick else options.seeds)
-        for result in simulate(options.out, sentences, test, sizes, seed, **settings)
-    ]
-    print("\n".join(table(results, sizes)))
+    results = []
+    for seed in range(1 if options.quick else options.seeds):
+        for result in simulate(options.out, sentences, test, sizes, seed, **settings):
+            results.append(result)
+            print(f"seed {seed}, {result['size']} {result['way']}: F1 {100 * result['f1']:.1f}", flush=True)
+    print("\n".join(table(results)))
 
 
 if __name__ == "__main__":

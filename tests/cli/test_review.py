@@ -160,7 +160,7 @@ def test_a_kill_loses_no_decision_and_an_interrupt_writes_them() -> None:
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment())
         assert process.stderr is not None
         address = next(line for line in process.stderr if line.startswith("review at ")).split()[-1]
-        said = json.dumps({"verdict": "accept", "labels": []}).encode()
+        said = json.dumps({"verdict": "accept", "labels": [], "version": 0}).encode()
         request = urllib.request.Request(f"{address}sentence/{number}", said, {"Content-Type": "application/json"})
         with urllib.request.urlopen(request, timeout=10) as answer:
             assert answer.status == 200

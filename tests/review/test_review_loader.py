@@ -55,7 +55,7 @@ def test_the_first_sentence_is_shown_while_others_are_read(path: Path) -> None:
         review = Review(decisions, loader)
         assert (review.overview()["verdicts"], review.overview()["isWhole"]) == ([""], False)
         assert review.shown(0)["words"] == ("Oslo",)
-        review.decide(0, {"verdict": "accept", "labels": []})
+        review.decide(0, {"verdict": "accept", "labels": [], "version": 0})
         source.let.set()
         loader.finish()
         assert review.overview() == {"name": "", "types": ["LOC", "A"], "verdicts": ["accept", ""], "isWhole": True}

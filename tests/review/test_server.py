@@ -74,23 +74,43 @@ def test_what_the_page_shows(server: ReviewServer) -> None:
 
 
 def test_a_decision_is_written_down(server: ReviewServer) -> None:
-    said = {"verdict": "accept", "labels": [[0, 2, "PER"]], "note": "whole"}
+    said = {"verdict": "accept", "labels": [[0, 2, "PER"]], "note": "whole", "version": 0}
     status, shown, _ = ask(server, f"/{server.secret}/sentence/1", said)
     assert (status, shown["verdict"], shown["corrected"]) == (200, "accept", [[0, 2, "PER"]])
     assert server.review.decisions["a"] == Decision("accept", ((0, 2, "PER"),), "whole")
     assert ask(server, f"/{server.secret}/overview")[1]["verdicts"] == ["", "accept"]
 
 
+def test_what_another_page_decided_is_not_overwritten(server: ReviewServer) -> None:
+    path = f"/{server.secret}/sentence/1"
+    mine = {"verdict": "accept", "labels": [[0, 2, "PER"]], "note": "", "version": 0}
+    theirs = {"verdict": "reject", "labels": [], "note": "no", "version": 0}
+    assert ask(server, path, theirs)[1]["version"] == 1
+    status, answer, _ = ask(server, path, mine)
+    assert status == 409
+    assert "another person or tab" in answer["error"]
+    assert (answer["now"]["verdict"], answer["now"]["note"], answer["now"]["version"]) == ("reject", "no", 1)
+    assert server.review.decisions["a"] == Decision("reject", (), "no")
+    assert ask(server, path, {**mine, "version": 1})[0] == 200
+    assert server.review.decisions["a"].verdict == "accept"
+
+
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ({"verdict": "accept", "labels": [[0, 9, "PER"]]}, "does not lie within the 3 words"),
-        ({"verdict": "maybe", "labels": []}, "expected one of accept, reject"),
+        ({"verdict": "accept", "labels": [[0, 9, "PER"]], "version": 0}, "does not lie within the 3 words"),
+        ({"verdict": "maybe", "labels": [], "version": 0}, "expected one of accept, reject"),
         ({"labels": []}, "expected an object with verdict"),
         ([], "expected an object with verdict"),
         ({"verdict": "accept", "labels": [["x", 2, "B"]]}, "expected an object with verdict"),
         ({"verdict": "accept", "labels": [[1, 2, ["x"]]]}, "expected an object with verdict"),
-        ({"verdict": ["x"], "labels": []}, "expected one of accept, reject"),
+        ({"verdict": ["x"], "labels": [], "version": 0}, "expected one of accept, reject"),
+        ({"verdict": "accept", "labels": [[False, 1, "PER"]], "version": 0}, "expected an object with verdict"),
+        ({"verdict": "accept", "labels": [[0, True, "PER"]], "version": 0}, "expected an object with verdict"),
+        ({"verdict": "accept", "labels": [[0, 1.0, "PER"]], "version": 0}, "expected an object with verdict"),
+        ({"verdict": "accept", "labels": [], "version": False}, "expected an object with verdict"),
+        ({"verdict": "accept", "labels": []}, "and version"),
+        ({"verdict": "accept", "labels": [], "note": "x" * 501, "version": 0}, "501 characters, expected at most 500"),
         (b"{", "Expecting"),
         pytest.param(b"[" * 50_000, "maximum recursion depth", id="deep"),
     ],
@@ -134,6 +154,6 @@ def test_the_page_ends_the_review(server: ReviewServer) -> None:
     assert not server.review.over.is_set()
     assert ask(server, f"/{server.secret}/over", {})[0] == 200
     assert server.review.over.wait(10)
-    late = ask(server, f"/{server.secret}/sentence/0", {"verdict": "reject", "labels": []})[:2]
+    late = ask(server, f"/{server.secret}/sentence/0", {"verdict": "reject", "labels": [], "version": 0})[:2]
     assert late == (400, {"error": "the review has ended; start it again to go on"})
     assert server.review.decisions["o"].verdict == "", "what is decided after the end would not be in the output"

@@ -25,6 +25,11 @@ VERDICTS: tuple[Verdict, ...] = ("accept", "reject", "")
 REJECTED, UNDECIDED = "rejected by hand", "not reviewed yet"
 FILE = "decisions.jsonl"
 LONGEST_NOTE = 500
+"""In characters."""
+
+
+class OutdatedError(NerseryError):
+    """A decision on a sentence about which somebody else has decided meanwhile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +63,7 @@ class Decisions:
         self.corpus, self.file, self._encode = corpus, folder / FILE, encode
         self.types: dict[str, None] = {}
         self._of: dict[str, Decision] = {}
+        self._versions = Counter[str]()
         self._unchecked: dict[str, tuple[int, str]] = {}
 
     @classmethod
@@ -102,15 +108,28 @@ class Decisions:
         )
         return found
 
-    def decide(self, id: str, decision: Decision) -> None:
+    def version(self, id: str) -> int:
+        """How often was decided about a sentence."""
+        return self._versions[id]
+
+    def decide(self, id: str, decision: Decision, version: int | None = None) -> None:
         """Write a decision down; when this returns, it is on the disk.
 
+        Args:
+            version: That of the decision which the person saw; None replaces any.
+
         Raises:
-            DataError: When there is no such sentence, or the labels do not fit it, or the output's format cannot hold
-                it.
+            DataError: When there is no such sentence, or the labels do not fit it, the note is too long, or the
+                output's format cannot hold it.
+            OutdatedError: When there is a newer version.
             OSError: When it cannot be written; what was there before is left as it was.
         """
         sentence = self._corrected(id, decision)
+        if len(decision.note) > LONGEST_NOTE:
+            message = f"the note has {len(decision.note):,} characters, expected at most {LONGEST_NOTE}"
+            raise DataError(Issue(message, sentence=id), fix="shorten it")
+        if version is not None and version != self.version(id):
+            raise OutdatedError(f"sentence {id}: another person or tab has decided about it since it was shown here")
         if decision.verdict == "accept":
             self._encode(_noted(sentence, decision.note))
         decision = replace(decision, labels=sentence.labels)
@@ -135,6 +154,7 @@ class Decisions:
 
     def _take(self, id: str, decision: Decision) -> None:
         self._of[id] = decision
+        self._versions[id] += 1
         self.types |= dict.fromkeys(type_ for _, _, type_ in decision.labels)
 
     def outcome(self, sentence: Sentence) -> Outcome:
@@ -208,7 +228,7 @@ class Decisions:
 
 def _noted(sentence: Sentence, note: str) -> Sentence:
     """The sentence with a note as a comment."""
-    note = " ".join(note.split())[:LONGEST_NOTE]
+    note = " ".join(note.split())
     return replace(sentence, comments=(*sentence.comments, f"# review: {note}")) if note else sentence
 
 

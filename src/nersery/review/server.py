@@ -17,7 +17,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from nersery.core.errors import NerseryError
 from nersery.core.sentence import Sentence
-from nersery.review.decisions import VERDICTS, Decision, Decisions
+from nersery.review.decisions import VERDICTS, Decision, Decisions, OutdatedError
 from nersery.review.review_loader import ReviewLoader
 
 HOST = "127.0.0.1"
@@ -87,6 +87,7 @@ class Review:
             "corrected": decision.labels,
             "verdict": decision.verdict,
             "note": decision.note,
+            "version": self.decisions.version(sentence.id),
             "scores": dict(sentence.scores),
             "method": sentence.origin.method if sentence.origin else "",
             "beside": [_plain(other) for other in self.loader.shown_beside(sentence)],
@@ -97,24 +98,33 @@ class Review:
 
         Raises:
             NerseryError: When it makes no sense.
+            OutdatedError: When another page has decided since the version that this one saw.
         """
         try:
-            labels = tuple((index(start), index(end), type_ + "") for start, end, type_ in answer["labels"])
+            labels = tuple((_whole(start), _whole(end), type_ + "") for start, end, type_ in answer["labels"])
             decision = Decision(answer["verdict"], labels, answer.get("note", "") + "")
+            version = _whole(answer["version"])
         except (LookupError, TypeError, ValueError, AttributeError):
-            raise NerseryError("expected an object with verdict, labels and note") from None
+            raise NerseryError("expected an object with verdict, labels, note and version") from None
         if decision.verdict not in VERDICTS:
             raise NerseryError(f"the verdict is {decision.verdict!r:.60}, expected one of {', '.join(VERDICTS[:2])}")
         with self._lock:
             if self.over.is_set():
                 raise NerseryError("the review has ended; start it again to go on")
-            self.decisions.decide(self.decisions.corpus[self.order[number]].id, decision)
+            self.decisions.decide(self.decisions.corpus[self.order[number]].id, decision, version)
         return self.shown(number)
 
     def end(self) -> None:
         """Take no more decisions; one that is being written down is written first."""
         with self._lock:
             self.over.set()
+
+
+def _whole(value: Any) -> int:
+    """A whole number; truth values are none."""
+    if isinstance(value, bool):
+        raise TypeError
+    return index(value)
 
 
 def _plain(sentence: Sentence) -> dict[str, Any]:
@@ -196,6 +206,8 @@ class _Handler(BaseHTTPRequestHandler):
         elif (number := self._number(requested, "sentence/")) is not None:
             try:
                 self._send_json(self.server.review.decide(number, json.loads(body)))
+            except OutdatedError as error:
+                self._refuse(HTTPStatus.CONFLICT, str(error), now=self.server.review.shown(number))
             except (NerseryError, ValueError, RecursionError) as error:
                 self._refuse(HTTPStatus.BAD_REQUEST, str(error))
             except OSError as error:
@@ -219,8 +231,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _send_json(self, value: Any) -> None:
         self._send(HTTPStatus.OK, json.dumps(value).encode(), "application/json")
 
-    def _refuse(self, status: HTTPStatus, why: str) -> None:
-        self._send(status, json.dumps({"error": why}).encode(), "application/json")
+    def _refuse(self, status: HTTPStatus, why: str, **more: Any) -> None:
+        self._send(status, json.dumps({"error": why, **more}).encode(), "application/json")
 
     def _send(self, status: HTTPStatus, body: bytes, kind: str) -> None:
         self.send_response(status)

@@ -3,7 +3,8 @@
 
 const $ = (id) => document.getElementById(id);
 const KNOWN = { accept: "accepted", reject: "rejected", "": "" };
-const GOLDEN_ANGLE = 137.508;  // between the hues of neighbouring types
+const GOLDEN_ANGLE = 137.508;  // between the hues of neighbouring types, as in nersery.report.rendering
+const FIRST_HUE = 20;
 const WAIT = 500;  // milliseconds between two looks at what has been read meanwhile
 let all = { name: "", types: [], verdicts: [], isWhole: false };
 let found = null;           // the places of the sentences that contain the text searched for
@@ -11,6 +12,9 @@ let at = 0;                 // the place of the sentence that is shown
 let one = null;             // the sentence
 let labels = [];            // as corrected: [start, end, type]
 let chosen = null;          // selected words: [anchor, focus]
+let pressed = null;         // the word where the mouse button went down
+let past = [];              // what was changed here, the last change last; undo takes it back
+const versions = new Map(); // of the decision on a sentence, as this page last saw it, by place
 let waiting = Promise.resolve();
 
 function make(tag, className, text) {
@@ -21,7 +25,7 @@ function make(tag, className, text) {
 }
 
 function coloured(element, type) {
-  element.style.setProperty("--hue", String((all.types.indexOf(type) * GOLDEN_ANGLE + 250) % 360));
+  element.style.setProperty("--hue", String(Math.round(FIRST_HUE + all.types.indexOf(type) * GOLDEN_ANGLE) % 360));
   return element;
 }
 
@@ -34,7 +38,7 @@ async function ask(path, body) {
     throw new Error("The command that serves this page has ended. Repeat it to go on; what was decided is kept.");
   }
   const value = await answer.json();
-  if (!answer.ok) throw new Error(value.error);
+  if (!answer.ok) throw Object.assign(new Error(value.error), { now: value.now });
   return value;
 }
 
@@ -56,6 +60,7 @@ function show(number) {
 function take(sentence, number) {
   one = sentence;
   at = number;
+  versions.set(number, sentence.version);
   labels = sentence.corrected.map((label) => [...label]);
   for (const [, , type] of [...labels, ...sentence.labels]) if (!all.types.includes(type)) all.types.push(type);
   chosen = null;
@@ -86,7 +91,7 @@ function draw() {
   $("verdict").className = `verdict ${one.verdict}`;
   const scores = Object.entries(one.scores).map(([name, value]) => `${name} ${Number(value.toPrecision(3))}`);
   $("about").textContent = [one.id, one.method, ...scores].filter(Boolean).join(" · ");
-  $("undo").disabled = !one.verdict;
+  $("undo").disabled = !past.length;
   drawSentence();
   drawBeside();
   drawTypes();
@@ -199,29 +204,79 @@ function relabel(start, end, type) {
   $("sentence").focus();
 }
 
-// What is shown changes at once: what is done next must not undo it while the answer is on its way.
-function save(verdict) {
-  const sentence = one;
-  const number = at;
-  const before = one.verdict;
-  const said = { verdict, labels: labels.map((entity) => [...entity]), note: $("note").value };
-  one.verdict = all.verdicts[number] = verdict;
+function state(sentence) {
+  return { verdict: sentence.verdict, labels: sentence.corrected, note: sentence.note };
+}
+
+// What is shown changes at once: what is done next must not undo it while the answer is on its way. Whether it was saved.
+async function save(verdict) {
+  const change = { number: at, sentence: one, before: state(one), after: { verdict, labels: labels.map((entity) => [...entity]), note: $("note").value } };
+  Object.assign(one, { verdict, corrected: change.after.labels, note: change.after.note });
+  all.verdicts[at] = verdict;
   draw();
-  return inTurn(async () => {
+  let isSaved = false;
+  await inTurn(async () => {
     try {
-      await ask(`sentence/${number}`, said);
+      change.base = versions.get(change.number);
+      change.version = (await send(change.number, change.after, change.base)).version;
+      past.push(change);
+      isSaved = true;
+      $("undo").disabled = false;
     } catch (error) {
-      const known = await ask(`sentence/${number}`).catch(() => ({ verdict: before }));
-      sentence.verdict = all.verdicts[number] = known.verdict;
+      const known = error.now || await ask(`sentence/${change.number}`).catch(() => ({ ...change.before, corrected: change.before.labels }));
+      Object.assign(change.sentence, { verdict: known.verdict, corrected: known.corrected, note: known.note });
+      all.verdicts[change.number] = known.verdict;
       if (one) draw();
-      throw error;
+      if (!error.now) throw error;
+      compare(change.number, change.after, error.now);
+    }
+  });
+  return isSaved;
+}
+
+async function send(number, said, version) {
+  const answer = await ask(`sentence/${number}`, { ...said, version });
+  versions.set(number, answer.version);
+  return answer;
+}
+
+async function decide(verdict) {
+  if (await save(verdict)) await move(1, verdict ? "open" : null);
+}
+
+// Takes back the last change of this page, on whatever sentence it was.
+function undo() {
+  return inTurn(async () => {
+    const change = past.pop();
+    if (!change) return;
+    try {
+      const now = await send(change.number, change.before, change.version);
+      const earlier = past.findLast((other) => other.number === change.number);
+      if (earlier && earlier.version === change.base) earlier.version = now.version;
+      take(now, change.number);
+    } catch (error) {
+      if (!error.now) { past.push(change); throw error; }
+      compare(change.number, change.before, error.now);
     }
   });
 }
 
-async function decide(verdict) {
-  await save(verdict);
-  if ($("error").hidden) await move(1, verdict ? "open" : null);
+// Somebody else, or another tab, has decided meanwhile: shows both decisions, and one of them is chosen.
+function compare(number, mine, theirs) {
+  for (const [id, said] of [["theirs", { ...theirs, labels: theirs.corrected }], ["mine", mine]]) {
+    const text = make("p", "other");
+    text.dir = "auto";
+    text.append(...written(theirs.words, said.labels, false), make("small", "", [KNOWN[said.verdict] || "not decided", said.note].filter(Boolean).join(" · ")));
+    $(id).replaceChildren(text);
+  }
+  versions.set(number, theirs.version);
+  $("replace").onclick = () => $("conflict").close("mine");
+  $("conflict").onclose = () => inTurn(async () => {
+    const isMine = $("conflict").returnValue === "mine";
+    take(isMine ? await send(number, mine, theirs.version) : await ask(`sentence/${number}`), number);
+  });
+  $("conflict").returnValue = "";
+  $("conflict").showModal();
 }
 
 function matches(number, filter) {
@@ -254,18 +309,26 @@ async function end() {
   });
 }
 
+// The entity of a word as a selection, or the word alone.
+function unit(i) {
+  const entity = labels.find(([start, end]) => start <= i && i < end);
+  return entity ? [entity[0], entity[1] - 1] : [i, i];
+}
+
 function step(direction, isFurther) {
   const forward = getComputedStyle($("sentence")).direction === "rtl" ? -direction : direction;
   const last = one.words.length - 1;
-  if (!chosen) return choose(forward > 0 ? 0 : last, forward > 0 ? 0 : last);
-  const focus = Math.min(last, Math.max(0, chosen[1] + forward));
-  return choose(isFurther ? chosen[0] : focus, focus);
+  const inside = (i) => Math.min(last, Math.max(0, i));
+  if (!chosen) return choose(...unit(forward > 0 ? 0 : last));
+  if (isFurther) return choose(chosen[0], inside(chosen[1] + forward));
+  return choose(...unit(inside(forward > 0 ? Math.max(...chosen) + 1 : Math.min(...chosen) - 1)));
 }
 
 const KEYS = {
-  a: () => decide("accept"), r: () => decide("reject"), u: () => save(""), Enter: () => decide("accept"),
+  a: () => decide("accept"), r: () => decide("reject"), u: undo, c: () => save(""), Enter: () => decide("accept"),
   j: () => move(1), k: () => move(-1),
   n: () => $("note").focus(), "/": () => $("find").focus(), Escape: () => { chosen = null; draw(); }, o: () => restore(),
+  "?": () => $("help").showModal(),
   0: () => label(null), Delete: () => label(null), Backspace: () => label(null),
 };
 
@@ -275,10 +338,17 @@ function restore() {
 }
 
 document.addEventListener("keydown", (event) => {
-  if (!one || event.ctrlKey || event.metaKey || event.altKey) return;
-  if (event.repeat && /^([aruo]|Enter)$/.test(event.key)) return;  // a key held down decides one sentence, not many
+  if (!one || event.altKey || document.querySelector("dialog[open]")) return;
+  const isText = event.target.tagName === "INPUT";
+  if (event.ctrlKey || event.metaKey) {
+    if (event.key.toLowerCase() !== "z" || event.shiftKey || isText) return;  // in a text the browser has its own
+    event.preventDefault();
+    undo();
+    return;
+  }
+  if (event.repeat && /^([aruco]|Enter)$/.test(event.key)) return;  // a key held down decides one sentence, not many
   const tag = event.target.tagName;
-  if (tag === "INPUT") {
+  if (isText) {
     if (event.key === "Escape" || event.key === "Enter") $("sentence").focus();
     return;
   }
@@ -295,13 +365,19 @@ function place(event) {
   return word ? Number(word.dataset.at) : null;
 }
 
+// A click selects the whole entity, a second one the word; drawing over words selects these.
 $("sentence").addEventListener("pointerdown", (event) => {
   const i = place(event);
-  if (i !== null) choose(event.shiftKey && chosen ? chosen[0] : i, i);
+  if (i === null) return;
+  pressed = event.shiftKey && chosen ? chosen[0] : i;
+  const [start, end] = unit(i);
+  const isAgain = chosen && Math.min(...chosen) === start && Math.max(...chosen) === end;
+  if (pressed !== i || isAgain) choose(pressed, i);
+  else choose(start, end);
 });
 $("sentence").addEventListener("pointerover", (event) => {
   const i = place(event);
-  if (i !== null && event.buttons & 1 && chosen) choose(chosen[0], i);
+  if (i !== null && event.buttons & 1 && pressed !== null && i !== pressed) choose(pressed, i);
 });
 $("note").addEventListener("change", () => save(one.verdict));
 $("filter").addEventListener("change", () => {
@@ -314,7 +390,7 @@ $("find").addEventListener("change", () => inTurn(async () => {
   drawProgress();
 }).then(showMatching));
 for (const [id, work] of Object.entries({
-  accept: KEYS.a, reject: KEYS.r, undo: KEYS.u, next: KEYS.j, before: KEYS.k, over: end,
+  accept: KEYS.a, reject: KEYS.r, undo: KEYS.u, next: KEYS.j, before: KEYS.k, over: end, keys: KEYS["?"],
 })) $(id).addEventListener("click", work);
 
 // What was read since the last look; sentences beside come last.
