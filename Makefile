@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 # Bytecode is kept, for tests start many processes that would compile all modules again.
 TESTS := HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --maxprocesses 4
 
-.PHONY: demo test check format docs chromium clean help
+.PHONY: demo test check format docs picture chromium clean help
 
 help:  ## Show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -31,6 +31,9 @@ format: .venv/dev  ## Fix what tools can fix
 docs: .venv/dev  ## Regenerate docs/methods.md, docs/recipes.md and docs/commands.md
 	$(BIN)/python docs/generate.py
 
+picture: .venv/dev chromium  ## Take the picture of the report for the README, after make demo
+	$(BIN)/python docs/screenshot.py runs/demo/report.html docs/images/report.png
+
 clean:  ## Remove the environment and all caches, but no runs
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache
 
@@ -50,10 +53,10 @@ clean:  ## Remove the environment and all caches, but no runs
 	$(PIP) -e ".[bundled,multilingual,dev]"
 	@touch $@ .venv/demo
 
-# One test opens the report in a browser. Without chromium it is skipped, by name.
+# Some tests open pages in a browser. Without chromium they are skipped, by name.
 chromium:
 	@command -v chromium >/dev/null || { \
 	  SUDO=$$([ "$$(id -u)" = 0 ] || echo "sudo -n"); \
 	  command -v apt-get >/dev/null && $$SUDO apt-get -qq update && \
 	  DEBIAN_FRONTEND=noninteractive $$SUDO apt-get -qq install -y --no-install-recommends chromium >/dev/null; \
-	} || echo "note: no chromium here and apt may not install it: tests/evaluate/test_report_browser.py is skipped"
+	} || echo "note: no chromium here and apt may not install it: tests in a browser are skipped"

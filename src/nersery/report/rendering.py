@@ -29,12 +29,12 @@ GOLDEN_ANGLE = 137.508
 SECTIONS = (
     ("results", "Results", ""), ("search", "Tried", "tried"), ("changes", "Fixed and broken", "changes"),
     ("types", "Types", ""), ("seen", "Seen and unseen", "per-novelty"), ("languages", "Languages", "per-language"),
-    ("errors", "Errors", "errors"), ("training", "Training", ""), ("grid", "Grid", "grid"),
+    ("errors", "Errors", "errors"), ("training", "Training", "has_curves"), ("grid", "Grid", "grid"),
     ("teachers", "Teachers", "teachers"), ("self-training", "Self-training", "self_trained"),
-    ("generated", "Generated", ""), ("rejected", "Rejected", ""), ("time", "Run time", "run-time"),
+    ("generated", "Generated", "generating"), ("rejected", "Rejected", "stages"), ("time", "Run time", "run-time"),
     ("data", "Data", ""), ("files", "Files", "files"), ("settings", "Settings", ""),
 )  # fmt: skip
-"""Sections of the page: anchor, title in the navigation, and the table without which it is not there."""
+"""Sections of the page: anchor, title in the navigation, and the table or value without which it is not there."""
 
 
 def render_html(report: Report) -> str:
@@ -83,6 +83,8 @@ def _context(report: Report) -> dict[str, Any]:
         "mistaken": [system for system in systems if system.mistakes],
         "mistake_meanings": KINDS,
         "kinds_of_change": KINDS_OF_CHANGE,
+        "generating": [system for system in systems if system.examples],
+        "has_curves": charts.curve_scales(system.training for system in systems),
         "self_trained": [system for system in systems if system.self_training],
         "verdict": verdict(report),
         "hues": {name: round(20 + number * GOLDEN_ANGLE) % 360 for number, name in enumerate(types)},
