@@ -8,7 +8,7 @@ from typing import Any
 from nersery.experiments.grow.text_profile import TextProfile
 
 ENGLISH_MODELS = ("bundled", "bundled-qa")
-MULTILINGUAL = "bundled-multilingual"
+MULTILINGUAL = ANSWERS_IN_MANY_LANGUAGES = "bundled-multilingual"
 SECOND_STAGE = {"steps": 100, "learning_rate": 5e-5, "head_learning_rate": 1e-3}
 ROUNDS = ("relabelled", "relabelled twice", "relabelled three times")
 ENOUGH_FOR_CONTEXT = 300
@@ -28,6 +28,7 @@ def systems_for(
 ) -> list[Entry]:
     """All systems that might be tried, the most promising first, as entries of ``[[systems]]``."""
     entries: list[Entry] = []
+    asked = _questions(text, types, models)
     for model in models:
         is_first = model == models[0]
         own: Entry = {} if is_first else {"tagger_settings": {"model": model}}
@@ -35,22 +36,25 @@ def systems_for(
         if not is_first:
             entries.append({"name": f"gold{suffix}", **own})
         if raw:
-            entries += _with_raw_text(text, types, suffix, own, "" if is_first else f"gold{suffix}", stage_steps)
+            entries += _with_raw_text(asked, suffix, own, "" if is_first else f"gold{suffix}", stage_steps)
         entries += _from_gold(text, suffix, own, gold)
     return entries
 
 
-def _with_raw_text(
-    text: TextProfile, types: Sequence[str], suffix: str, own: Entry, gold: str, stage_steps: int
-) -> list[Entry]:
+def _questions(text: TextProfile, types: Sequence[str], models: Sequence[str]) -> Entry:
+    """The entry that labels raw text by questions; empty where no model can answer them."""
+    asked = {"method": "qa_prompting", "types": list(types)}  # named types make the labels independent of the fold
+    if text.is_english:
+        return asked
+    return {**asked, "model": ANSWERS_IN_MANY_LANGUAGES} if ANSWERS_IN_MANY_LANGUAGES in models else {}
+
+
+def _with_raw_text(asked: Entry, suffix: str, own: Entry, gold: str, stage_steps: int) -> list[Entry]:
     second = {"second_stage": {**SECOND_STAGE, "steps": stage_steps}}
     based = {"base": gold} if gold else {}
-    entries: list[Entry] = []
-    if text.is_english:
-        asked = {"method": "qa_prompting", "types": list(types)}  # named types make the labels independent of the fold
-        entries += _rounds({"name": f"questions{suffix}", **asked, **own, **second}, own, second, suffix)
+    questions = _rounds({"name": f"questions{suffix}", **asked, **own, **second}, own, second, suffix) if asked else []
     self_training = {"name": f"self-training{suffix}", **based, "method": "tagger_labels", **own, **second}
-    return entries + _rounds(self_training, own, second, suffix)
+    return questions + _rounds(self_training, own, second, suffix)
 
 
 def _rounds(first: Entry, own: Entry, second: Entry, suffix: str) -> list[Entry]:
