@@ -6,7 +6,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 # Bytecode is kept, for tests start many processes that would compile all modules again.
 TESTS := HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --maxprocesses 4
 
-.PHONY: demo test check format docs picture chromium clean help
+.PHONY: demo test check format docs picture site chromium clean help
 
 help:  ## Show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -33,6 +33,9 @@ docs: .venv/dev  ## Regenerate docs/methods.md, docs/recipes.md and docs/command
 
 picture: .venv/dev chromium  ## Take the picture of the report for the README, after make demo
 	$(BIN)/python docs/screenshot.py runs/demo/report.html docs/images/report.png
+
+site: .venv/dev  ## Build the documentation site in site/; warnings are errors
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 clean:  ## Remove the environment and all caches, but no runs
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache
