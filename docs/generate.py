@@ -19,7 +19,7 @@ from docstrings import Sections, arguments, code, sections, table, type_text
 from nersery.cli.app import GROUPS
 from nersery.cli.main import all_commands
 from nersery.core import registry
-from nersery.experiments import data_files, paths, recipe, sampling, systems
+from nersery.experiments import data_files, paths, recipe, sampling, sweep, systems
 from nersery.io import repairs
 
 FOLDER = Path(__file__).parent
@@ -187,6 +187,13 @@ SECTIONS: Sequence[tuple[str, type[Any], Sequence[str], str]] = (
     ),
     ("`[sample]`", recipe.SampleSettings, (), "How much of the data is used, to simulate a small data set."),
     ("`[evaluate]`", recipe.EvaluateSettings, (), ""),
+    (
+        "`[sweep]`",
+        sweep.SweepSettings,
+        ("sizes", "languages", "settings", "score"),
+        "Vary sizes, languages and settings: a table over all of them, as Markdown, HTML, CSV and LaTeX. It resumes "
+        "cell by cell; a system that fails is noted, and the others continue.",
+    ),
     (
         "`[[systems]]`",
         systems.System,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nersery.evaluate.scores import evaluate
     from nersery.experiments.active_learning.next_sentences import next_sentences
     from nersery.experiments.grow.session import grow
-    from nersery.experiments.runner import run
+    from nersery.experiments.sweep_runner import run
     from nersery.io import read, write
     from nersery.select.base import select
     from nersery.taggers.base import predict, train
@@ -32,7 +32,7 @@ _FUNCTIONS = {
     "predict": "nersery.taggers.base",
     "project": "nersery.crosslingual.projection_tasks",
     "read": "nersery.io",
-    "run": "nersery.experiments.runner",
+    "run": "nersery.experiments.sweep_runner",
     "train": "nersery.taggers.base",
     "write": "nersery.io",
 }

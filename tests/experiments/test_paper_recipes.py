@@ -12,9 +12,9 @@ import pytest
 from nersery import io
 from nersery.core import registry
 from nersery.experiments import model_sets
-from nersery.experiments.prerequisites import check_prerequisites
 from nersery.experiments.recipe import PAPERS, load, recipes_of, shipped_recipes
 from nersery.experiments.runner import Run
+from nersery.experiments.sweep_runner import Sweep
 from tests.conftest import MASKED_TEXT, TINY, build_tokenizer
 from tests.experiments.trying import hindi
 from tests.standins import sentences
@@ -44,7 +44,7 @@ def tiny_set(tmp_path_factory: pytest.TempPathFactory, tiny_seq2seq: str) -> dic
 @pytest.fixture
 def corpora(tmp_path: Path) -> Path:
     """The files that the recipes name, in two languages."""
-    for split, count, start in (("train", 16, 0), ("dev", 6, 100), ("test", 8, 200)):
+    for split, count, start in (("train", 16, 0), ("dev", 8, 100), ("test", 8, 200)):
         for language, made in (("en", sentences(count, start)), ("hi", hindi(count, start))):
             (tmp_path / language).mkdir(exist_ok=True)
             io.write(made, tmp_path / language / f"{split}.conll")
@@ -64,6 +64,13 @@ def shrunk(name: str, folder: Path) -> list[str]:
         changes.append("sample.size=6")
     if "dev_size" in table.get("sample", {}):
         changes.append("sample.dev_size=4")
+    if sizes := table.get("sweep", {}).get("sizes"):
+        changes.append(f"sweep.sizes={[6, 8][: len(sizes)]}")
+    if "languages" in table.get("sweep", {}):
+        changes += [f"sweep.languages={list(LANGUAGES)}", "sweep.sizes=[6]"]
+    if settings := table.get("sweep", {}).get("settings"):
+        few = [{key: value[:2] if isinstance(value, list) else value for key, value in one.items()} for one in settings]
+        changes += ["sweep.sizes=[6]", f"sweep.settings=[{', '.join(map(_toml, few))}]"]
     if "grid" in table["tagger"]:
         changes.append("tagger.grid={ batch_size = [8, 16] }")
     for entry in table.get("systems", []):
@@ -76,6 +83,10 @@ def shrunk(name: str, folder: Path) -> list[str]:
         changes += [f'systems."{called}".table={folder / "table.tsv"}' for _ in range(entry.get("method") == "eda")]
         changes += [f'systems."{called}".select={select}' for select in [_select(entry)] if select]
     return changes
+
+
+def _toml(table: dict[str, Any]) -> str:
+    return "{ " + ", ".join(f"{key} = {json.dumps(value)}" for key, value in table.items()) + " }"
 
 
 def _select(entry: dict[str, Any]) -> str:
@@ -106,13 +117,17 @@ def test_the_experiment_of_a_paper(
 ) -> None:
     monkeypatch.setattr(model_sets, "MODELS", {**model_sets.MODELS, "bundled": tiny_set})
     recipe = load(name, [*files_of(name, corpora), *shrunk(name, corpora)], "bundled")
-    run = Run(recipe, tmp_path / "run", quiet=True)
-    run.check()
-    check_prerequisites(recipe)
-    report = run.execute()
+    job = Sweep(recipe, tmp_path / "run", quiet=True) if recipe.sweep else Run(recipe, tmp_path / "run", quiet=True)
+    job.check()
+    report = job.execute()
+    if isinstance(job, Sweep):
+        assert job.failures == {}
+        cells = report.cells
+        assert {cell["system"] for cell in cells} == {system.name for system in recipe.systems}
+        assert all(cell["f1"] is not None for cell in cells) or recipe.sweep.score == "dev"
+        assert {path.suffix for path in (tmp_path / "run" / "tables").iterdir()} == {".csv", ".tex"}
+        return
     assert [system.name for system in report.systems] == [system.name for system in recipe.systems]
-    table = tomllib.loads(shipped_recipes()[name].read_text("utf-8"))
-    assert len(report.systems) == 1 + len(table.get("systems", []))
     assert all(system.f1.mean is not None for system in report.systems)
 
 

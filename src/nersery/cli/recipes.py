@@ -12,6 +12,7 @@ from nersery.cli import options
 from nersery.cli.app import app
 
 if TYPE_CHECKING:
+    from nersery.experiments.recipe import Recipe
     from nersery.report.model import Report
 
 
@@ -50,8 +51,12 @@ def run(
     loaded = load(recipe, overrides or [], models)
     from nersery.experiments.runner import Run  # here, because it takes seconds that a wrong recipe need not wait for
 
-    job = Run(loaded, out or Path("runs") / loaded.name, quiet)
-    options.refuse_odd_bytes(job.folder)
+    folder = out or Path("runs") / loaded.name
+    options.refuse_odd_bytes(folder)
+    if loaded.sweep:
+        _sweep(loaded, folder, check=check, json=json, quiet=quiet)
+        return
+    job = Run(loaded, folder, quiet)
     if check:
         job.check()
         from nersery.experiments.run_time import estimates
@@ -69,6 +74,26 @@ def run(
     options.print_json(report.as_dict()) if json else _print_summary(report, job.folder)
     if not quiet and recipe in shipped_recipes():
         print(f"Next: nersery copy {recipe} my-recipe.toml, put your own files into its [data]", file=sys.stderr)
+
+
+def _sweep(recipe: Recipe, folder: Path, *, check: bool, json: bool, quiet: bool) -> None:
+    """Run or check a recipe with a sweep."""
+    from nersery.experiments.sweep_runner import Sweep
+
+    job = Sweep(recipe, folder, quiet)
+    runs = [part.name for part, _ in job.runs()]
+    if check:
+        notes, systems = job.check(), [system.name for system in recipe.systems]
+        plan = {"recipe": recipe.source, "runs": runs, "systems": systems, "seeds": recipe.seeds, "notes": notes}
+        cells = len(runs) * len(systems) * len(recipe.seeds)
+        text = f"{recipe.source}: valid. {cells} cells: runs {', '.join(runs)}; systems {', '.join(systems)}"
+        options.print_json(plan) if json else print(f"{text}; seeds {recipe.seeds}")
+        return
+    report = job.execute()
+    if json:
+        options.print_json(report.as_dict())
+        return
+    print(f"{report.done} of {len(report.cells)} cells are finished\nreport: {folder / 'report.html'}")
 
 
 def _print_plan(plan: dict[str, Any]) -> None:

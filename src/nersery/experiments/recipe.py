@@ -23,12 +23,13 @@ from nersery.experiments.model_sets import with_models
 from nersery.experiments.overrides import apply
 from nersery.experiments.paths import located, presets, shipped, with_paths
 from nersery.experiments.sampling import PROTOCOLS
+from nersery.experiments.sweep import SweepSettings, expanded
 from nersery.experiments.systems import MethodSettings, System, folder_name, method_settings, parse_systems
 from nersery.taggers.components.second_stage import changed, second_stage_issues
 
 KEYS = (
     "name", "description", "paper", "seeds", "keep_taggers", "data", "sample", "tagger", "systems", "select",
-    "evaluate",
+    "evaluate", "sweep",
 )  # fmt: skip
 """The keys at the top of a recipe."""
 
@@ -100,6 +101,7 @@ class Recipe:
         source: The file, or the name of a shipped recipe.
         overrides: The changes by ``--set``.
         models: The choice of models by ``--models``.
+        sweep: What is varied; none: one run.
         grid: Values of the tagger's settings to try on dev, see `nersery.experiments.grid`. Empty: none.
     """
 
@@ -117,13 +119,16 @@ class Recipe:
     overrides: tuple[str, ...] = ()
     models: str = ""
     grid: dict[str, list[Any]] = field(default_factory=dict)
+    sweep: SweepSettings | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """All settings that results depend on, as JSON values."""
-        left_out = ("source", "overrides", "models", "paper", *(() if self.grid else ("grid",)))
+        left_out = ("source", "overrides", "models", "paper", "sweep", *(() if self.grid else ("grid",)))
         values = {key: value for key, value in asdict(self).items() if key not in left_out}
         if not self.data.languages:
             del values["data"]["languages"]
+        if self.sweep:  # sizes, languages and values may be added
+            values["sweep"] = {"score": self.sweep.score}
         return values
 
     def tagger_of(self, system: System) -> MethodSettings:
@@ -201,12 +206,17 @@ def load(name: str, overrides: Iterable[str] = (), models: str = "") -> Recipe:
 def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
     """Build a recipe from its TOML table. Problems are added to the list; if there are any, there is no recipe."""
     problems += [f'unknown key "{key}"; {did_you_mean(key, KEYS)}' for key in table if key not in KEYS]
+    table, tables = expanded(table, problems)
     systems = parse_systems(table, problems)
     data = _section(DataSettings, table.get("data"), "data", problems)
     problems += _fold_conflicts(table)
     sample = _section(SampleSettings, table.get("sample", {}), "sample", problems)
     evaluate = _section(EvaluateSettings, table.get("evaluate", {}), "evaluate", problems)
     tagger = _tagger(table.get("tagger", {}), problems)
+    sweep = _section(SweepSettings, table["sweep"], "sweep", problems) if "sweep" in table else None
+    if sweep:
+        sweep.tables = tables
+        problems += sweep.issues(data)
     own, wrong = registry.typed(
         Recipe,
         "",
@@ -224,7 +234,8 @@ def parse(table: Mapping[str, Any], problems: list[str]) -> Recipe | None:
     problems += [problem for system in systems for problem in _system_conflicts(system, tagger, data)]
     if problems:
         return None
-    return Recipe(data=data, tagger=tagger, systems=systems, sample=sample, evaluate=evaluate, grid=grid, **own)
+    parts = {"data": data, "tagger": tagger, "systems": systems, "sample": sample, "evaluate": evaluate}
+    return Recipe(**parts, grid=grid, sweep=sweep, **own)
 
 
 def _fold_conflicts(table: Mapping[str, Any]) -> Iterator[str]:

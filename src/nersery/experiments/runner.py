@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -30,11 +30,11 @@ from pathlib import Path
 from typing import Any
 
 from nersery import io
-from nersery.annotate.base import AnnotateStage, Annotator
+from nersery.annotate.base import AnnotateStage
 from nersery.augment.base import AugmentStage
 from nersery.core import registry
 from nersery.core.errors import DataError
-from nersery.core.files import copy_atomic, is_missing, locked, remove_folder, write_json
+from nersery.core.files import is_missing, locked, remove_folder, write_json
 from nersery.core.outcome import Step
 from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence
@@ -53,13 +53,12 @@ from nersery.experiments.fingerprint import (
 from nersery.experiments.grid import Settings, choose, combinations, described, grid_record
 from nersery.experiments.inputs import read_inputs
 from nersery.experiments.prerequisites import check_prerequisites
-from nersery.experiments.recipe import load
 from nersery.experiments.results import NOTHING_LEARNT, build_report
 from nersery.experiments.run_folder import RunFolder
+from nersery.experiments.sharing import take_first_copies, take_over_labels, with_more_copies
 from nersery.experiments.systems import GOLD, System
 from nersery.experiments.teachers import remove_training, teachers_folder, trained_once, trained_teacher
 from nersery.experiments.voting import each_once, voted
-from nersery.pipeline.job import rejects_of
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import JobOptions, StageJob, corpus_job
 from nersery.report.model import Report
@@ -67,26 +66,6 @@ from nersery.report.rendering import write_report
 from nersery.select.base import SelectStage
 from nersery.taggers.base import Tagger, strict_f1
 from nersery.taggers.components.second_stage import changed, fit_second_stage, require_known_types
-
-
-def run(
-    recipe: str | Path,
-    *,
-    output: str | Path | None = None,
-    overrides: Iterable[str] = (),
-    models: str = "",
-    quiet: bool = False,
-) -> Report:
-    """Run an experiment in a folder, or resume it, and return its report.
-
-    Args:
-        recipe: A TOML file, or the name of a shipped recipe.
-        output: The folder; None writes to ``runs/NAME``.
-        overrides: Changes of the recipe, ``key=value``.
-        models: Replaces all models, see `nersery.experiments.model_sets`.
-    """
-    loaded = load(str(recipe), overrides, models)
-    return Run(loaded, Path(output) if output else Path("runs") / loaded.name, quiet).execute()
 
 
 @dataclass
@@ -171,7 +150,10 @@ class Run(RunFolder):
     def _run_seed(self, seed: int) -> None:
         for system in self.recipe.systems:
             self.run_system(seed, system)
-            self._done += 1
+        self.remove_taggers(seed)
+
+    def remove_taggers(self, seed: int) -> None:
+        """Remove the taggers of a seed whose systems are all done, unless the recipe keeps them."""
         if not self.recipe.keep_taggers:
             for system in self.recipe.systems:
                 remove_folder(self.path(seed, system, "tagger"))
@@ -182,6 +164,7 @@ class Run(RunFolder):
         if not self.path(seed, system, "result.json").exists():
             with Clock(self.folder).running(system.name, seed):
                 self._run_system(seed, system)
+        self._done += 1
 
     def _run_system(self, seed: int, system: System) -> None:
         gold = self.sampled(seed)[0]
@@ -227,7 +210,7 @@ class Run(RunFolder):
 
     def _generate(self, seed: int, system: System, start: Corpus) -> Corpus:
         path = self.generated(seed, system)
-        if is_missing(path) and not self._is_taken_over(path, seed, system):
+        if is_missing(path) and not self._is_shared(path, seed, system):
             if system.method is None:
                 merged = self._merged(seed, system)
                 with self._progress(seed, system, "generate", len(merged)) as progress:
@@ -250,19 +233,16 @@ class Run(RunFolder):
             self._label(seed, system, learn),
         ).run()
 
-    def _is_taken_over(self, path: Path, seed: int, system: System) -> bool:
-        """Whether the labels depend on no seed and another seed has them already; if so, its files are copied."""
-        own = system.method if system.labels_raw_text else None
-        method = registry.create(own.kind, own.method, own.settings) if own else None
-        if not isinstance(method, Annotator) or method.learns:
+    def _is_shared(self, path: Path, seed: int, system: System) -> bool:
+        """Whether another seed or system has made the sentences; if so, its files are copied."""
+        if take_over_labels(self, seed, system):
+            return True
+        if (larger := with_more_copies(self, system)) is None:
             return False
-        others = [self.generated(other, system) for other in self.recipe.seeds if other != seed]
-        made = next((other for other in others if other.exists()), None)
-        if made is not None:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            copy_atomic(rejects_of(made), rejects_of(path))
-            copy_atomic(made, path)  # last, because it marks the stage as finished
-        return made is not None
+        gold = self.sampled(seed)[0]
+        before = self._kept(seed, self.recipe.system(larger.base), gold) if larger.base else []
+        self._generate(seed, larger, Corpus([*gold, *before]))
+        return take_first_copies(self.generated(seed, larger), path, system.copies)
 
     def _stage(self, seed: int, system: System, start: Corpus) -> tuple[Stage[Any, Any], Corpus]:
         """The stage of a system's method, and the rows that it starts from."""

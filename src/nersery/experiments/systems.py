@@ -137,12 +137,18 @@ class System:
         share = copies_for_upsampling(len(gold), len(kept), self.upsampling)
         return [*gold] * (max(self.gold_copies, share) if self.gold_copies else 0) + [*kept]
 
+    @property
+    def _made_from(self) -> tuple[Any, ...]:
+        """What its sentences depend on, apart from the number of copies."""
+        return self.method, self.base, self.merge, self.vote
+
     def makes_the_same_as(self, other: System) -> bool:
         """Whether both generate the same sentences, so that they can share them."""
-        ours, theirs = (
-            (system.method, system.base, system.merge, system.vote, system.copies) for system in (self, other)
-        )
-        return ours == theirs
+        return self._made_from == other._made_from and self.copies == other.copies
+
+    def makes_more_copies_than(self, other: System) -> bool:
+        """Whether it generates all sentences that the other one does, and more copies."""
+        return self.method is not None and self._made_from == other._made_from and self.copies > other.copies
 
 
 def parse_systems(table: Mapping[str, Any], problems: list[str]) -> list[System]:

@@ -1,0 +1,146 @@
+"""What a recipe varies: settings of its systems, sample sizes and languages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from nersery.core import registry
+from nersery.core.errors import did_you_mean
+from nersery.experiments.data_files import SPLITS, DataSettings
+from nersery.experiments.grid import combinations
+from nersery.experiments.systems import LABELS_RAW_TEXT
+
+MOST_SETTINGS = 2
+"""Settings that one table varies: its columns and its rows."""
+SYSTEM = "system"
+
+
+@dataclass
+class SweepSettings:
+    """What is varied. Sizes and languages are runs of their own; settings are systems of one run, which share gold.
+
+    Args:
+        sizes: Values of ``sample.size``. If the recipe has ``dev_size``, it has the same values.
+        languages: Languages to train and test on alone, each with the files that `[data]` names for it.
+        settings: Tables with the name of a ``system`` and lists of values for one or two of its settings, e.g.
+            ``{ system = "aclm", copies = [1, 3, 5] }``. Each makes a table of the report.
+        score: ``test``, or ``dev`` for F1 on dev with the weights that were kept.
+    """
+
+    sizes: list[Annotated[int, Field(strict=True, ge=1)]] = field(default_factory=list)
+    languages: list[str] = field(default_factory=list)
+    settings: list[dict[str, Any]] = field(default_factory=list)
+    score: Literal["test", "dev"] = "test"
+    tables: list[SettingsTable] = field(default_factory=list, init=False)
+
+    def issues(self, data: DataSettings | None) -> Iterator[str]:
+        """Conflicts with the rest of the recipe."""
+        for name in ("sizes", "languages"):
+            values = getattr(self, name)
+            if len(set(values)) < len(values):
+                yield f"sweep.{name} is {values!r:.60}, expected different values"
+        for split in ("train", "test") if data and self.languages else ():
+            named = getattr(data, split)
+            if not isinstance(named, Mapping):
+                yield f"sweep.languages: data.{split} is one file, expected a file for each language"
+                continue
+            yield from (
+                f'sweep.languages: "{language}" has no {split} set: name a file as data.{split}.{language}, or leave '
+                "the language out"
+                for language in self.languages
+                if language not in named
+            )
+
+
+@dataclass(frozen=True)
+class SettingsTable:
+    """The systems of a table, by the values of the settings that it varies.
+
+    Args:
+        keys: One or two settings: that of the columns, then that of the rows.
+        systems: The system of each combination of values.
+    """
+
+    system: str
+    keys: tuple[str, ...]
+    values: tuple[tuple[Any, ...], ...]
+    systems: dict[tuple[Any, ...], str]
+
+
+def expanded(table: Mapping[str, Any], problems: list[str]) -> tuple[dict[str, Any], list[SettingsTable]]:
+    """A recipe's table with a system for each combination of values; problems are added to the list."""
+    sweep, entries = table.get("sweep"), table.get("systems", [])
+    wanted = sweep.get("settings", []) if isinstance(sweep, Mapping) else []
+    if not isinstance(wanted, list) or not isinstance(entries, list):
+        return dict(table), []
+    known = {str(entry.get("name", entry.get("method"))): entry for entry in entries if isinstance(entry, dict)}
+    found, added = [], dict[str, dict[str, Any]]()
+    for number, varied in enumerate(wanted, start=1):
+        if issue := _issue(varied, known):
+            problems.append(f"sweep.settings, entry {number}: {issue}")
+            continue
+        own = {key: values for key, values in varied.items() if key != SYSTEM}
+        entry, systems = known[varied[SYSTEM]], {}
+        for one in combinations(own):
+            changed = {key: value for key, value in one.items() if value != _now(entry, key)}
+            name = " ".join([varied[SYSTEM], *(f"{key}={value}".replace("/", "_") for key, value in changed.items())])
+            if changed:
+                added[name] = {**entry, **changed, "name": name}
+            systems[tuple(one.values())] = name
+        found.append(SettingsTable(varied[SYSTEM], tuple(own), tuple(map(tuple, own.values())), systems))
+    return {**table, "systems": [*entries, *added.values()]}, found
+
+
+def _issue(varied: Any, known: Mapping[str, Any]) -> str:
+    if not isinstance(varied, Mapping) or varied.get(SYSTEM) not in known:
+        name = str(varied.get(SYSTEM)) if isinstance(varied, Mapping) else ""
+        return (
+            f'expected the name of a system, e.g. {{ system = "aclm", copies = [1, 3] }}; {did_you_mean(name, known)}'
+        )
+    own = {key: values for key, values in varied.items() if key != SYSTEM}
+    if not 1 <= len(own) <= MOST_SETTINGS:
+        return f"it varies {len(own)} settings, expected 1 or {MOST_SETTINGS}"
+    wrong = [k for k, v in own.items() if not isinstance(v, list) or not v or any(v.count(one) > 1 for one in v)]
+    return f"{wrong[0]} is {own[wrong[0]]!r:.60}, expected a list of different values" if wrong else ""
+
+
+def _now(entry: Mapping[str, Any], key: str) -> Any:
+    """The value that a setting of a system has."""
+    kind = LABELS_RAW_TEXT if entry.get("method") in registry.names(LABELS_RAW_TEXT) else "augment"
+    method = entry.get("method")
+    defaults = registry.defaults(kind, method) if method in registry.names(kind) else {}
+    return entry.get(key, defaults.get(key, 1 if key == "copies" else None))
+
+
+@dataclass(frozen=True)
+class Part:
+    """A run of a sweep: a size and a language, where these are varied."""
+
+    size: int | None = None
+    language: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of its folder."""
+        return "-".join(filter(None, [str(self.size or ""), self.language])) or "run"
+
+    def data(self, data: DataSettings) -> DataSettings:
+        """The files of its language alone."""
+        if not self.language:
+            return data
+        own: dict[str, Any] = {}
+        for split in SPLITS:
+            named = getattr(data, split)
+            if isinstance(named, Mapping):
+                own[split] = {self.language: named[self.language]} if self.language in named else None
+        return replace(data, **own)
+
+
+def parts(sweep: SweepSettings) -> list[Part]:
+    """The runs of a sweep."""
+    sizes: list[int | None] = [*sweep.sizes] or [None]
+    return [Part(size, language) for size in sizes for language in sweep.languages or [""]]

@@ -1,0 +1,267 @@
+"""A sweep: a run for each size and language, and the papers' tables over all of them.
+
+A folder holds one sweep. Each run has a folder within it, which resumes like any other::
+
+    run.json                    the recipe, as of a run
+    100-en/…, 200-en/…          the runs; see `nersery.experiments.runner`
+    report.{json,md,html}       the tables, rewritten after each system
+    tables/*.{csv,tex}
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from nersery.core.errors import NerseryError, OutOfTimeError
+from nersery.core.files import locked, write_json
+from nersery.evaluate.scores import summarise
+from nersery.experiments.data_files import DataSettings
+from nersery.experiments.fingerprint import check_folder, fingerprint_of
+from nersery.experiments.recipe import Recipe, load
+from nersery.experiments.results import build_report
+from nersery.experiments.runner import Run
+from nersery.experiments.sweep import Part, SettingsTable, SweepSettings, parts
+from nersery.experiments.systems import GOLD, System
+from nersery.report.escaping import markdown_table
+from nersery.report.model import Report
+from nersery.report.parts import Measure
+from nersery.report.rendering import write_report
+from nersery.report.report_tables import ReportTable
+from nersery.report.sweep_report import SweepReport, write_sweep
+from nersery.report.table_columns import MEASURE, NAME, TEXT, Column
+
+AVERAGE = "Avg"
+
+
+def run(
+    recipe: str | Path,
+    *,
+    output: str | Path | None = None,
+    overrides: Iterable[str] = (),
+    models: str = "",
+    quiet: bool = False,
+) -> Report | SweepReport:
+    """Run an experiment in a folder, or resume it, and return its report; with a sweep, that of all runs.
+
+    Args:
+        recipe: A TOML file, or the name of a shipped recipe.
+        output: The folder; None writes to ``runs/NAME``.
+        overrides: Changes of the recipe, ``key=value``.
+        models: Replaces all models, see `nersery.experiments.model_sets`.
+    """
+    loaded = load(str(recipe), overrides, models)
+    folder = Path(output) if output else Path("runs") / loaded.name
+    return (Sweep if loaded.sweep else Run)(loaded, folder, quiet).execute()
+
+
+@dataclass
+class Sweep:
+    """Runs all parts of a sweep.
+
+    Args:
+        recipe: With a sweep.
+        folder: Created if missing; the folder of another run or sweep is refused.
+        quiet: Show no progress.
+    """
+
+    recipe: Recipe
+    folder: Path
+    quiet: bool = False
+    failures: dict[str, str] = field(default_factory=dict, init=False)
+
+    @property
+    def settings(self) -> SweepSettings:
+        """What is varied."""
+        return self.recipe.sweep or SweepSettings()
+
+    def runs(self) -> list[tuple[Part, Run]]:
+        """The run of each part."""
+        return [(part, Run(self._recipe(part), self.folder / part.name, self.quiet)) for part in parts(self.settings)]
+
+    def _recipe(self, part: Part) -> Recipe:
+        sample, named = self.recipe.sample, list(self.recipe.overrides)
+        if part.size is not None:
+            sample = replace(sample, size=part.size, dev_size=part.size if sample.dev_size else None)
+            named.append(f"sweep.sizes=[{part.size}]")
+        if part.language:
+            named.append(f'sweep.languages=["{part.language}"]')
+        data: DataSettings = part.data(self.recipe.data)
+        return replace(self.recipe, sample=sample, data=data, sweep=None, overrides=tuple(named))
+
+    def check(self) -> list[str]:
+        """Check the folder, and each language's files and models with the extreme sizes; the notes on them."""
+        check_folder(self.folder, fingerprint_of(self.recipe))
+        sizes = self.settings.sizes
+        extremes = {min(sizes), max(sizes)} if sizes else {None}
+        checked = [run for part, run in self.runs() if part.size in extremes]
+        for run in checked:
+            run.check()
+        return [*dict.fromkeys(note for run in checked for note in run.notes)]
+
+    def execute(self) -> SweepReport:
+        """Run everything that is not finished; a system that fails is noted, and the others continue.
+
+        Raises:
+            NerseryError: If the folder belongs to another run, or every system failed.
+        """
+        check_folder(self.folder, fingerprint := fingerprint_of(self.recipe))
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with locked(self.folder):
+            write_json(self.folder / "run.json", fingerprint)
+            for part, run in self.runs():
+                with self._noting(part, "", 0):
+                    self._execute(part, run)
+                self._show(part)
+            report = self.report()
+            write_sweep(report, self.folder)
+        if self.failures and not report.done:
+            raise NerseryError(f"every system of the sweep failed. The first: {next(iter(self.failures.values()))}")
+        return report
+
+    def _execute(self, part: Part, run: Run) -> None:
+        with run.started() as fingerprint:
+            failed = len(self.failures)
+            for seed in run.recipe.seeds:
+                for system in run.recipe.systems:
+                    with self._noting(part, system.name, seed):
+                        run.run_system(seed, system)
+                    write_sweep(self.report(), self.folder)
+                run.remove_taggers(seed)
+            if len(self.failures) == failed:
+                write_report(build_report(run, fingerprint["inputs"]), run.folder)
+
+    @contextmanager
+    def _noting(self, part: Part, system: str, seed: int) -> Iterator[None]:
+        """Note an error instead of raising it."""
+        try:
+            yield
+        except OutOfTimeError:
+            raise
+        except Exception as error:
+            kind = "" if isinstance(error, NerseryError) else f"{type(error).__name__}: "
+            place = f"{part.name}, {system}, seed {seed}" if system else part.name
+            self.failures[place] = f"{kind}{error}"
+            if not self.quiet:
+                print(f"note: {place} failed, the others continue: {kind}{error}", file=sys.stderr, flush=True)
+
+    def _show(self, part: Part) -> None:
+        """Print the tables as they are after a part."""
+        if not self.quiet:
+            tables = "\n\n".join(str(markdown_table(table)) for table in self.tables())
+            print(f"\nafter {part.name}:\n\n{tables}\n", file=sys.stderr, flush=True)
+
+    # --- results ----------------------------------------------------------------------------------------------------
+
+    def report(self) -> SweepReport:
+        """The tables, and every score that is there so far."""
+        cells = [
+            {"size": part.size, "language": part.language, "system": system.name, "seed": seed, "f1": f1}
+            for part, run in self.runs()
+            for system in run.recipe.systems
+            for seed, f1 in zip(run.recipe.seeds, self._scores(run, system, ""), strict=True)
+        ]
+        done = sum(cell["f1"] is not None for cell in cells)
+        return SweepReport(self.recipe.name, self.recipe.description, done, cells, self.tables(), dict(self.failures))
+
+    def tables(self) -> list[ReportTable]:
+        """The table of all systems, and one for each entry of ``sweep.settings``."""
+        made = [self._main(), *(self._varied(n, one) for n, one in enumerate(self.settings.tables, start=1))]
+        return [table for table in made if table.rows]
+
+    @property
+    def _caption(self) -> str:
+        return f"F1 on {self.settings.score} in percent points, mean ± standard deviation over seeds"
+
+    def _main(self) -> ReportTable:
+        """A row for each size and system, a column for each language and their average."""
+        varied = {name for one in self.settings.tables for name in one.systems.values()}
+        sources = {one.system for one in self.settings.tables}
+        systems = [s for s in self.recipe.systems if s.name not in varied - sources]
+        languages = self.settings.languages or self._tested()
+        runs = {(part.size, part.language): run for part, run in self.runs()}
+        sizes: list[int | None] = [*self.settings.sizes] or [self.recipe.sample.size]
+        rows = []
+        for size, system in itertools.product(sizes, systems):
+            key = size if self.settings.sizes else None
+            by_language = [
+                self._scores(runs[key, language], system, "")
+                if self.settings.languages
+                else self._scores(runs[key, ""], system, language)
+                for language in languages or [""]
+            ]
+            averages = [_mean(each) for each in zip(*by_language, strict=True)]
+            measures = [*map(_measure, by_language), *([_measure(averages)] if len(languages) > 1 else [])]
+            rows.append(("all" if size is None else str(size), _label(system), *measures))
+        headings = [*(languages or ["F1"]), *([AVERAGE] if len(languages) > 1 else [])]
+        columns = [Column("Sentences", TEXT), Column("Method", NAME), *(Column(name, MEASURE) for name in headings)]
+        return ReportTable("systems", self._caption, columns, rows)
+
+    def _tested(self) -> list[str]:
+        """The languages of a test set, or on dev none, for which a score in all is known alone."""
+        return [file.language for file in self.recipe.data.files("test") if file.language and self._on_test]
+
+    @property
+    def _on_test(self) -> bool:
+        return self.settings.score == "test"
+
+    def _varied(self, number: int, table: SettingsTable) -> ReportTable:
+        """A row for each part and value of the second setting, a column for each value of the first."""
+        systems = {system.name: system for system in self.recipe.systems}
+        first, *others = table.values
+        rows = []
+        for (part, run), second in itertools.product(self.runs(), others[0] if others else [None]):
+            values = [(value, *([second] if others else [])) for value in first]
+            scores = [_measure(self._scores(run, systems[table.systems[one]], "")) for one in values]
+            rows.append((part.name, *([f"{table.keys[1]} = {second}"] if others else []), *scores))
+        columns = [Column("Run", NAME), *([Column(table.keys[1], TEXT)] if others else [])]
+        columns += [Column(f"{table.keys[0]} = {value}", MEASURE) for value in first]
+        return ReportTable(
+            f"{number}-{'-'.join(table.keys)}", f"{self._caption}; {table.system}, by {table.keys[0]}", columns, rows
+        )
+
+    def _scores(self, run: Run, system: System, language: str) -> list[float | None]:
+        """F1 of a system with each seed; None where it is unknown."""
+        return [self._score(run.path(seed, system, "result.json"), language) for seed in run.recipe.seeds]
+
+    def _score(self, path: Path, language: str) -> float | None:
+        if not path.exists():
+            return None
+        result = json.loads(path.read_text("utf-8"))
+        if not self._on_test:
+            return _dev_f1(result["training"])
+        group = result["scores"].get("per_language", {}).get(language) if language else result["scores"]["micro"]
+        return float(group["f1"]) if group else None
+
+
+def _dev_f1(training: Mapping[str, Any]) -> float | None:
+    """F1 on dev with the weights that were kept."""
+    found = (e["score"] for e in training.get("evaluations", ()) if e["step"] == training.get("best_step"))
+    return next(found, None)
+
+
+def _label(system: System) -> str:
+    return "gold only" if system.name == GOLD else system.name
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    """The mean; None if a value is unknown."""
+    known = [*values]
+    numbers = [value for value in known if value is not None]
+    return sum(numbers) / len(numbers) if known and len(numbers) == len(known) else None
+
+
+def _measure(values: Iterable[float | None]) -> Measure | None:
+    """Mean and deviation over seeds; None if a seed is not finished."""
+    known = [*values]
+    numbers = [value for value in known if value is not None]
+    if len(numbers) < len(known):
+        return None
+    summary = summarise(numbers)
+    return Measure(mean=summary.mean, std=summary.std, values=list(summary.values))

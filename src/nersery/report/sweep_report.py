@@ -1,0 +1,48 @@
+"""The report of a sweep: tables over several runs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from nersery.core.files import replaced_folder, write_atomic
+from nersery.report.escaping import html_template, markdown_template
+from nersery.report.latex import latex_table
+from nersery.report.report_tables import ReportTable
+
+
+@dataclass(frozen=True)
+class SweepReport:
+    """The results of a sweep.
+
+    Args:
+        done: Number of finished cells.
+        cells: F1 of each run, system and seed; null where it is not finished.
+        failures: Why systems failed, by place.
+    """
+
+    name: str
+    description: str
+    done: int
+    cells: list[dict[str, Any]]
+    tables: list[ReportTable]
+    failures: dict[str, str]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The report as JSON values."""
+        own = {"name": self.name, "description": self.description, "cells": self.cells, "failures": self.failures}
+        return own | {"tables": {table.name: table.shown for table in self.tables}}
+
+
+def write_sweep(report: SweepReport, folder: Path) -> None:
+    """Write ``report.json``, ``report.md``, ``report.html``, ``tables/*.csv`` and ``tables/*.tex``."""
+    write_atomic(folder / "report.json", json.dumps(report.as_dict(), ensure_ascii=False, indent=1) + "\n")
+    context = {"report": report, "tables": {table.name: table for table in report.tables}, "hues": {}}
+    write_atomic(folder / "report.md", markdown_template("sweep.md.j2").render(context))
+    write_atomic(folder / "report.html", html_template("sweep.html.j2").render(context))
+    with replaced_folder(folder / "tables") as tables:
+        for table in report.tables:
+            (tables / f"{table.name}.csv").write_text(table.csv, "utf-8")
+            (tables / f"{table.name}.tex").write_text(latex_table(table), "utf-8")

@@ -1,0 +1,195 @@
+"""A sweep shares work, resumes cell by cell, survives a failing cell, and makes the papers' tables."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import nersery
+from nersery.core.errors import DataError, NerseryError, SettingsError
+from nersery.experiments.recipe import load
+from nersery.experiments.sweep import expanded
+from nersery.experiments.sweep_runner import Sweep
+from nersery.report.latex import latex_table
+from nersery.report.report_tables import ReportTable
+from nersery.report.table_columns import NAME, POINTS, Column
+from tests.experiments.trying import Trainings, execute
+from tests.standins import files
+
+SETTINGS = (
+    'sweep.settings=[{ system = "one", copies = [1, 2, 3] }, { system = "one", rate = [0.5, 1.0], copies = [1, 2] }]'
+)
+ONE = 'systems=[{ name = "one", method = "mention_replacement", copies = 2, rate = 0.5 }]'
+
+
+def sweep(*overrides: str, out: str = "sweep") -> Any:
+    return Sweep(load("recipe.toml", overrides), Path(out), quiet=True)
+
+
+def table(name: str, out: str = "sweep") -> list[list[str]]:
+    with Path(out, "tables", f"{name}.csv").open(encoding="utf-8") as stream:
+        return [*csv.reader(stream)]
+
+
+@pytest.mark.usefixtures("folder")
+class TestSettings:
+    def test_gold_is_trained_once_and_a_value_that_is_the_recipe_s_is_its_system(self, memory: Trainings):
+        sweep(ONE, SETTINGS).execute()
+        names = sorted(path.name for path in Path("sweep/run/seed-0").iterdir() if path.name != "sample")
+        assert names == ["gold", "one", "one copies=1", "one copies=3", "one rate=1.0", "one rate=1.0 copies=1"]
+        assert len(memory) == len(names)
+
+    def test_tables_have_a_column_for_each_value(self):
+        report = sweep(ONE, SETTINGS).execute()
+        assert [one.name for one in report.tables] == ["systems", "1-copies", "2-rate-copies"]
+        assert table("systems")[0] == ["Sentences", "Method", "F1", "F1 std"]
+        assert [row[:2] for row in table("systems")[1:]] == [["16", "gold only"], ["16", "one"]]
+        heading, row = table("1-copies")
+        assert heading[::2] == ["Run", "copies = 1 std", "copies = 2 std", "copies = 3 std"]
+        result = json.loads(Path("sweep/run/seed-0/one copies=3/result.json").read_text("utf-8"))
+        assert float(row[5]) == pytest.approx(100 * result["scores"]["micro"]["f1"], abs=1e-3)
+        assert [row[:2] for row in table("2-rate-copies")[1:]] == [["run", "copies = 1"], ["run", "copies = 2"]]
+
+    def test_fewer_copies_are_the_first_of_more_and_equal_those_of_a_run_alone(self):
+        sweep(ONE, 'sweep.settings=[{ system = "one", copies = [1, 3] }]').execute()
+        execute('systems=[{ name = "one copies=1", method = "mention_replacement", rate = 0.5 }]', out="alone")
+        for name in ("generated.jsonl", "generated.jsonl.rejects.jsonl", "predicted.jsonl"):
+            ours, theirs = (Path(out, "seed-0/one copies=1", name).read_bytes() for out in ("sweep/run", "alone"))
+            assert ours == theirs
+        assert Path("alone/seed-0/one copies=1/generated.jsonl").stat().st_size
+
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ('[{ system = "two", copies = [1] }]', "expected the name of a system.* [Kk]nown: one"),
+            ('[{ system = "one" }]', "it varies 0 settings, expected 1 or 2"),
+            ('[{ system = "one", copies = 3 }]', "copies is 3, expected a list of different values"),
+            ('[{ system = "one", copies = [3, 3] }]', "expected a list of different values"),
+            ('[{ system = "one", rat = [1] }]', 'no setting "rat"'),
+            ('[{ system = "one", rate = [7.0] }]', "rate is 7.0, expected a probability"),
+        ],
+    )
+    def test_wrong_settings(self, settings: str, message: str):
+        with pytest.raises(SettingsError, match=message):
+            load("recipe.toml", [ONE, f"sweep.settings={settings}"])
+
+    def test_a_recipe_without_a_sweep_stays_as_it_is(self):
+        assert expanded({"systems": [{"method": "melm"}]}, []) == ({"systems": [{"method": "melm"}]}, [])
+
+
+@pytest.mark.usefixtures("languages")
+class TestLanguages:
+    def test_sizes_and_languages_have_runs_of_their_own_and_an_average(self):
+        report = nersery.run(
+            "recipe.toml",
+            output="sweep",
+            overrides=[ONE, "sweep.sizes=[8, 16]", 'sweep.languages=["en", "hi"]'],
+            quiet=True,
+        )
+        assert {path.parent.name for path in Path("sweep").glob("*/report.json")} == {"8-en", "8-hi", "16-en", "16-hi"}
+        heading, *rows = table("systems")
+        assert heading[2::2] == ["en", "hi", "Avg"]
+        assert [row[:2] for row in rows] == [["8", "gold only"], ["8", "one"], ["16", "gold only"], ["16", "one"]]
+        assert float(rows[0][6]) == pytest.approx((float(rows[0][2]) + float(rows[0][4])) / 2, abs=1e-3)
+        assert report.done == len(report.cells) == 8
+        assert json.loads(Path("sweep/8-hi/report.json").read_text("utf-8"))["sample"]["size"] == 8
+
+    def test_one_tagger_is_scored_in_each_language(self):
+        sweep(ONE, "sweep.sizes=[8]").execute()
+        heading, *rows = table("systems")
+        assert heading[2::2] == ["en", "hi", "Avg"]
+        assert all(rows[0][2::2])
+
+    def test_a_language_without_a_test_set(self):
+        with pytest.raises(SettingsError, match=r'"ta" has no train set: .*\n.*sweep.languages: "ta" has no test set'):
+            load("recipe.toml", ['sweep.languages=["en", "ta"]'])
+
+    def test_dev_scores(self):
+        report = sweep(ONE, 'sweep.score="dev"').execute()
+        result = json.loads(Path("sweep/run/seed-0/gold/result.json").read_text("utf-8"))["training"]
+        known = [e["score"] for e in result.get("evaluations", []) if e["step"] == result["best_step"]]
+        assert [cell["f1"] for cell in report.cells][:1] == (known or [None])
+
+
+@pytest.mark.usefixtures("folder")
+class TestFailures:
+    def test_others_continue_and_the_report_says_why(self, monkeypatch: pytest.MonkeyPatch, capsys):
+        from nersery.experiments.runner import Run
+
+        whole = Run._run_system
+
+        def fails(self: Run, seed: int, system: Any) -> None:
+            if system.name == "one copies=1":
+                raise DataError("no luck")
+            if system.name == "one copies=3":
+                raise MemoryError("too large")
+            whole(self, seed, system)
+
+        monkeypatch.setattr(Run, "_run_system", fails)
+        job = Sweep(
+            load("recipe.toml", [ONE, 'sweep.settings=[{ system = "one", copies = [1, 2, 3] }]']), Path("sweep")
+        )
+        report = job.execute()
+        assert report.failures == {
+            "run, one copies=1, seed 0": "no luck",
+            "run, one copies=3, seed 0": "MemoryError: too large",
+        }
+        row = table("1-copies")[1]
+        assert (row[1], row[5]) == ("", "")
+        assert row[3]
+        page, markdown = (Path(f"sweep/report.{kind}").read_text("utf-8") for kind in ("html", "md"))
+        assert "run, one copies=1, seed 0: no luck" in page
+        assert "run, one copies=1, seed 0: no luck" in markdown
+        assert "2 of 4 cells are finished" in markdown
+        assert "failed, the others continue: no luck" in capsys.readouterr().err
+        monkeypatch.undo()
+
+    def test_what_failed_is_tried_again_and_nothing_else(self, memory: Trainings, monkeypatch: pytest.MonkeyPatch):
+        from nersery.experiments.runner import Run
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Run, "_predict", lambda *_: (_ for _ in ()).throw(DataError("no luck")))
+            with pytest.raises(NerseryError, match=r"every system of the sweep failed. The first: no luck"):
+                sweep(ONE, "sweep.sizes=[8, 16]").execute()
+        trained = len(memory)
+        report = sweep(ONE, "sweep.sizes=[8, 16]").execute()
+        assert report.done == 4
+        assert len(memory) == trained  # the taggers were there
+        before = files(Path("sweep"))
+        sweep(ONE, "sweep.sizes=[8, 16]").execute()
+        after = files(Path("sweep"))
+        assert {path for path in before if before[path] != after.get(path)} <= {p for p in before if "run_time" in p}
+
+    def test_too_large_a_size_fails_alone(self):
+        report = sweep(ONE, "sweep.sizes=[8, 999]").execute()
+        assert [*report.failures] == ["999"]
+        assert "sample.size is 999" in report.failures["999"]
+        with pytest.raises(DataError, match=r"sample.size is 999"):
+            sweep(ONE, "sweep.sizes=[8, 999]", out="other").check()
+
+    def test_another_sweep_in_the_folder_is_refused_and_sizes_may_be_added(self):
+        sweep(ONE, "sweep.sizes=[8]").execute()
+        with pytest.raises(SettingsError, match=r"sweep holds a run with other settings:\n.*tagger"):
+            sweep(ONE, "sweep.sizes=[8]", "tagger.longest=1").execute()
+        with pytest.raises(SettingsError, match=r"sweep holds a run with other settings:\n.*sweep"):
+            execute(ONE, out="sweep")
+        assert sweep(ONE, "sweep.sizes=[8, 16]").execute().done == 4
+        assert Path("sweep/16/report.html").is_file()
+
+    def test_a_sweep_in_the_folder_of_a_run(self):
+        execute(ONE)
+        with pytest.raises(SettingsError, match="run holds a run with other settings"):
+            sweep(ONE, "sweep.sizes=[8]", out="run").execute()
+
+
+def test_latex() -> None:
+    columns = [Column("Method", NAME), Column("F1 & more", POINTS)]
+    made = latex_table(ReportTable("x", "In %", columns, [("a_b", 0.5), ("c", None)]))
+    assert re.findall(r"^.*\\\\$", made, re.M) == [r"Method & F1 \& more \\", r"a\_b & 50.0 \\", r"c & – \\"]
+    assert r"\begin{tabular}{lr}" in made
+    assert r"\caption{In \%}" in made
