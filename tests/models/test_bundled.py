@@ -36,7 +36,8 @@ def test_what_was_learnt_comes_back_nearly_as_it_was(tmp_path: Path) -> None:
     again = fresh()
     bundled_heads.add_head(again, tmp_path / "learnt.safetensors", "masked language model")
     for name, weight in again.named_parameters():
-        assert torch.allclose(weight, weights[name], atol=5e-4), name
+        largest = (weight - weights[name]).abs().max()
+        assert largest <= max(1e-3, 0.51 * 0.05 / bundled_heads.STEPS_OF_DIFFERENCES), name  # half a step of 5 sigma
 
 
 def test_rows_that_did_not_change_take_no_room(tmp_path: Path) -> None:
