@@ -1,4 +1,4 @@
-"""Writes docs/methods.md, docs/recipes.md and docs/commands.md out of the code, so that they say what the code does.
+"""Writes docs/methods.md, docs/recipes.md, docs/commands.md and the types of the library out of the code.
 
 Run ``make docs``. With ``--check`` nothing is written: the exit code is 1 when a page is out of step.
 """
@@ -14,8 +14,10 @@ from dataclasses import MISSING, Field, fields
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+import library_stub
 from docstrings import Sections, arguments, code, sections, table, type_text
 
+import nersery
 from nersery.cli.app import GROUPS
 from nersery.cli.main import all_commands
 from nersery.core import registry
@@ -385,6 +387,7 @@ def pages() -> dict[Path, str]:
         FOLDER / "methods.md": methods_page(),
         FOLDER / "recipes.md": recipes_page(),
         FOLDER / "commands.md": commands_page(),
+        Path(nersery.__file__).with_suffix(".pyi"): library_stub.stub(),
     }
 
 
@@ -404,7 +407,7 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     names = stale()
     for name in names:
-        print(f"docs/{name} is out of step with the code. Run: make docs", file=sys.stderr)
+        print(f"{name} is out of step with the code. Run: make docs", file=sys.stderr)
     return int(bool(names))
 
 

@@ -264,7 +264,7 @@ def test_examples_of_the_library(page: Path) -> None:
 
 
 def test_readme_has_a_session() -> None:
-    assert any(">>>" in text for text in blocks(ROOT / "README.md", "python"))
+    assert any(">>>" in text for text in blocks(ROOT / "docs" / "how-to.md", "python"))
 
 
 def test_the_example_of_a_method_works(tmp_path: Path, monkeypatch) -> None:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
+import datasets
+import jedi
 import pytest
 
 import nersery
+from nersery.augment.base import Augmenter
 from nersery.augment.mention_replacement import MentionReplacement
+from nersery.core import registry
 from nersery.core.errors import SettingsError
+from nersery.select.duplicates import Duplicates
+from nersery.taggers.bilstm_crf import BiLSTMCRF
 from tests.standins import sentences
 
 GOLD = nersery.Corpus(sentences(24))
@@ -134,3 +142,77 @@ def test_projection_takes_its_settings_and_further_sources_and_refuses_other_tex
         nersery.project(GOLD, GERMAN, alignments, treshold=0.5)
     with pytest.raises(SettingsError, match="name the folder to write"):
         nersery.align(GOLD, GERMAN, shards=3)
+
+
+def test_import_takes_under_0_15_seconds() -> None:
+    code = "import sys, time; start = time.process_time(); import nersery; print(time.process_time() - start)"
+    times = [float(subprocess.check_output([sys.executable, "-c", code], text=True)) for _ in range(5)]
+    assert min(times) < 0.15
+
+
+def test_methods_by_class_are_methods_by_name(tmp_path: Path) -> None:
+    by_name = nersery.augment(GOLD, "mention_replacement", rate=0.9, seed=2)
+    assert nersery.augment(GOLD, MentionReplacement, rate=0.9, seed=2).corpus == by_name.corpus
+    output = tmp_path / "more.jsonl"
+    assert nersery.augment(GOLD, MentionReplacement, rate=0.9, seed=2, output=output, quiet=True) == by_name.tally
+    assert nersery.select(by_name, Duplicates, GOLD).tally.read == len(by_name.corpus)
+    with pytest.raises(SettingsError, match='no setting "rat"'):
+        nersery.augment(GOLD, MentionReplacement, rat=0.9)
+    with pytest.raises(SettingsError, match="expected the name, the class or an object"):
+        nersery.augment(GOLD, Duplicates)  # type: ignore[call-overload]
+    with pytest.raises(SettingsError, match="expected the name, the class or an object"):
+        nersery.augment(GOLD, 3)  # type: ignore[call-overload]
+
+
+def test_a_class_of_another_package_works_by_class() -> None:
+    class Louder(Augmenter):
+        def generate(self, sentence: nersery.Sentence, rng: object) -> nersery.Sentence:
+            return replace(sentence, words=tuple(word.upper() for word in sentence.words))
+
+    made = nersery.augment(GOLD, dataclass(Louder)).corpus
+    assert made[0].words == tuple(word.upper() for word in GOLD[0].words)
+
+
+def test_paths_are_settings_and_a_tagger_in_memory_predicts_and_agrees(tmp_path: Path) -> None:
+    tagger = nersery.train(GOLD, BiLSTMCRF, epochs=2, quiet=True)
+    tagger.save(tmp_path / "tagger")
+    by_folder = nersery.predict(GOLD, tmp_path / "tagger")
+    assert nersery.predict(GOLD, tagger).corpus == by_folder.corpus
+    more = nersery.augment(GOLD, "mention_replacement", rate=1.0)
+    kept = nersery.select(more, "agreement", GOLD, tagger=tagger)
+    assert kept.corpus == nersery.select(more, "agreement", GOLD, tagger=tmp_path / "tagger").corpus
+    assert nersery.annotate(GOLD, "tagger_labels", tagger=tagger).tally.read == len(GOLD)
+    for function, given in ((nersery.predict, (tagger,)), (nersery.select, ("agreement", GOLD))):
+        options = {"tagger": tagger} if len(given) == 2 else {}
+        with pytest.raises(SettingsError, match="in memory only"):
+            function(GOLD, *given, output=tmp_path / "out.jsonl", **options)
+
+
+def test_the_readme_script_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_masked_lm: str, tiny_model: str, capsys: Any
+) -> None:
+    """The script itself, with tiny models in place of the defaults and other sentences."""
+    page = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+    script = page.partition("```python\n")[2].partition("```")[0]
+    assert len(script.split("\n\n")[0].splitlines() + script.split("\n\n")[1].splitlines()) == 8
+    parts = {"train": sentences(24), "validation": sentences(8, 100), "test": sentences(8, 200)}
+    splits = datasets.DatasetDict({name: nersery.Corpus(part).to_dataset() for name, part in parts.items()})
+    monkeypatch.setattr("datasets.load_dataset", lambda name: splits)
+    monkeypatch.chdir(tmp_path)
+    defaults = {"melm": {"model": tiny_masked_lm, "epochs": 1}, "transformer": {"model": tiny_model, "steps": 4}}
+    made = registry.create
+    monkeypatch.setattr(registry, "create", lambda kind, name, given=None: made(kind, name, defaults.get(name, {})))
+    monkeypatch.setattr("nersery.taggers.components.gold_tagger.create", registry.create)
+    exec(compile(script, "README.md", "exec"), {})
+    assert capsys.readouterr().out.startswith("F1 ")
+    assert (tmp_path / "my-tagger" / "nersery.json").exists()
+
+
+def test_an_editor_completes_functions_and_settings() -> None:
+    for code, expected in (
+        ("nersery.", {"read", "augment", "annotate", "align", "project", "select", "train", "predict", "grow", "run"}),
+        ('nersery.augment(gold, "melm", ', {"mask_rate=", "epochs=", "copies=", "workers="}),
+        ("nersery.train(gold, ", {"epochs=", "head=", "dev="}),
+        ('nersery.select(more, "agreement", gold, ', {"threshold=", "tagger=", "seed="}),
+    ):
+        assert expected <= {found.name for found in jedi.Script(f"import nersery\n{code}").complete()}

@@ -13,7 +13,7 @@ import pytest
 from nersery.augment.base import Augmenter
 from nersery.augment.mention_replacement import MentionReplacement
 from nersery.augment.shuffle_within_segments import ShuffleWithinSegments
-from nersery.core import registry
+from nersery.core import file_settings, registry
 from nersery.core.errors import SettingsError
 from nersery.core.files import content_hash
 
@@ -219,7 +219,7 @@ class TestFilesOfSettings:
             Path(name).mkdir()
 
     def found(self, kind: str, name: str, **settings: Any) -> dict[str, str]:
-        return registry.files_in(registry.get(kind, name), settings)
+        return file_settings.files_in(registry.get(kind, name), settings)
 
     def test_they_are_known_by_the_type_of_the_setting(self):
         assert self.found("augment", "synonym_replacement", table="words", stop_words="none-such", wordnet="") == {

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from nersery.core import registry
+from nersery.core import file_settings, registry
 from nersery.core.registry import FileName, ModelName
 from nersery.experiments.paths import located, shipped, with_paths
 from nersery.experiments.recipe import load
@@ -109,6 +109,6 @@ def test_no_setting_that_names_a_file_or_model_is_forgotten():
         for name in registry.names(kind):
             types = {key: hint["type"] for key, hint in registry.describe(kind, name)["settings"].items()}
             texts = {key for key, type_ in types.items() if "str" in type_ and "Any" not in type_}
-            naming = registry.naming(registry.get(kind, name))
+            naming = file_settings.naming(registry.get(kind, name))
             assert {key for key, type_ in naming.items() if type_ == FileName} == texts & marked, name
             assert {key for key, type_ in naming.items() if type_ == ModelName} == texts & models, name

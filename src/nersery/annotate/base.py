@@ -13,7 +13,7 @@ from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import check_choices, name_of
 from nersery.core.sentence import Origin, Sentence
-from nersery.core.training_context import NO_TRAINING, Training, in_job
+from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, opened, run_stage, split_options
 
@@ -123,22 +123,34 @@ class AnnotateStage(Stage[Sentence, Sentence]):
 
 @overload
 def annotate(
-    corpus: Sentences, annotator: str | Annotator, gold: Sentences = (), *, output: None = None, **options: Any
+    corpus: Sentences,
+    annotator: str | type[Annotator] | Annotator,
+    gold: Sentences = (),
+    *,
+    output: None = None,
+    **options: Any,
 ) -> Result: ...
 
 
 @overload
 def annotate(
-    corpus: Sentences, annotator: str | Annotator, gold: Sentences = (), *, output: str | Path, **options: Any
+    corpus: Sentences,
+    annotator: str | type[Annotator] | Annotator,
+    gold: Sentences = (),
+    *,
+    output: str | Path,
+    **options: Any,
 ) -> Tally: ...
 
 
 def annotate(
     corpus: Sentences,
-    annotator: str | Annotator,
+    annotator: str | type[Annotator] | Annotator,
     gold: Sentences = (),
     *,
     output: str | Path | None = None,
+    dev: Sentences = (),
+    seed: int = 0,
     training: Training = NO_TRAINING,
     **options: Any,
 ) -> Result | Tally:
@@ -146,17 +158,21 @@ def annotate(
 
     Args:
         corpus: The sentences to label, or a file of them; read twice, so not a one-way iterator.
-        annotator: A name of `nersery list annotate`, or an annotator object.
+        annotator: A name of `nersery list annotate`, a class of it, or an object with its settings.
         gold: What the annotator learns from; some need none.
         output: A file to write, or with ``shards`` a folder; the same call resumes after a kill. None returns the
             result in memory.
-        training: For annotators that train a model.
+        dev: For annotators that train a model: sentences to choose the best weights by.
+        seed: Of that training.
+        training: In place of ``dev`` and ``seed``, all that a training may need.
         options: Fields of `nersery.pipeline.stage_job.JobOptions`, such as ``shards``, ``workers`` and ``force``;
-            all others are settings of a named method. Give a method object for settings of such a name.
+            all others are settings of a named method. Give a method object for settings of such a name. ``tagger`` may
+            also be a trained tagger in memory.
 
     Returns:
         The corpus, the rejects and their counts; with ``output`` the counts alone.
     """
+    training, options = training_from(options, list(opened(dev)), seed, training, output)
     rows, (job, settings) = opened(corpus), split_options(options)
     stage = AnnotateStage(annotator, settings, opened(gold), training)
     return run_stage(replace(stage, raw=rows) if stage.made().reads_first else stage, rows, output, job)

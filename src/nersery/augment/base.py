@@ -252,16 +252,20 @@ class AugmentStage(Stage[Sentence, Task]):
 
 
 @overload
-def augment(corpus: Sentences, method: str | Augmenter, *, output: None = None, **options: Any) -> Result: ...
+def augment(
+    corpus: Sentences, method: str | type[Augmenter] | Augmenter, *, output: None = None, **options: Any
+) -> Result: ...
 
 
 @overload
-def augment(corpus: Sentences, method: str | Augmenter, *, output: str | Path, **options: Any) -> Tally: ...
+def augment(
+    corpus: Sentences, method: str | type[Augmenter] | Augmenter, *, output: str | Path, **options: Any
+) -> Tally: ...
 
 
 def augment(
     corpus: Sentences,
-    method: str | Augmenter,
+    method: str | type[Augmenter] | Augmenter,
     *,
     output: str | Path | None = None,
     copies: int = 1,
@@ -274,7 +278,7 @@ def augment(
 
     Args:
         corpus: Labelled sentences, or a file of them; read twice, so not a one-way iterator.
-        method: A name of `nersery list augment`, or a method object.
+        method: A name of `nersery list augment`, a class of it, or an object with its settings.
         output: A file to write, or with ``shards`` a folder; the same call resumes after a kill. None returns the
             result in memory.
         copies: How many new sentences to try for each sentence.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -76,11 +76,15 @@ class Tally:
 
 @dataclass(frozen=True)
 class Result:
-    """What a stage made in memory."""
+    """What a stage made in memory; it can be given to the next stage as a corpus."""
 
     corpus: Corpus
     rejects: tuple[Reject, ...]
     tally: Tally
+
+    def __iter__(self) -> Iterator[Sentence]:
+        """The sentences of the corpus."""
+        return iter(self.corpus)
 
 
 def collect(outcomes: Iterable[Outcome]) -> Result:

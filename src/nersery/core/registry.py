@@ -6,24 +6,21 @@ kind. Listing names imports nothing, so ``nersery --help`` stays fast.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import importlib
 import inspect
 import json
 import math
-import os
 import pkgutil
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from nersery.core.errors import MissingResourceError, SettingsError, did_you_mean
-from nersery.core.files import content_hash
 
 _EXPECTED = {
     "dict_type": 'expected a table, e.g. {{ name = "text" }}',
@@ -146,9 +143,17 @@ def name_of(method: object) -> str:
 
 
 def instance(kind: str, method: Any, settings: Mapping[str, Any]) -> Any:
-    """A method by name and settings, or the given object itself; see `create`."""
+    """A method by name or class and settings, or the given object itself; see `create`."""
     if isinstance(method, str):
         return create(kind, method, settings)
+    base = getattr(importlib.import_module(f"{package_of(kind)}.base"), KINDS[kind])
+    if not (issubclass(method, base) if isinstance(method, type) else isinstance(method, base)):
+        raise SettingsError(
+            f"the {kind} method is {method!r:.60}, expected the name, the class or an object of one of "
+            f"{', '.join(names(kind))}"
+        )
+    if isinstance(method, type):
+        return _made(method, name_of(method), settings)
     if settings:
         raise SettingsError(f"settings ({', '.join(settings)}) go with a method's name: set them in the method object")
     return method
@@ -163,7 +168,11 @@ def create(kind: str, name: str, settings: Mapping[str, Any] | None = None) -> A
     >>> create("augment", "mention_replacement", {"rate": 0.3}).rate
     0.3
     """
-    method, issues = _built(get(kind, name), name, settings or {})
+    return _made(get(kind, name), name, settings or {})
+
+
+def _made(cls: type[Any], name: str, settings: Mapping[str, Any]) -> Any:
+    method, issues = _built(cls, name, settings)
     if issues:
         raise SettingsError("\n".join(issues))
     return method
@@ -295,76 +304,6 @@ def documentation(cls: type[Any]) -> str:
             if not re.search(rf"^{entry.partition(':')[0]}: ", own, re.M):  # a method may describe a setting itself
                 own += "\n" + entry
     return start + heading + own + gap + end
-
-
-def naming(cls: type[Any]) -> dict[str, Any]:
-    """The settings that name files or models, each with its type, `FileName` or `ModelName`.
-
-    >>> [key for key, type_ in naming(get("augment", "aclm")).items() if type_ == FileName]
-    ['adapt', 'stop_words']
-    """
-    hints = get_type_hints(cls, include_extras=True)
-    types = {key: {hint, *get_args(hint)} & {FileName, ModelName} for key, hint in hints.items()}
-    return {key: found.pop() for key, found in types.items() if found}
-
-
-def names_in(
-    cls: type[Any], settings: Mapping[str, Any], keys: tuple[str, ...] = ()
-) -> Iterator[tuple[tuple[str, ...], Any, str]]:
-    """The files and models in the settings of a method and of its nested methods, without bundled models.
-
-    Yields:
-        The keys that lead to the name (``("vectors", "en")``), the type of the setting, and the name.
-    """
-    types = naming(cls)
-    for key, value in settings.items():
-        place = (*keys, key)
-        if key in types:
-            found = (
-                {(*place, name): path for name, path in value.items()} if isinstance(value, Mapping) else {place: value}
-            )
-            for leaf, name in found.items():
-                if isinstance(name, str) and name and not (types[key] == ModelName and name in BUNDLED):
-                    yield leaf, types[key], name
-        elif key in KINDS_WITHIN and isinstance(value, Mapping):
-            yield from _names_within(KINDS_WITHIN[key], DEFAULTS[KINDS_WITHIN[key]], value, place)
-        elif key == MEMBERS and isinstance(value, Mapping):
-            for name, member in value.items():
-                if isinstance(member, Mapping):
-                    yield from _names_within("align", name, member, (*place, name))
-
-
-def _names_within(
-    kind: str, default: str, table: Mapping[str, Any], place: tuple[str, ...]
-) -> Iterator[tuple[tuple[str, ...], Any, str]]:
-    method = table.get("method", default)
-    if method in names(kind):
-        yield from names_in(get(kind, method), table, place)
-
-
-def replaced(settings: Mapping[str, Any], names: Mapping[tuple[str, ...], str]) -> dict[str, Any]:
-    """The settings with other names of files or models at the keys that `names_in` yields."""
-    changed = copy.deepcopy(dict(settings))
-    for (*way, last), name in names.items():
-        table = changed
-        for key in way:
-            table = table[key]
-        table[last] = name
-    return changed
-
-
-def paths_in(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:
-    """The existing files and folders of models that settings of a method name, by the setting (``vectors.en``)."""
-    return {
-        ".".join(keys): name
-        for keys, type_, name in names_in(cls, settings)
-        if (os.path.isdir if type_ == ModelName else os.path.exists)(name)
-    }
-
-
-def files_in(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:
-    """The content hashes of the `paths_in` settings, so that a job never goes on with others."""
-    return {place: content_hash(path) for place, path in paths_in(cls, settings).items()}
 
 
 def describe(kind: str, name: str) -> dict[str, Any]:

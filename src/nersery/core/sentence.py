@@ -6,10 +6,12 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from operator import itemgetter
 from typing import overload
 from unicodedata import normalize
 
+from nersery.core.conversions import Conversions
 from nersery.core.entity import Entity, Origin, SoftLabel
 from nersery.core.errors import DataError, Issue
 from nersery.core.validation import TIDIED, issue_in
@@ -39,6 +41,8 @@ class Sentence:
         comments: Comment lines before the sentence in its file.
         soft_labels: Probabilities for words whose labels a tagger was not certain of, sorted; see
             `nersery.taggers.base.Tagger.predict_soft`. Other entities or words drop them.
+        document: Id of the text that the words come from, if it is known.
+        offsets: Characters ``[start, end)`` of each word in that text, if they are known; other words drop them.
 
     Raises:
         DataError: If the parts do not fit together, or a text cannot be stored.
@@ -57,6 +61,8 @@ class Sentence:
     columns: tuple[tuple[str, ...], ...] = ()
     comments: tuple[str, ...] = ()
     soft_labels: tuple[SoftLabel, ...] = ()
+    document: str = ""
+    offsets: tuple[tuple[int, int], ...] = ()
 
     def __post_init__(self) -> None:
         if (message := self._issue()) is None:
@@ -70,7 +76,7 @@ class Sentence:
     def _issue(self) -> str | None:
         return issue_in(
             self.words, self.entities, self.columns, self.comments, self.id, self.language, self.scores, self.origin,
-            self.soft_labels,
+            self.soft_labels, self.document, self.offsets,
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -86,6 +92,22 @@ class Sentence:
     def labels(self) -> tuple[tuple[int, int, str], ...]:
         """The entities as plain ``(start, end, type)``, for comparing two readings of the same words."""
         return tuple((entity.start, entity.end, entity.type) for entity in self.entities)
+
+    @property
+    def places(self) -> tuple[tuple[int, int], ...]:
+        """The characters ``[start, end)`` of each word: in the document if known, else in `text`."""
+        ends = list(accumulate(len(word) + 1 for word in self.words))
+        return self.offsets or tuple((end - 1 - len(word), end - 1) for word, end in zip(self.words, ends, strict=True))
+
+    @property
+    def spans(self) -> tuple[tuple[int, int, str], ...]:
+        """The entities as ``(start, end, type)`` in characters of the document if known, else of `text`.
+
+        >>> Sentence(("in", "Oslo"), (Entity(1, 2, "LOC"),), offsets=((7, 9), (10, 14))).spans
+        ((10, 14, 'LOC'),)
+        """
+        places = self.places
+        return tuple((places[start][0], places[end - 1][1], type_) for start, end, type_ in self.labels)
 
     @property
     def inside(self) -> frozenset[int]:
@@ -152,6 +174,8 @@ class Sentence:
             entities=tuple([_moved(entity, edits, self) for entity in self.entities]),
             columns=tuple(_spliced(column, unknown) for column in self.columns),
             soft_labels=(),
+            document="" if edits else self.document,
+            offsets=() if edits else self.offsets,
         )
 
 
@@ -199,7 +223,7 @@ def folded(text: str) -> str:
     return normalize("NFD", normalize("NFD", text).casefold())
 
 
-class Corpus(Sequence[Sentence]):
+class Corpus(Conversions, Sequence[Sentence]):
     """Sentences in order, with unique ids. A sentence without an id gets its number.
 
     Raises:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.sentence import Sentence
 
@@ -38,6 +40,43 @@ class Training:
 
 
 NO_TRAINING = Training()
+
+
+def training_from(
+    options: Mapping[str, Any], dev: Sequence[Sentence], seed: int, training: Training, output: object
+) -> tuple[Training, dict[str, Any]]:
+    """What a call of the library says about training, and its other options.
+
+    Args:
+        options: With a ``tagger`` that is an object, and so no setting; or without.
+        training: Anything but `NO_TRAINING` takes the place of ``dev`` and ``seed``.
+
+    Raises:
+        SettingsError: For an output with a tagger that is in memory only.
+    """
+    training = Training(dev, seed) if training is NO_TRAINING else training
+    if not hasattr(options.get("tagger"), "predict"):
+        return training, dict(options)
+    refuse_unsaved(output)
+    others = {name: value for name, value in options.items() if name != "tagger"}
+    return replace(training, tagger=partial(_same, options["tagger"])), others
+
+
+def refuse_unsaved(output: object) -> None:
+    """Refuse to write a file with a tagger that is in memory only: after a kill nothing could tell it from another.
+
+    Raises:
+        SettingsError: If there is an output.
+    """
+    if output is not None:
+        raise SettingsError(
+            "a job into a file may have to resume, and the tagger is in memory only. Save it first, "
+            "tagger.save(folder), and name the folder; or leave out output"
+        )
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def in_job(training: Training, folder: Path | None, progress: Progress | None) -> Training:

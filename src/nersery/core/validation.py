@@ -17,6 +17,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """Category Cc without tab and line breaks. Joiners and marks of direction, which scripts need, are in Cf."""
 NUMBERS = (float, int)
 """The types of scores: formats have no way to write NumPy's."""
+MOST_CHARACTERS = 1_000_000
+"""From the first to the last character of a sentence, so that its text with all gaps fits into memory."""
 ROUNDING = 0.01
 """How far rounded probabilities may add up to more than 1."""
 
@@ -31,18 +33,23 @@ def issue_in(
     scores: Mapping[str, float],
     origin: Origin | None,
     soft_labels: tuple[SoftLabel, ...],
+    document: str,
+    offsets: tuple[tuple[int, int], ...],
 ) -> str | None:
     """The first issue in the parts of a sentence; None if they are valid."""
-    if any(type(part) is not tuple for part in (words, entities, columns, comments, soft_labels)):
-        return "words, entities, columns, comments and soft labels must be sequences"
+    if any(type(part) is not tuple for part in (words, entities, columns, comments, soft_labels, offsets)):
+        return "words, entities, columns, comments, soft labels and offsets must be sequences"
     return (
         _words_issue(words)
         or (_entities_issue(entities, words) if entities else None)
-        or _texts_issue([id, language, *comments, *scores, *(entity.type for entity in entities)], origin, comments)
+        or _texts_issue(
+            [id, language, document, *comments, *scores, *(entity.type for entity in entities)], origin, comments
+        )
         or (_scores_issue(scores) if scores else None)
         or (_origin_issue(origin) if origin is not None else None)
         or (_columns_issue(columns, len(words)) if columns else None)
         or (_soft_labels_issue(soft_labels, len(words)) if soft_labels else None)
+        or (_offsets_issue(offsets, len(words)) if offsets else None)
     )
 
 
@@ -71,6 +78,7 @@ TIDIED: Mapping[str, Callable[[Any], Any]] = {
     "columns": lambda columns: tuple(map(tuple, columns)),
     "comments": tuple,
     "soft_labels": lambda labels: tuple(sorted(labels)),
+    "offsets": lambda offsets: tuple((_plain(start), _plain(end)) for start, end in offsets),
     "scores": lambda scores: {name: _plain(score) for name, score in dict(scores).items()},
     "origin": _tidy_origin,
 }
@@ -174,7 +182,9 @@ def _texts_issue(texts: list[str], origin: Origin | None, comments: tuple[str, .
     except TypeError:
         return "an id, language, comment, name of a score, or part of an origin is no string"
     if not storable:
-        return "a type, id, language, comment, score or origin holds a lone surrogate, which no file can store"
+        return (
+            "a type, id, language, document, comment, score or origin holds a lone surrogate, which no file can store"
+        )
     for comment in comments:
         if "\n" in comment or "\r" in comment:
             return f"the comment {comment!r} has a line break in it"
@@ -213,6 +223,21 @@ def _soft_labels_issue(labels: tuple[SoftLabel, ...], length: int) -> str | None
         if total > 1 + ROUNDING:
             return f"the soft labels of word {label.word} have probabilities that add up to {total:.4g}, more than 1"
         word = label.word
+    return None
+
+
+def _offsets_issue(offsets: tuple[tuple[int, int], ...], length: int) -> str | None:
+    if len(offsets) != length:
+        return f"there are {len(offsets)} offsets and {length} words, expected one (start, end) for each word"
+    position = 0
+    for offset in offsets:
+        if type(offset) is not tuple or len(offset) != 2 or not type(offset[0]) is type(offset[1]) is int:
+            return f"the offset {offset!r} is not a pair (start, end) of whole numbers"
+        if not position <= offset[0] < offset[1]:
+            return f"the offset {offset!r} is empty or overlaps the one before it"
+        position = offset[1]
+    if position - offsets[0][0] > MOST_CHARACTERS:
+        return f"the offsets span {position - offsets[0][0]:,} characters, expected at most {MOST_CHARACTERS:,}"
     return None
 
 

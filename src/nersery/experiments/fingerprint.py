@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from nersery.core import registry
+from nersery.core import file_settings, registry
 from nersery.core.errors import SettingsError
 from nersery.core.files import content_hash, differences, remove_folder
 from nersery.core.own_process import THREADS
@@ -34,7 +34,7 @@ def fingerprint_of(recipe: Recipe) -> dict[str, Any]:
     paths = {
         path
         for method in methods
-        for path in registry.paths_in(registry.get(method.kind, method.method), method.settings).values()
+        for path in file_settings.paths_in(registry.get(method.kind, method.method), method.settings).values()
     }
     return {
         "nersery": __version__,
@@ -187,9 +187,9 @@ def _by_content(method: dict[str, Any], files: Mapping[str, str]) -> dict[str, A
     if name not in registry.names(kind):  # of another package, which is no longer installed
         return method
 
-    found = registry.names_in(registry.get(kind, name), settings)
+    found = file_settings.names_in(registry.get(kind, name), settings)
     contents = {keys: f"a file with the SHA-256 {files[path]}" for keys, _, path in found if path in files}
-    return {**method, "settings": registry.replaced(settings, contents)}
+    return {**method, "settings": file_settings.replaced(settings, contents)}
 
 
 def without_additions(new: dict[str, Any], old: dict[str, Any]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from nersery.core import registry
+from nersery.core import file_settings, registry
 from nersery.core.registry import DEFAULTS, FileName
 
 EXAMPLE_PREFIX = "example:"
@@ -75,8 +75,9 @@ def _method(kind: str, entry: dict[str, Any], folder: Path) -> dict[str, Any]:
         return entry
 
     found = {
-        keys: (located(path, folder), type_) for keys, type_, path in registry.names_in(registry.get(kind, name), entry)
+        keys: (located(path, folder), type_)
+        for keys, type_, path in file_settings.names_in(registry.get(kind, name), entry)
     }
-    return registry.replaced(
+    return file_settings.replaced(
         entry, {keys: str(path) for keys, (path, type_) in found.items() if type_ == FileName or path.is_dir()}
     )

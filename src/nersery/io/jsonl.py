@@ -2,7 +2,7 @@
 
 Keys: ``id``, ``words``, ``language``, ``entities`` (``start``, ``end``, ``type``, ``score``), ``origin`` (``method``,
 ``parents``, ``copy``), ``scores``, ``columns``, ``comments``, ``soft_labels`` (``word``, ``type``, ``begin``,
-``inside``); empty ones are omitted. As in Hugging Face datasets,
+``inside``), ``document``, ``offsets``; empty ones are omitted. As in Hugging Face datasets,
 ``tokens`` is read as ``words``, and ``tags`` or ``ner_tags`` in any scheme as ``entities``; of other keys, those with a
 value per word become columns, and the source's description names the ignored ones.
 """
@@ -72,6 +72,10 @@ def _soft_labels(value: Any) -> bool:
     )
 
 
+def _pairs_of_numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, list) and [*map(type, one)] == [int, int] for one in value)
+
+
 def _text(value: Any) -> bool:
     return isinstance(value, str)
 
@@ -89,6 +93,8 @@ _SHAPES: Mapping[str, tuple[Callable[[Any], bool], str]] = {
     "columns": (lambda value: isinstance(value, list) and all(map(_texts, value)), "a list of lists of strings"),
     "comments": (_texts, "a list of strings"),
     "soft_labels": (_soft_labels, 'a list of {"word": number, "type": string, "begin": number, "inside": number}'),
+    "document": (_text, "a string"),
+    "offsets": (_pairs_of_numbers, "a list of [start, end], one for each word"),
     "tokens": (_texts, "a list of strings"),
     "tags": (_texts, "a list of strings such as B-PER"),
     "ner_tags": (_texts, "a list of strings such as B-PER; numbers must be turned into them first"),
@@ -262,6 +268,8 @@ def _built(
             tuple(map(tuple, value.get("columns", ()))),
             tuple(value.get("comments", ())),
             tuple(SoftLabel(**label) for label in value.get("soft_labels", ())),
+            value.get("document", ""),
+            tuple(map(tuple, value.get("offsets", ()))),
         )
     except DataError as error:
         raise BrokenError(*issues_in(error, line)) from None
@@ -295,6 +303,10 @@ def to_object(sentence: Sentence) -> Object:
         value["comments"] = list(sentence.comments)
     if sentence.soft_labels:
         value["soft_labels"] = [asdict(label) for label in sentence.soft_labels]
+    if sentence.document:
+        value["document"] = sentence.document
+    if sentence.offsets:
+        value["offsets"] = [list(offset) for offset in sentence.offsets]
     return value
 
 

@@ -58,7 +58,7 @@ class _Rows(TextFile):
             with parquet.ParquetFile(self.path) as stream:
                 names = _names(stream.schema_arrow.metadata)
                 for batch in stream.iter_batches(READ_ROWS):
-                    rows = (_with_names(_without_nulls(row), names) for row in batch.to_pylist())
+                    rows = (with_names(without_nulls(row), names) for row in batch.to_pylist())
                     yield from (f"{json.dumps(row, ensure_ascii=False, default=str)}\n" for row in rows)
         except OSError as error:
             raise self._unreadable(error) from None
@@ -67,7 +67,8 @@ class _Rows(TextFile):
             raise DataError(Issue(message, self.name), fix="name the format that it has by --format") from None
 
 
-def _without_nulls(row: Object) -> Object:
+def without_nulls(row: Object) -> Object:
+    """The row without what is null, and scores as an object."""
     row = {key: value for key, value in row.items() if value is not None}
     scores = row.get("scores")
     if isinstance(scores, list) and all(isinstance(one, dict) and one.keys() == {"name", "value"} for one in scores):
@@ -85,7 +86,7 @@ def _names(metadata: Mapping[bytes, bytes] | None) -> Names:
         return {}
 
 
-def _with_names(row: Object, names: Names) -> Object:
+def with_names(row: Object, names: Names) -> Object:
     """The row with names for numbers; a number without a name, as -1 for an unknown label, stays for the checks."""
     for key in row.keys() & names.keys():
         if isinstance(row[key], list):
@@ -130,6 +131,7 @@ def _schema(arrow: Any) -> Any:
         "id": text, "words": texts, "language": text, "entities": arrow.list_(arrow.struct(entity)),
         "origin": arrow.struct(origin), "scores": arrow.list_(arrow.struct(score)), "columns": arrow.list_(texts),
         "comments": texts, "soft_labels": arrow.list_(arrow.struct(soft_label)),
+        "document": text, "offsets": arrow.list_(arrow.list_(number)),
     }  # fmt: skip
     return arrow.schema(columns)
 

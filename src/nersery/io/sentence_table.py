@@ -97,15 +97,25 @@ def _packed(sentence: Sentence) -> bytes:
     origin = None if made is None else (made.method, made.parents, made.copy)
     entities = [(entity.start, entity.end, entity.type, entity.score) for entity in sentence.entities]
     soft = [tuple(getattr(label, name) for name in SOFT_NAMES) for label in sentence.soft_labels]
-    rest = (sentence.language, origin, dict(sentence.scores), sentence.columns, sentence.comments, soft)
+    rest = (
+        sentence.language,
+        origin,
+        dict(sentence.scores),
+        sentence.columns,
+        sentence.comments,
+        soft,
+        sentence.document,
+        sentence.offsets,
+    )
     return marshal.dumps((sentence.words, entities, sentence.id, *rest))
 
 
 def _unpacked(packed: bytes) -> Sentence:
     """The sentence again; it was valid when it was packed, and to check it once more would take most of the time."""
-    words, entities, id, language, origin, *rest, soft = marshal.loads(packed)
+    words, entities, id, language, origin, *rest, soft, document, offsets = marshal.loads(packed)
     own = tuple([Entity(*one) for one in entities])
-    parts = words, own, id, language, origin and Origin(*origin), *rest, tuple(SoftLabel(*one) for one in soft)
+    labels = tuple(SoftLabel(*one) for one in soft)
+    parts = words, own, id, language, origin and Origin(*origin), *rest, labels, document, offsets
     sentence = object.__new__(Sentence)
     for name, part in zip(NAMES, parts, strict=True):
         object.__setattr__(sentence, name, part)

@@ -17,8 +17,9 @@ import torch
 from safetensors import SafetensorError
 
 from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.file_settings import paths_in
 from nersery.core.files import content_hash
-from nersery.core.registry import BUNDLED, ModelName, Precision, paths_in
+from nersery.core.registry import BUNDLED, ModelName, Precision
 from nersery.models import bundled, bundled_heads
 from nersery.models.packed_encoder import pack
 

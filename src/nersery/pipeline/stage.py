@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from nersery import io
+from nersery.core.file_settings import files_in
 from nersery.core.outcome import Reject, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import files_in, instance, settings_of
+from nersery.core.registry import get, instance, name_of, names, settings_of
 from nersery.core.sentence import Sentence
 from nersery.pipeline.job import BATCH_SIZE
 
@@ -43,6 +44,15 @@ class Stage(ABC, Generic[Row, Item]):
     """Text written in place of a reject, for output whose lines match those of other files."""
     method: Any
     settings: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        """A class stands for its name, so that fingerprints and workers treat both alike."""
+        method = getattr(self, "method", None)
+        if isinstance(method, type) and self.kind:
+            name = name_of(method)
+            known = name in names(self.kind) and get(self.kind, name) is method
+            object.__setattr__(self, "method", name if known else instance(self.kind, method, self.settings))
+            object.__setattr__(self, "settings", self.settings if known else {})
 
     def made(self) -> Any:
         """The plug-in.

@@ -79,7 +79,16 @@ def split_options(options: Mapping[str, Any]) -> tuple[JobOptions, dict[str, Any
     """The options of a job, and the settings of a method that are given with them."""
     names = {field.name for field in fields(JobOptions)}
     job = JobOptions(**{name: value for name, value in options.items() if name in names})
-    return job, {name: value for name, value in options.items() if name not in names}
+    return job, text_paths({name: value for name, value in options.items() if name not in names})
+
+
+def text_paths(value: Any) -> Any:
+    """Settings with names of files as text, which is what methods and fingerprints hold."""
+    if isinstance(value, Mapping):
+        return {key: text_paths(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [text_paths(one) for one in value]
+    return str(value) if isinstance(value, Path) else value
 
 
 class Rows(Protocol):

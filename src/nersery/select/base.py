@@ -15,7 +15,7 @@ from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.registry import check_choices, name_of
 from nersery.core.sentence import Sentence
-from nersery.core.training_context import NO_TRAINING, Training, in_job
+from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import Sentences, opened, run_stage, split_options
 
@@ -141,23 +141,30 @@ class SelectStage(Stage[Sentence, Sentence]):
 
 @overload
 def select(
-    corpus: Sentences, selector: str | Selector, gold: Sentences, *, output: None = None, **options: Any
+    corpus: Sentences,
+    selector: str | type[Selector] | Selector,
+    gold: Sentences,
+    *,
+    output: None = None,
+    **options: Any,
 ) -> Result: ...
 
 
 @overload
 def select(
-    corpus: Sentences, selector: str | Selector, gold: Sentences, *, output: str | Path, **options: Any
+    corpus: Sentences, selector: str | type[Selector] | Selector, gold: Sentences, *, output: str | Path, **options: Any
 ) -> Tally: ...
 
 
 def select(
     corpus: Sentences,
-    selector: str | Selector,
+    selector: str | type[Selector] | Selector,
     gold: Sentences,
     *,
     output: str | Path | None = None,
     held_out: Sentences = (),
+    dev: Sentences = (),
+    seed: int = 0,
     training: Training = NO_TRAINING,
     **options: Any,
 ) -> Result | Tally:
@@ -165,12 +172,15 @@ def select(
 
     Args:
         corpus: The sentences to choose from, or a file of them; read twice, so not a one-way iterator.
-        selector: A name of `nersery list select`, or a selector object.
+        selector: A name of `nersery list select`, a class of it, or an object with its settings.
         output: A file to write; the same call resumes after a kill. None returns the result in memory.
         held_out: The sentences of dev and test.
-        training: For selectors that need a tagger, or train one.
+        dev: For selectors that train a tagger: sentences to choose the best weights by.
+        seed: Of that training.
+        training: In place of ``dev`` and ``seed``, all that a training may need.
         options: Fields of `nersery.pipeline.stage_job.JobOptions`, such as ``shards``, ``workers`` and ``force``;
-            all others are settings of a named method. Give a method object for settings of such a name.
+            all others are settings of a named method. Give a method object for settings of such a name. ``tagger`` may
+            also be a trained tagger in memory.
 
     Returns:
         The corpus, the rejects and their counts; with ``output`` the counts alone.
@@ -188,6 +198,7 @@ def select(
     >>> result.corpus[0].scores
     {'duplicates': 1.0}
     """
+    training, options = training_from(options, list(opened(dev)), seed, training, output)
     rows, (job, settings) = opened(corpus), split_options(options)
     stage = SelectStage(selector, settings, opened(gold), opened(held_out), rows, training)
     return run_stage(stage, rows, output, job)

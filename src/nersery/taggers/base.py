@@ -13,13 +13,23 @@ from pathlib import Path
 from typing import Any, Self, overload
 
 from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.file_settings import files_in
 from nersery.core.files import check_replaceable, content_hash, replaced_folder
 from nersery.core.outcome import Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import check_choices, files_in, get, instance, name_of, settings_of
+from nersery.core.registry import check_choices, get, instance, name_of, settings_of
 from nersery.core.sentence import Sentence
+from nersery.core.training_context import refuse_unsaved
 from nersery.pipeline.stage import Stage
-from nersery.pipeline.stage_job import JobOptions, Sentences, check_training, opened, resume_training, run_stage
+from nersery.pipeline.stage_job import (
+    JobOptions,
+    Sentences,
+    check_training,
+    opened,
+    resume_training,
+    run_stage,
+    text_paths,
+)
 
 DESCRIPTION = "nersery.json"
 """The file in a tagger's folder with its method, settings and training history."""
@@ -207,58 +217,63 @@ class PredictStage(Stage[Sentence, Sentence]):
     """Labels by a tagger.
 
     Args:
-        tagger: A trained folder, or a Hugging Face token-classification model.
+        tagger: A trained folder, a Hugging Face token-classification model, or a tagger in memory.
     """
 
-    tagger: str
+    tagger: str | Tagger
 
-    def load(self) -> str:
+    def load(self) -> str | Tagger:
         """A tagger takes seconds to open, so `fit` does it; see `Stage`."""
         return self.tagger
 
-    def uses_model(self, method: str) -> bool:
+    def uses_model(self, method: str | Tagger) -> bool:
         """Taggers are neural networks; see `Stage`."""
         return True
 
-    def fit(self, method: str, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
+    def fit(self, method: str | Tagger, folder: Path | None, progress: Progress | None) -> Step[Sentence]:
         """There is nothing to learn; see `Stage`."""
-        return load_tagger(method).predict
+        return (method if isinstance(method, Tagger) else load_tagger(method)).predict
 
     def files(self) -> dict[str, str]:
         """A hash of the tagger's folder; see `Stage`."""
-        return {"tagger": content_hash(self.tagger)} if Path(self.tagger).is_dir() else {}
+        return {"tagger": content_hash(str(self.tagger))} if Path(str(self.tagger)).is_dir() else {}
 
 
 @overload
-def predict(corpus: Sentences, tagger: str | Path, *, output: None = None, **options: Any) -> Result: ...
+def predict(corpus: Sentences, tagger: str | Path | Tagger, *, output: None = None, **options: Any) -> Result: ...
 
 
 @overload
-def predict(corpus: Sentences, tagger: str | Path, *, output: str | Path, **options: Any) -> Tally: ...
+def predict(corpus: Sentences, tagger: str | Path | Tagger, *, output: str | Path, **options: Any) -> Tally: ...
 
 
 def predict(
-    corpus: Sentences, tagger: str | Path, *, output: str | Path | None = None, **options: Any
+    corpus: Sentences, tagger: str | Path | Tagger, *, output: str | Path | None = None, **options: Any
 ) -> Result | Tally:
     """Label sentences with a trained tagger.
 
     Args:
         corpus: Sentences, or a file of them.
-        tagger: A trained folder, or a Hugging Face token-classification model. Call `Tagger.predict` of a tagger in
-            memory.
+        tagger: A trained folder, a Hugging Face token-classification model, or what `nersery.train` returned.
         output: A file to write, or with ``shards`` a folder; the same call resumes after a kill. None returns the
             result in memory.
         options: Fields of `nersery.pipeline.stage_job.JobOptions`.
 
     Returns:
         The corpus, the rejects and their counts; with ``output`` the counts alone.
+
+    Raises:
+        SettingsError: For an output with a tagger that is in memory alone.
     """
-    return run_stage(PredictStage(str(tagger)), opened(corpus), output, JobOptions(**options))
+    if isinstance(tagger, Tagger):
+        refuse_unsaved(output)
+    stage = PredictStage(tagger if isinstance(tagger, Tagger) else str(tagger))
+    return run_stage(stage, opened(corpus), output, JobOptions(**options))
 
 
 def train(
     gold: Sentences,
-    method: str | Tagger = "transformer",
+    method: str | type[Tagger] | Tagger = "transformer",
     *,
     output: str | Path | None = None,
     dev: Sentences = (),
@@ -271,14 +286,14 @@ def train(
 
     Args:
         gold: Labelled sentences, or a file of them.
-        method: A name of `nersery list tagger`, or an untrained tagger.
+        method: A name of `nersery list tagger`, its class, or an untrained tagger.
         output: The folder to write; the same call resumes after a kill. None keeps the tagger in memory.
         dev: Labelled sentences to choose the best weights by.
         force: Overwrite the folder.
         quiet: Show no progress.
-        settings: Of the tagger, if it is named.
+        settings: Of the tagger, if it is no object.
     """
-    tagger: Tagger = instance("tagger", method, settings)
+    tagger: Tagger = instance("tagger", method, text_paths(settings))
     tagger.check()
     if output is not None:
         check_tagger_folder(Path(output), force=force)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from nersery.core import registry
+from nersery.core import file_settings, registry
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.training_context import Training
@@ -101,9 +101,9 @@ def test_all_issues_at_once():
 
 def test_a_recipe_that_nests_it_finds_the_files_of_members():
     settings = {"aligner": {"method": "ensemble", "members": {"s": {"method": "statistical", "priors": "known"}}}}
-    found = list(registry.names_in(registry.get("annotate", "projected_labels"), settings))
+    found = list(file_settings.names_in(registry.get("annotate", "projected_labels"), settings))
     assert [(keys, name) for keys, _, name in found] == [(("aligner", "members", "s", "priors"), "known")]
-    moved = registry.replaced(settings, {found[0][0]: "/there/known"})
+    moved = file_settings.replaced(settings, {found[0][0]: "/there/known"})
     assert moved["aligner"]["members"]["s"]["priors"] == "/there/known"
 
 

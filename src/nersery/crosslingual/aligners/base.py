@@ -165,20 +165,30 @@ class AlignStage(Stage[Row, Row]):
 
 @overload
 def align(
-    source: Sentences, target: Sentences, method: str | Aligner = "statistical", *, output: None = None, **options: Any
+    source: Sentences,
+    target: Sentences,
+    method: str | type[Aligner] | Aligner = "statistical",
+    *,
+    output: None = None,
+    **options: Any,
 ) -> list[Alignment | Reject]: ...
 
 
 @overload
 def align(
-    source: Sentences, target: Sentences, method: str | Aligner = "statistical", *, output: str | Path, **options: Any
+    source: Sentences,
+    target: Sentences,
+    method: str | type[Aligner] | Aligner = "statistical",
+    *,
+    output: str | Path,
+    **options: Any,
 ) -> Tally: ...
 
 
 def align(
     source: Sentences,
     target: Sentences,
-    method: str | Aligner = "statistical",
+    method: str | type[Aligner] | Aligner = "statistical",
     *,
     output: str | Path | None = None,
     seed: int = 0,
@@ -192,7 +202,7 @@ def align(
     Args:
         source: Sentences, or a file of them; text has one per line.
         target: Their translations.
-        method: A name of `nersery list align`, or an aligner object.
+        method: A name of `nersery list align`, a class of it, or an object with its settings.
         output: A file in Pharaoh's format to write, one line per pair, or with ``shards`` a folder; the same call
             resumes after a kill. None returns the alignments in memory.
         pair_by: See `nersery.crosslingual.bitext.Bitext`.

@@ -202,6 +202,26 @@ class Line:
         return " ".join(self.document.text[slice(*place)] for place in touched)
 
 
+def layout(sentence: Sentence) -> tuple[str, list[Place]]:
+    """The text of a sentence and the characters of its words in it.
+
+    Words are as far apart as in the document if that is known, else by one space.
+
+    >>> layout(Sentence(("Oslo", "!"), offsets=((3, 7), (7, 8))))
+    ('Oslo!', [(0, 4), (4, 5)])
+    """
+    offsets = sentence.offsets
+    if any(end - start != len(word) for word, (start, end) in zip(sentence.words, offsets, strict=False)):
+        return sentence.text, list(replace(sentence, offsets=()).places)
+    first = offsets[0][0] if offsets else 0
+    places = [(start - first, end - first) for start, end in sentence.places]
+    text, at = [], 0
+    for word, (start, end) in zip(sentence.words, places, strict=True):
+        text += [" " * (start - at), word]
+        at = end
+    return "".join(text), places
+
+
 class StandoffSource(Source):
     """Sentences from texts with labels by code points.
 
@@ -241,7 +261,8 @@ class StandoffSource(Source):
         if not issues:
             issues += line.issues(places)
             try:
-                sentence = Sentence(words, () if issues else line.entities(places), id, language)
+                entities = () if issues else line.entities(places)
+                sentence = Sentence(words, entities, id, language, document=document.id, offsets=tuple(places))
             except DataError as error:
                 issues += issues_in(error, document.line)
         if not issues:

@@ -1,0 +1,149 @@
+"""What `Corpus` converts from and to objects of other libraries; `nersery.io.libraries` does the work.
+
+The foundation cannot import formats, so the functions are found by name, as methods are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Self
+
+if TYPE_CHECKING:
+    from datasets import Dataset
+    from pandas import DataFrame
+    from spacy.tokens import Doc
+
+
+def _libraries() -> Any:
+    return import_module("nersery.io.libraries")
+
+
+class Conversions:
+    """The conversions of a corpus. All check what they read like a file: broken tags are an error."""
+
+    @classmethod
+    def from_dataset(
+        cls,
+        dataset: Dataset | Iterable[dict[str, Any]],
+        *,
+        words: str | None = None,
+        tags: str | None = None,
+        names: Sequence[str] = (),
+        **options: Any,
+    ) -> Self:
+        """The sentences of a split of a Hugging Face dataset, or of any rows with words and tags.
+
+        Args:
+            dataset: One split; each row holds a sentence.
+            words: Column of the words; None takes ``tokens`` or ``words``.
+            tags: Column of the tags; None takes ``ner_tags`` or ``tags``.
+            names: Of the tags, where they are numbers and the dataset has no ``ClassLabel``.
+            options: ``language``, ``scheme`` and ``repair``, as in `nersery.read`.
+
+        Raises:
+            DataError: With all issues of the rows.
+
+        >>> from nersery import Corpus
+        >>> rows = [{"tokens": ["Ada", "wrote"], "ner_tags": [1, 0]}]
+        >>> Corpus.from_dataset(rows, names=["O", "B-PER", "I-PER"])[0].labels
+        ((0, 1, 'PER'),)
+        """
+        return cls(_libraries().dataset_sentences(dataset, words, tags, names, options))  # type: ignore[call-arg]
+
+    def to_dataset(self, *, scheme: str = "IOB2", types: Sequence[str] = ()) -> Dataset:
+        """A Hugging Face dataset with ``id``, ``tokens`` and ``ner_tags`` (`ClassLabel`), and ``language`` if known.
+
+        Args:
+            scheme: Of the tags.
+            types: The types to number; none takes those of the corpus. Name them to number all splits alike.
+
+        Raises:
+            MissingResourceError: If `datasets` is not installed.
+            DataError: If the corpus has another type.
+        """
+        return _libraries().to_dataset(self, scheme, types)
+
+    @classmethod
+    def from_spacy(cls, docs: Doc | Iterable[Doc], **options: Any) -> Self:
+        """The sentences of spaCy documents; a document without sentence boundaries is one sentence.
+
+        Words keep their character offsets in the text of the document. Tokens of white space are left out.
+
+        Args:
+            options: ``language`` in place of the documents' own.
+
+        Raises:
+            DataError: If an entity crosses the end of a sentence.
+        """
+        return cls(_libraries().spacy_sentences(docs, **options))  # type: ignore[call-arg]
+
+    def to_spacy(self, vocab: Any = None) -> list[Doc]:
+        """A spaCy document for each sentence, with ``ents``, and the id in ``user_data``.
+
+        Args:
+            vocab: A `Vocab` or a pipeline to share; None makes one for each language.
+
+        Raises:
+            MissingResourceError: If spaCy is not installed.
+        """
+        docs: list[Doc] = list(_libraries().to_spacy(self, vocab))
+        return docs
+
+    @classmethod
+    def from_pandas(
+        cls,
+        frame: DataFrame,
+        *,
+        words: str | None = None,
+        tags: str | None = None,
+        sentence: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """The sentences of a data frame with a row for each word, or with lists and a row for each sentence.
+
+        Args:
+            words: Column of the words; None takes ``word``, ``words``, ``token`` or ``tokens``.
+            tags: Column of the tags; None takes ``tag``, ``tags``, ``ner_tag``, ``ner_tags``, ``label`` or ``labels``.
+            sentence: Column that names the sentence of a word, which may be empty except at its first word; None takes
+                ``sentence``, ``sentence_id`` or ``id``.
+            options: ``language``, ``scheme`` and ``repair``, as in `nersery.read`.
+
+        Raises:
+            DataError: With all issues of the rows.
+        """
+        return cls(_libraries().pandas_sentences(frame, words, tags, sentence, options))  # type: ignore[call-arg]
+
+    def to_pandas(self, *, scheme: str = "IOB2") -> DataFrame:
+        """A data frame with a row for each word: ``sentence``, ``word``, ``tag``.
+
+        Raises:
+            MissingResourceError: If pandas is not installed.
+        """
+        return _libraries().to_pandas(self, scheme)
+
+    @classmethod
+    def from_bio(cls, words: Iterable[Sequence[str]], tags: Iterable[Sequence[str]], **options: Any) -> Self:
+        """The sentences of lists of words and lists of tags, in any scheme.
+
+        Args:
+            options: ``language``, ``scheme`` and ``repair``, as in `nersery.read`.
+
+        Raises:
+            DataError: With all issues of the lists.
+
+        >>> from nersery import Corpus
+        >>> Corpus.from_bio([["Ada", "Lovelace", "wrote"]], [["B-PER", "I-PER", "O"]])[0].labels
+        ((0, 2, 'PER'),)
+        """
+        return cls(_libraries().bio_sentences(words, tags, options))  # type: ignore[call-arg]
+
+    def to_bio(self, *, scheme: str = "IOB2") -> tuple[list[list[str]], list[list[str]]]:
+        """The words and the tags of each sentence.
+
+        >>> from nersery import Corpus, Entity, Sentence
+        >>> Corpus([Sentence(("Oslo", "greets"), (Entity(0, 1, "LOC"),))]).to_bio()
+        ([['Oslo', 'greets']], [['B-LOC', 'O']])
+        """
+        pairs: tuple[list[list[str]], list[list[str]]] = _libraries().to_bio(self, scheme)
+        return pairs

@@ -1,0 +1,82 @@
+"""The files and models that settings of methods name: to check them, to hash them, and to find them from elsewhere."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Iterator, Mapping
+from typing import Any, get_args, get_type_hints
+
+from nersery.core import registry
+from nersery.core.files import content_hash
+from nersery.core.registry import BUNDLED, DEFAULTS, KINDS_WITHIN, MEMBERS, FileName, ModelName
+
+
+def naming(cls: type[Any]) -> dict[str, Any]:
+    """The settings that name files or models, each with its type, `FileName` or `ModelName`.
+
+    >>> [key for key, type_ in naming(registry.get("augment", "aclm")).items() if type_ == FileName]
+    ['adapt', 'stop_words']
+    """
+    hints = get_type_hints(cls, include_extras=True)
+    types = {key: {hint, *get_args(hint)} & {FileName, ModelName} for key, hint in hints.items()}
+    return {key: found.pop() for key, found in types.items() if found}
+
+
+def names_in(
+    cls: type[Any], settings: Mapping[str, Any], keys: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any, str]]:
+    """The files and models in the settings of a method and of its nested methods, without bundled models.
+
+    Yields:
+        The keys that lead to the name (``("vectors", "en")``), the type of the setting, and the name.
+    """
+    types = naming(cls)
+    for key, value in settings.items():
+        place = (*keys, key)
+        if key in types:
+            found = (
+                {(*place, name): path for name, path in value.items()} if isinstance(value, Mapping) else {place: value}
+            )
+            for leaf, name in found.items():
+                if isinstance(name, str) and name and not (types[key] == ModelName and name in BUNDLED):
+                    yield leaf, types[key], name
+        elif key in KINDS_WITHIN and isinstance(value, Mapping):
+            yield from _names_within(KINDS_WITHIN[key], DEFAULTS[KINDS_WITHIN[key]], value, place)
+        elif key == MEMBERS and isinstance(value, Mapping):
+            for name, member in value.items():
+                if isinstance(member, Mapping):
+                    yield from _names_within("align", name, member, (*place, name))
+
+
+def _names_within(
+    kind: str, default: str, table: Mapping[str, Any], place: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], Any, str]]:
+    method = table.get("method", default)
+    if method in registry.names(kind):
+        yield from names_in(registry.get(kind, method), table, place)
+
+
+def replaced(settings: Mapping[str, Any], names: Mapping[tuple[str, ...], str]) -> dict[str, Any]:
+    """The settings with other names of files or models at the keys that `names_in` yields."""
+    changed = copy.deepcopy(dict(settings))
+    for (*way, last), name in names.items():
+        table = changed
+        for key in way:
+            table = table[key]
+        table[last] = name
+    return changed
+
+
+def paths_in(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:
+    """The existing files and folders of models that settings of a method name, by the setting (``vectors.en``)."""
+    return {
+        ".".join(keys): name
+        for keys, type_, name in names_in(cls, settings)
+        if (os.path.isdir if type_ == ModelName else os.path.exists)(name)
+    }
+
+
+def files_in(cls: type[Any], settings: Mapping[str, Any]) -> dict[str, str]:
+    """The content hashes of the `paths_in` settings, so that a job never goes on with others."""
+    return {place: content_hash(path) for place, path in paths_in(cls, settings).items()}

@@ -1,0 +1,245 @@
+"""Sentences from and to the objects of other libraries: Hugging Face datasets, spaCy, pandas, lists of tags.
+
+Rows with tags are read like lines of JSONL, with the same checks, repairs and errors. No library is needed to read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from importlib import import_module
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from nersery.core import tags as tag_schemes
+from nersery.core.entity import Entity
+from nersery.core.errors import DataError, Issue, MissingResourceError, did_you_mean
+from nersery.core.sentence import Sentence
+from nersery.io.annotation_tools.standoff import layout
+from nersery.io.base import ReadOptions
+from nersery.io.jsonl import JsonlSource
+from nersery.io.objects import Object
+from nersery.io.parquet import with_names, without_nulls
+from nersery.io.text_file import TextFile
+
+WORDS = ("tokens", "words", "token", "word")
+TAGS = ("ner_tags", "tags", "ner_tag", "tag", "labels", "label")
+SENTENCES = ("sentence", "sentence_id", "id")
+"""Names of columns, tried in this order."""
+
+
+def required(module: str, extra: str) -> Any:
+    """A library that is imported only where it is needed.
+
+    Raises:
+        MissingResourceError: If it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        hint = f"{module.partition('.')[0]} is not installed. Install it with: pip install"
+        raise MissingResourceError(f'{hint} "nersery[{extra}]"') from None
+
+
+class _Objects(TextFile):
+    """Rows in memory as lines of JSONL; the number of a line is that of a row."""
+
+    def __init__(self, name: str, rows: Callable[[], Iterable[Object]]) -> None:
+        super().__init__(name)
+        self._rows = rows
+
+    def lines(self) -> Iterator[str]:
+        """The rows."""
+        return (json.dumps(row, ensure_ascii=False, default=_plain) + "\n" for row in self._rows())
+
+
+def _plain(value: Any) -> Any:
+    """Arrays and numbers of NumPy as lists and numbers, anything else as text."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
+
+
+def _read(name: str, rows: Callable[[], Iterable[Object]], options: Mapping[str, Any]) -> Iterator[Sentence]:
+    return iter(JsonlSource(_Objects(name, rows), ReadOptions(**options)))
+
+
+def dataset_sentences(
+    dataset: Any, words: str | None, tags: str | None, names: Sequence[str], options: Mapping[str, Any]
+) -> Iterator[Sentence]:
+    """See `nersery.Corpus.from_dataset`."""
+    if hasattr(dataset, "keys"):
+        splits = ", ".join(dataset)
+        raise DataError(f"the dataset has the splits {splits}", fix=f"choose one: dataset[{next(iter(dataset), '')!r}]")
+    rows = dataset if hasattr(dataset, "features") else list(dataset)  # an iterator is read once only
+    columns = getattr(rows, "column_names", None) or _keys(rows)
+    word_column, tag_column = (
+        _column(columns, wanted, known[:2])
+        for wanted, known in ((words, WORDS), (tags or ("entities" if "entities" in columns else None), TAGS))
+    )
+    renamed = {word_column: "tokens", tag_column: tag_column if tag_column == "entities" else "ner_tags"}
+    labels = {"ner_tags": names} if names else {}
+    for column, feature in (getattr(rows, "features", None) or {}).items():
+        if found := getattr(getattr(feature, "feature", feature), "names", None):
+            labels.setdefault(renamed.get(column, column), found)
+
+    def objects() -> Iterator[Object]:
+        for number, row in enumerate(rows, start=1):
+            if not isinstance(row, Mapping):
+                raise DataError(f"row {number} is {row!r:.60}, expected a mapping such as {{'tokens': …}}")
+            plain = {renamed.get(key, key): _listed(value) for key, value in row.items()}
+            if "id" in plain:
+                plain["id"] = str(plain["id"])
+            yield with_names(without_nulls(plain), labels)
+
+    return _read(str(getattr(dataset, "split", None) or "dataset"), objects, options)
+
+
+def _keys(rows: Any) -> list[str]:
+    """The columns of rows without a list of them."""
+    first = next(iter(rows), None)
+    return list(first) if isinstance(first, Mapping) else []
+
+
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value.tolist() if hasattr(value, "tolist") else value
+
+
+def _column(columns: Sequence[str], wanted: str | None, known: Sequence[str]) -> str:
+    """The name of a column; raises `DataError` if there is none."""
+    found = next((name for name in ((wanted,) if wanted else known) if name in columns), None)
+    if found is None and len(columns):
+        message = f"there is no column {wanted or ' or '.join(known)}; columns: {', '.join(map(str, columns))}"
+        raise DataError(message, fix="name the columns of words and tags: words=..., tags=...")
+    return found or known[0]
+
+
+def bio_sentences(
+    words: Iterable[Sequence[str]], tags: Iterable[Sequence[str]], options: Mapping[str, Any]
+) -> Iterator[Sentence]:
+    """See `nersery.Corpus.from_bio`."""
+    lists, tag_lists = list(words), list(tags)
+    if len(lists) != len(tag_lists):
+        message = f"{len(lists)} lists of words and {len(tag_lists)} lists of tags, expected one for each sentence"
+        raise DataError(message, fix="give a list of words and a list of tags for each sentence")
+    if any(isinstance(one, str) for one in (*lists, *tag_lists)):
+        raise DataError("a sentence is a string, expected a list of words", fix="give a list of lists of words")
+    rows = [{"tokens": list(w), "tags": list(t)} for w, t in zip(lists, tag_lists, strict=True)]
+    return _read("bio", lambda: rows, options)
+
+
+def to_bio(corpus: Iterable[Sentence], scheme: str) -> tuple[list[list[str]], list[list[str]]]:
+    """See `nersery.Corpus.to_bio`."""
+    scheme = tag_schemes.scheme_name(scheme)
+    sentences = list(corpus)
+    tags = [tag_schemes.encode(sentence.entities, len(sentence), scheme) for sentence in sentences]
+    return [list(sentence.words) for sentence in sentences], tags
+
+
+def to_dataset(corpus: Iterable[Sentence], scheme: str, types: Sequence[str]) -> Any:
+    """See `nersery.Corpus.to_dataset`."""
+    library = required("datasets", "datasets")
+    sentences = list(corpus)
+    words, tags = to_bio(sentences, scheme)
+    own = {entity.type for sentence in sentences for entity in sentence.entities}
+    if types and (unknown := sorted(own - {*types})):
+        raise DataError(f"the type {unknown[0]} is not in types; {did_you_mean(unknown[0], types)}")
+    letters = tag_schemes.SCHEMES[tag_schemes.scheme_name(scheme)]
+    prefixes = dict.fromkeys((letters.begin, letters.inside, letters.end, letters.single))
+    names = ["O", *(f"{prefix}-{type_}" for type_ in types or sorted(own) for prefix in prefixes)]
+    values = {"id": [sentence.id for sentence in sentences], "tokens": words, "ner_tags": tags}
+    text = library.Value("string")
+    features = {"id": text, "tokens": library.List(text), "ner_tags": library.List(library.ClassLabel(names=names))}
+    if any(sentence.language for sentence in sentences):
+        values["language"], features["language"] = [sentence.language for sentence in sentences], text
+    return library.Dataset.from_dict(values, library.Features(features))
+
+
+def pandas_sentences(
+    frame: Any, words: str | None, tags: str | None, sentence: str | None, options: Mapping[str, Any]
+) -> Iterator[Sentence]:
+    """See `nersery.Corpus.from_pandas`."""
+    columns = list(frame.columns)
+    word_column, tag_column = _column(columns, words, WORDS), _column(columns, tags, TAGS)
+    id_column = next((name for name in ((sentence,) if sentence else SENTENCES) if name in columns), None)
+    if len(frame) and not isinstance(frame[word_column].iloc[0], str | float):  # lists, a row for each sentence
+        kept = [column for column in (id_column, word_column, tag_column) if column]
+        rows = frame[kept].rename(columns={id_column: "id"}).to_dict("records")
+        return dataset_sentences(rows, word_column, tag_column, (), options)
+    if id_column is None:
+        raise DataError(
+            f"there is no column {sentence or ' or '.join(SENTENCES)}; columns: {', '.join(map(str, columns))}",
+            fix="name the column that says which sentence a word belongs to: sentence=...",
+        )
+    table = frame[[id_column, word_column, tag_column]]
+    if (missing := table[[word_column, tag_column]].isna().any(axis=1)).any():
+        row = missing.to_numpy().argmax()
+        raise DataError(
+            Issue(f"row {row} has no word or no tag: {table.iloc[row].to_dict()}"),
+            fix="pandas reads words such as NA and null as missing: pd.read_csv(..., keep_default_na=False)",
+        )
+    triples = zip(table[id_column].ffill(), table[word_column], table[tag_column], strict=True)
+    rows = [
+        {"id": str(id), "tokens": [str(word) for _, word, _ in group], "tags": [tag for _, _, tag in group]}
+        for id, group in ((id, list(group)) for id, group in groupby(triples, itemgetter(0)))
+    ]
+    return _read("pandas", lambda: rows, options)
+
+
+def to_pandas(corpus: Iterable[Sentence], scheme: str) -> Any:
+    """See `nersery.Corpus.to_pandas`."""
+    library = required("pandas", "datasets")
+    sentences = list(corpus)
+    rows = [
+        (sentence.id, *pair)
+        for sentence, words, tags in zip(sentences, *to_bio(sentences, scheme), strict=True)
+        for pair in zip(words, tags, strict=True)
+    ]
+    return library.DataFrame(rows, columns=["sentence", "word", "tag"])
+
+
+def spacy_sentences(docs: Any, language: str | None = None) -> Iterator[Sentence]:
+    """See `nersery.Corpus.from_spacy`."""
+    for number, doc in enumerate([docs] if hasattr(docs, "ents") else docs, start=1):
+        known = doc.user_data if isinstance(doc.user_data.get("id"), str) else {}
+        id, offsets = known.get("id") or f"spacy:{number}", known.get("offsets")
+        spans = list(doc.sents) if doc.has_annotation("SENT_START") else [doc[:]] if len(doc) else []
+        parts = [(span, [token for token in span if not token.is_space]) for span in spans]
+        parts = [(span, tokens) for span, tokens in parts if tokens]
+        for place, (span, tokens) in enumerate(parts, start=1):
+            at, entities = {token.i: place for place, token in enumerate(tokens)}, []
+            for entity in (one for one in doc.ents if one.start < span.end and one.end > span.start):
+                inside = [at[token.i] for token in entity if token.i in at]
+                if entity.start < span.start or entity.end > span.end:
+                    message = f"the entity {entity.text!r:.60} crosses the end of a sentence, expected it in one"
+                    raise DataError(Issue(message, sentence=id), fix="correct the sentence boundaries of the document")
+                entities += [Entity(inside[0], inside[-1] + 1, entity.label_)] if inside else []
+            yield Sentence(
+                tuple(token.text for token in tokens),
+                tuple(entities),
+                id if len(parts) == 1 else f"{id}:{place}",
+                known.get("language", doc.lang_) if language is None else language,
+                document=known.get("document", id),
+                offsets=tuple(offsets or ((token.idx, token.idx + len(token)) for token in tokens)),
+            )
+
+
+def to_spacy(corpus: Iterable[Sentence], vocab: Any) -> Iterator[Any]:
+    """See `nersery.Corpus.to_spacy`."""
+    spacy = required("spacy", "spacy")
+    tokens = import_module("spacy.tokens")
+    vocabularies: dict[str, Any] = {}
+    for sentence in corpus:
+        language = sentence.language.partition("-")[0].lower()
+        if vocab is None and language not in vocabularies:
+            try:
+                vocabularies[language] = spacy.blank(language or "xx").vocab
+            except ImportError:  # a language that spaCy does not know
+                vocabularies[language] = spacy.blank("xx").vocab
+        shared = vocabularies[language] if vocab is None else getattr(vocab, "vocab", vocab)
+        places = layout(sentence)[1]
+        spaces = [end < start for (_, end), (start, _) in zip(places, [*places[1:], places[-1]], strict=True)]
+        doc = tokens.Doc(shared, list(sentence.words), spaces)
+        doc.ents = [tokens.Span(doc, entity.start, entity.end, entity.type) for entity in sentence.entities]
+        for name in ("id", "language", "document", "offsets"):
+            doc.user_data[name] = getattr(sentence, name)
+        yield doc

@@ -1,0 +1,164 @@
+"""Corpora from and to the objects of other libraries, with the real libraries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pandas as pd
+import pytest
+import spacy
+import spacy.tokens
+
+from nersery import Corpus, Entity, Sentence
+from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.tags import SCHEMES
+
+FAMILY = "👩\u200d👩\u200d👧"
+CORPUS = Corpus(
+    [
+        Sentence(("Ada", "Lovelace", FAMILY, "שלום", "."), (Entity(0, 2, "PER"), Entity(3, 4, "MISC")), "a", "en"),
+        Sentence(("राम", "ने", "NA", "null"), (Entity(0, 1, "PER"), Entity(1, 2, "PER")), "b", "hi"),
+        Sentence(("nothing",), id="c", language="en"),
+    ]
+)
+
+
+def content(corpus: Corpus) -> list[Any]:
+    return [(sentence.id, sentence.words, sentence.labels) for sentence in corpus]
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_datasets_come_back_under_every_scheme(tmp_path: Path, scheme: str) -> None:
+    made = CORPUS.to_dataset(scheme=scheme)
+    assert isinstance(made.features["ner_tags"].feature, datasets.ClassLabel)
+    assert Corpus.from_dataset(made) == CORPUS
+    made.to_parquet(tmp_path / "a.parquet")
+    assert Corpus.from_dataset(datasets.Dataset.from_parquet(str(tmp_path / "a.parquet"))) == CORPUS
+    assert Corpus.from_dataset(made.to_iterable_dataset()) == CORPUS
+
+
+def test_types_number_all_splits_alike() -> None:
+    made = [CORPUS[:1].to_dataset(types=("PER", "MISC")), CORPUS[1:].to_dataset(types=("PER", "MISC"))]
+    assert made[0].features == made[1].features
+    with pytest.raises(DataError, match="the type MISC is not in types"):
+        CORPUS.to_dataset(types=("PER",))
+
+
+def test_a_dataset_with_other_columns_is_read_by_their_names() -> None:
+    rows = [{"text_words": ("Ada", "wrote"), "labels": [2, 0], "id": 7}]
+    corpus = Corpus.from_dataset(iter(rows), words="text_words", tags="labels", names=["O", "B-LOC", "B-PER"])
+    assert content(corpus) == [("7", ("Ada", "wrote"), ((0, 1, "PER"),))]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (datasets.DatasetDict({"train": CORPUS.to_dataset()}), r"splits train\n.*dataset\['train'\]"),
+        ([{"tokens": ["a"], "ner_tags": [1]}], "numbers must be turned into them first"),
+        ([{"tokens": ["a"], "ner_tags": ["B-X", "O"]}], '1 words and 2 "ner_tags"'),
+        ([{"tokens": ["a", "b"], "ner_tags": ["B-X", "I-Y"]}], "word 1"),
+        ([{"text": "Ada wrote"}], "no column tokens or words; columns: text"),
+        ([["Ada"]], r"row 1 is \['Ada'\]"),
+        ([{"tokens": ["\ud800"], "ner_tags": ["O"]}], "lone surrogate"),
+    ],
+)
+def test_wrong_datasets_are_named(rows: Any, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Corpus.from_dataset(rows)
+
+
+def test_no_rows_are_an_empty_corpus() -> None:
+    assert len(Corpus.from_dataset([])) == len(Corpus.from_bio([], [])) == len(Corpus.from_spacy([])) == 0
+
+
+def test_repairs_work_as_for_files() -> None:
+    rows = [{"tokens": ["a", "b"], "ner_tags": ["B-X", "I-Y"]}, {"tokens": ["c"], "ner_tags": ["B-X"]}]
+    assert len(Corpus.from_dataset(rows, scheme="IOB2", repair="drop-sentence")) == 1
+    with pytest.raises(SettingsError, match="no repair"):
+        Corpus.from_dataset(rows, repair="nothing")
+
+
+def test_lists_of_tags_come_back_and_wrong_ones_are_named() -> None:
+    words, tags = CORPUS.to_bio(scheme="BIOES")
+    assert [s.labels for s in Corpus.from_bio(words, tags)] == [s.labels for s in CORPUS]
+    with pytest.raises(DataError, match="3 lists of words and 2 lists of tags"):
+        Corpus.from_bio(words, tags[:2])
+    with pytest.raises(DataError, match="expected a list of words"):
+        Corpus.from_bio(["Ada wrote"], [["O", "O"]])
+    with pytest.raises(SettingsError, match="no tag scheme"):
+        CORPUS.to_bio(scheme="nothing")
+
+
+def test_data_frames_come_back(tmp_path: Path) -> None:
+    frame = CORPUS.to_pandas()
+    assert content(Corpus.from_pandas(frame)) == content(CORPUS)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    assert content(Corpus.from_pandas(pd.read_csv(tmp_path / "a.csv", keep_default_na=False))) == content(CORPUS)
+    with pytest.raises(DataError, match=r"has no word or no tag.*\n?.*keep_default_na=False"):
+        Corpus.from_pandas(pd.read_csv(tmp_path / "a.csv"))
+    sparse = frame.assign(sentence=frame.sentence.where(~frame.sentence.duplicated()))
+    assert content(Corpus.from_pandas(sparse)) == content(CORPUS)
+    with pytest.raises(DataError, match="no column sentence or sentence_id or id"):
+        Corpus.from_pandas(frame.drop(columns="sentence"))
+
+
+def test_a_data_frame_with_a_row_for_each_sentence_is_read() -> None:
+    words, tags = CORPUS.to_bio()
+    frame = pd.DataFrame({"id": ["a", "b", "c"], "tokens": words, "tags": tags})
+    assert content(Corpus.from_pandas(frame)) == content(CORPUS)
+    assert content(Corpus.from_pandas(CORPUS.to_dataset().with_format("pandas")[:].assign(ner_tags=tags))) == content(
+        CORPUS
+    )
+
+
+def test_spacy_documents_come_back(tmp_path: Path) -> None:
+    docs = CORPUS.to_spacy()
+    assert [doc.lang_ for doc in docs] == ["en", "hi", "en"]
+    assert [(span.text, span.label_) for span in docs[0].ents] == [("Ada Lovelace", "PER"), ("שלום", "MISC")]
+    assert content(Corpus.from_spacy(docs)) == content(CORPUS)
+    spacy.tokens.DocBin(docs=docs, store_user_data=True).to_disk(tmp_path / "a.spacy")
+    vocab = spacy.blank("en").vocab
+    back = Corpus.from_spacy(spacy.tokens.DocBin().from_disk(tmp_path / "a.spacy").get_docs(vocab), language="xx")
+    assert content(back) == content(CORPUS)
+    shared = CORPUS.to_spacy(spacy.blank("de"))
+    assert {doc.lang_ for doc in shared} == {"de"}
+
+
+def test_spacy_sentences_keep_their_place_in_the_document() -> None:
+    text = "Ada  Lovelace wrote.\n\nShe lived in London."
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("sentencizer")
+    doc = pipeline(text)
+    doc.ents = [doc.char_span(0, 13, "PER"), doc.char_span(text.index("London"), len(text) - 1, "LOC")]
+    corpus = Corpus.from_spacy(doc)
+    assert [sentence.words for sentence in corpus] == [
+        ("Ada", "Lovelace", "wrote", "."),
+        ("She", "lived", "in", "London", "."),
+    ]
+    found = [text[start:end] for sentence in corpus for start, end, _ in sentence.spans]
+    assert found == ["Ada  Lovelace", "London"]
+    assert {sentence.document for sentence in corpus} == {"spacy:1"}
+    again = Corpus.from_spacy(corpus.to_spacy())
+    assert [s.spans for s in again] == [s.spans for s in corpus]
+    assert [doc.text for doc in corpus.to_spacy()] == ["Ada Lovelace wrote.", "She lived in London."]
+
+
+def test_an_entity_across_sentences_is_an_error() -> None:
+    doc = spacy.blank("en")("Ada . Lovelace")
+    for token, start in zip(doc, (True, False, True), strict=True):
+        token.is_sent_start = start
+    doc.ents = [spacy.tokens.Span(doc, 0, 3, "PER")]
+    with pytest.raises(DataError, match="crosses the end of a sentence"):
+        Corpus.from_spacy(doc)
+
+
+@pytest.mark.parametrize("library", ["datasets", "pandas", "spacy"])
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch, library: str) -> None:
+    def refuse(name: str, *rest: Any) -> Any:
+        raise ImportError(name)
+
+    monkeypatch.setattr("nersery.io.libraries.import_module", refuse)
+    with pytest.raises(MissingResourceError, match=rf"{library} is not installed.*nersery\["):
+        getattr(CORPUS, {"datasets": "to_dataset"}.get(library, f"to_{library}"))()
