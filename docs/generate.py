@@ -407,7 +407,10 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     names = stale()
     for name in names:
-        print(f"{name} is out of step with the code. Run: make docs", file=sys.stderr)
+        print(
+            f"{'src/nersery' if name.endswith('.pyi') else 'docs'}/{name} is out of step with the code. Run: make docs",
+            file=sys.stderr,
+        )
     return int(bool(names))
 
 

@@ -113,7 +113,7 @@ def test_a_stale_page_is_named_with_the_command(generate: ModuleType, tmp_path: 
 
 
 def test_generated_pages_hold_every_method_setting_and_option(generate: ModuleType) -> None:
-    methods_page, recipes_page, commands_page = (text for text in generate.pages().values())
+    methods_page, recipes_page, commands_page, _ = generate.pages().values()
     for kind in registry.KINDS:
         for name in registry.names(kind):
             section = methods_page.partition(f"\n### {name}\n")[2].partition("\n## ")[0].partition("\n### ")[0]

@@ -26,7 +26,7 @@ def test_every_sentence_comes_back(given: list[Sentence]) -> None:
 def test_every_part_comes_back() -> None:
     whole = Sentence(
         ("Ada", "है"), (Entity(0, 1, "PER", 0.5),), "a~1", "hi", Origin("melm", ("a",), 1), {"sure": -2.0},
-        (("x", "_"),), ("# text",), (SoftLabel(0, "PER", 0.5, 0.25),),
+        (("x", "_"),), ("# text",), (SoftLabel(0, "PER", 0.5, 0.25),), "letter", ((0, 3), (4, 6)),
     )  # fmt: skip
     assert all(getattr(whole, field.name) for field in fields(whole)), "a new part of a sentence must come back too"
     found = SentenceTable([whole])[0]

@@ -108,7 +108,7 @@ class AnnotateStage(Stage[Sentence, Sentence]):
     kind: ClassVar[str] = "annotate"
     batch_size: ClassVar[int] = BATCH_SIZE
 
-    method: str | Annotator
+    method: str | type[Annotator] | Annotator
     settings: Mapping[str, Any] = field(default_factory=dict)
     gold: Iterable[Sentence] = ()
     training: Training = NO_TRAINING

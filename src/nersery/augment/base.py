@@ -229,7 +229,7 @@ class AugmentStage(Stage[Sentence, Task]):
 
     kind: ClassVar[str] = "augment"
 
-    method: str | Augmenter
+    method: str | type[Augmenter] | Augmenter
     settings: Mapping[str, Any]
     examples: Iterable[Sentence]
     dev: Iterable[Sentence] = ()

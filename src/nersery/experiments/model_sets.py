@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from nersery.core import registry
+from nersery.core import file_settings, registry
 from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.registry import BUNDLED, DEFAULTS, KINDS_WITHIN, MEMBERS, ModelName
 from nersery.experiments.paths import presets
@@ -191,7 +191,7 @@ class Replacement:
         if name not in registry.names(kind):
             return dict(entry)
         placed = dict(entry)
-        for key, type_ in registry.naming(registry.get(kind, name)).items():
+        for key, type_ in file_settings.naming(registry.get(kind, name)).items():
             if type_ == ModelName:
                 self._replace(placed, kind, name, key, preset)
         for key, value in entry.items():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 
 from nersery.augment.base import Augmenter
-from nersery.core import registry
+from nersery.core import file_settings, registry
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
 from nersery.core.registry import ModelName
 from nersery.experiments.model_sets import CHECKPOINTS, MODELS, ROLES, conversion
@@ -66,7 +66,7 @@ def missing_checkpoints(recipe: Recipe) -> dict[str, list[str]]:
             methods.append(recipe.tagger_of(system))
         for method in methods:
             cls = registry.get(method.kind, method.method)
-            for _, type_, name in registry.names_in(cls, method.settings):
+            for _, type_, name in file_settings.names_in(cls, method.settings):
                 if type_ == ModelName and name in CHECKPOINTS and method.method not in users.get(name, ()):
                     users.setdefault(name, []).append(method.method)
     return {name: methods for name, methods in users.items() if any(_faults("", ModelSource(name).config))}

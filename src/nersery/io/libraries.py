@@ -76,7 +76,10 @@ def dataset_sentences(
         _column(columns, wanted, known[:2])
         for wanted, known in ((words, WORDS), (tags or ("entities" if "entities" in columns else None), TAGS))
     )
-    renamed = {word_column: "tokens", tag_column: tag_column if tag_column == "entities" else "ner_tags"}
+    renamed: dict[Any, str] = {
+        word_column: "tokens",
+        tag_column: tag_column if tag_column == "entities" else "ner_tags",
+    }
     labels = {"ner_tags": names} if names else {}
     for column, feature in (getattr(rows, "features", None) or {}).items():
         if found := getattr(getattr(feature, "feature", feature), "names", None):
@@ -86,7 +89,7 @@ def dataset_sentences(
         for number, row in enumerate(rows, start=1):
             if not isinstance(row, Mapping):
                 raise DataError(f"row {number} is {row!r:.60}, expected a mapping such as {{'tokens': …}}")
-            plain = {renamed.get(key, key): _listed(value) for key, value in row.items()}
+            plain: Object = {renamed.get(key, str(key)): _listed(value) for key, value in row.items()}
             if "id" in plain:
                 plain["id"] = str(plain["id"])
             yield with_names(without_nulls(plain), labels)

@@ -118,7 +118,7 @@ class SelectStage(Stage[Sentence, Sentence]):
 
     kind: ClassVar[str] = "select"
 
-    method: str | Selector
+    method: str | type[Selector] | Selector
     settings: Mapping[str, Any]
     gold: Iterable[Sentence] = ()
     held_out: Iterable[Sentence] = ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -271,7 +272,7 @@ def test_what_is_written_is_read_again(
     sentence = Sentence(tuple(words), (Entity(start, end, "X"),), id="a", language=language)
     path = tmp_path_factory.mktemp("spans") / "a.jsonl"
     write([sentence], path, format="spans")
-    assert list(read(path)) == [sentence]
+    assert [replace(back, document="", offsets=()) for back in read(path)] == [sentence]
 
 
 @given(st.text(st.sampled_from("ab. -'\u0301\u200d\n北👩"), max_size=15), st.integers(0, 15), st.integers(0, 15))

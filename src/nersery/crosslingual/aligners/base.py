@@ -142,7 +142,7 @@ class AlignStage(Stage[Row, Row]):
 
     kind: ClassVar[str] = "align"
 
-    method: str | Aligner
+    method: str | type[Aligner] | Aligner
     settings: Mapping[str, Any]
     pairs: Pairs
     seed: int = 0
