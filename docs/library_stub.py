@@ -30,13 +30,9 @@ from nersery.core.sentence import Corpus as Corpus, Entity as Entity, Origin as 
 from nersery.core.training_context import Training
 from nersery.core.version import __version__ as __version__
 from nersery.crosslingual.bitext import PairedBy
-from nersery.crosslingual.projection_tasks import project as project
 from nersery.evaluate.scores import evaluate as evaluate
-from nersery.experiments.grow.session import grow as grow
-from nersery.experiments.runner import run as run
-from nersery.io import read as read, write as write
 from nersery.pipeline.stage_job import Sentences
-from nersery.taggers.base import Tagger, predict as predict
+from nersery.taggers.base import Tagger
 '''
 FUNCTIONS: Mapping[str, tuple[str, str, str]] = {
     "augment": ("augment", "method", "augment.base"),
@@ -55,7 +51,8 @@ OTHER, OBJECT = "", "*"
 def stub() -> str:
     """The text of the file."""
     parts = [HEADER.format(summary=(nersery.__doc__ or "").strip())]
-    imports = []
+    plain = {name: module for name, module in nersery._FUNCTIONS.items() if name not in FUNCTIONS}
+    imports = [f"from {module} import {name} as {name}" for name, module in plain.items()]
     for name, (kind, parameter, module) in FUNCTIONS.items():
         base = registry.KINDS[kind]
         imports.append(f"from nersery.{module} import {base}")

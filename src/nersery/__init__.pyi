@@ -12,13 +12,9 @@ from nersery.core.sentence import Corpus as Corpus, Entity as Entity, Origin as 
 from nersery.core.training_context import Training
 from nersery.core.version import __version__ as __version__
 from nersery.crosslingual.bitext import PairedBy
-from nersery.crosslingual.projection_tasks import project as project
 from nersery.evaluate.scores import evaluate as evaluate
-from nersery.experiments.grow.session import grow as grow
-from nersery.experiments.runner import run as run
-from nersery.io import read as read, write as write
 from nersery.pipeline.stage_job import Sentences
-from nersery.taggers.base import Tagger, predict as predict
+from nersery.taggers.base import Tagger
 from nersery.annotate.base import Annotator
 from nersery.annotate.llm_labels import LlmLabels
 from nersery.annotate.projected_labels import ProjectedLabels
@@ -46,6 +42,12 @@ from nersery.crosslingual.aligners.embeddings import Embeddings
 from nersery.crosslingual.aligners.ensemble import Ensemble
 from nersery.crosslingual.aligners.external import External
 from nersery.crosslingual.aligners.statistical import Statistical
+from nersery.crosslingual.projection_tasks import project as project
+from nersery.experiments.active_learning.next_sentences import next_sentences as next_sentences
+from nersery.experiments.grow.session import grow as grow
+from nersery.experiments.sweep_runner import run as run
+from nersery.io import read as read
+from nersery.io import write as write
 from nersery.select.agreement import Agreement
 from nersery.select.alignment_quality import AlignmentQuality
 from nersery.select.base import Selector
@@ -53,6 +55,7 @@ from nersery.select.certainty import Certainty
 from nersery.select.duplicates import Duplicates
 from nersery.select.perplexity import Perplexity
 from nersery.select.self_training import SelfTraining
+from nersery.taggers.base import predict as predict
 from nersery.taggers.bilstm_crf import BiLSTMCRF
 from nersery.taggers.transformer import TransformerTagger
 
