@@ -130,6 +130,7 @@ class Connection:
             ServerError: If there is no answer.
             MissingResourceError: If the key is missing or wrong, or its account is used up.
         """
+        from httpx2 import Response
         from openai import OpenAIError
 
         own = self._settings
@@ -141,15 +142,12 @@ class Connection:
         if "schema" in self._variant:
             schema = {"name": "answer", "strict": True, "schema": prompt.schema}
             chosen["response_format"] = {"type": "json_schema", "json_schema": schema}
-        messages: Any = [{"role": role, "content": text} for role, text in prompt.messages]
-        try:
-            response = self._client.chat.completions.with_raw_response.create(
-                model=own.model, messages=messages, **chosen
-            )
-            body = response.text
+        messages = [{"role": role, "content": text} for role, text in prompt.messages]
+        body = {"model": own.model, "messages": messages, **chosen}
+        try:  # without the client's own types, which take half of its time
+            return self._completion(self._client.post("/chat/completions", body=body, cast_to=Response).text)
         except OpenAIError as error:
             raise self._translated(error) from None
-        return self._completion(body)
 
     def _completion(self, body: str) -> Completion:
         try:
