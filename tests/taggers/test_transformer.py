@@ -70,6 +70,36 @@ def test_the_saved_folder_opens_as_a_pipeline(tiny_model, tmp_path: Path) -> Non
     assert [(entity["entity_group"], entity["word"]) for entity in found] == [("PER", "grace"), ("LOC", "oslo")]
 
 
+def test_the_pipeline_in_the_folder_decodes_with_the_crf(tiny_model, tmp_path: Path) -> None:
+    from transformers import pipeline
+
+    tagger = small(tiny_model, precision="fp32")
+    tagger.fit(GOLD)
+    with torch.no_grad():  # so that the best path is not that of the best tags
+        tagger._crf.transitions.add_(
+            torch.randn(tagger._crf.transitions.shape, generator=torch.Generator().manual_seed(1)) * 3
+        )
+    tagger.save(tmp_path / "tagger")
+    texts = [sentence.text for sentence in GOLD]
+    found = pipeline("nersery", str(tmp_path / "tagger"), trust_remote_code=True)([*texts, " ", ""])
+    for sentence, entities in zip(tagger.predict(GOLD), found, strict=False):
+        mentions = [(entity.type, " ".join(sentence.mention(entity))) for entity in sentence.entities]
+        assert [(entity["entity_group"], entity["word"]) for entity in entities] == mentions
+        assert all(sentence.text[entity["start"] : entity["end"]] == entity["word"] for entity in entities)
+    assert found[-2:] == [[], []]
+
+
+@pytest.mark.parametrize("scheme", ["IOB2", "BIOES"])
+def test_the_pipeline_forbids_what_the_tags_forbid(scheme) -> None:
+    from nersery.taggers.components.crf_pipeline import FORBIDDEN, _transition_penalties
+
+    tags = TagSet.of({"PER", "LOC"}, scheme)
+    between, start, end = (penalty > FORBIDDEN / 2 for penalty in _transition_penalties(list(tags.names)))
+    assert torch.equal(between, tags.allowed)
+    assert torch.equal(start, tags.allowed_start)
+    assert torch.equal(end, tags.allowed_end)
+
+
 def test_long_sentences_are_read_to_their_end(tiny_model) -> None:
     tagger = small(tiny_model)
     tagger.fit(GOLD)

@@ -5,6 +5,7 @@ It saves an ordinary Hugging Face token-classification model.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -44,6 +45,15 @@ LEAST_STEPS = 300
 LEAST_EPOCHS = 3
 """Without ``steps`` and ``epochs``, training takes as long as both of these ask for."""
 CRF_FILE = "crf.safetensors"
+PIPELINE_FILE = Path(__file__).parent / "components" / "crf_pipeline.py"
+PIPELINE = {
+    "nersery": {
+        "impl": f"{PIPELINE_FILE.stem}.CrfTokenClassificationPipeline",
+        "pt": ["AutoModelForTokenClassification"],
+        "type": "text",
+    }
+}
+"""What transformers' ``pipeline("nersery", folder, trust_remote_code=True)`` runs: the class beside the weights."""
 
 
 @dataclass
@@ -253,6 +263,9 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         network, encoder = self.parts
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
+        if self._crf is not None:
+            network.config.custom_pipelines = PIPELINE
+            shutil.copyfile(PIPELINE_FILE, folder / PIPELINE_FILE.name)
         with os_errors(folder), quiet_transformers():
             network.save_pretrained(folder)
             encoder.tokenizer.save_pretrained(folder)

@@ -1,0 +1,120 @@
+"""A pipeline of transformers that decodes with the tagger's CRF. Copied into saved folders, so it needs no nersery."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+from transformers import TokenClassificationPipeline
+from transformers.utils import cached_file
+
+WEIGHTS = "crf.safetensors"
+FORBIDDEN = -1e4
+
+
+class CrfTokenClassificationPipeline(TokenClassificationPipeline):
+    """Finds entities in text whose words are separated by spaces, as the tagger's own ``predict`` does.
+
+    Each entity is a dictionary with ``entity_group``, ``score``, ``word``, ``start`` and ``end``; the score is the mean
+    probability of its words' tags given no CRF. A text longer than the model reads is cut off unless ``stride`` is set.
+    """
+
+    def postprocess(self, all_outputs: Any, *args: Any, **options: Any) -> list[dict[str, Any]]:
+        """The entities of one text, from the scores of its subwords."""
+        text = all_outputs[0]["sentence"]
+        emissions = self._emissions(text, all_outputs)
+        spans = _words(text)
+        labels = [self.model.config.id2label[index] for index in range(self.model.config.num_labels)]
+        if not spans or not emissions:
+            return []
+        read = [place for place in range(len(spans)) if place in emissions]
+        scores = torch.stack([emissions[place] for place in read])
+        path = _best_path(scores, *self._transitions(labels))
+        probabilities = scores.softmax(1)
+        tagged = [
+            (spans[place], labels[tag], float(row[tag]))
+            for place, tag, row in zip(read, path, probabilities, strict=True)
+        ]
+        return [_entity(text, group) for group in _groups(tagged)]
+
+    def _emissions(self, text: str, all_outputs: Any) -> dict[int, Tensor]:
+        """The scores of each word: those of its first subword in the first window that has it."""
+        word_at = {at: place for place, (start, end) in enumerate(_words(text)) for at in range(start, end)}
+        found: dict[int, Tensor] = {}
+        for outputs in all_outputs:
+            logits, offsets = outputs["logits"][0].float(), outputs["offset_mapping"][0].tolist()
+            special = outputs["special_tokens_mask"][0].tolist()
+            for row, ((start, end), is_special) in enumerate(zip(offsets, special, strict=True)):
+                while start < end and text[start].isspace():
+                    start += 1
+                if not is_special and start < end:
+                    found.setdefault(word_at[start], logits[row].cpu())
+        return found
+
+    def _transitions(self, labels: list[str]) -> list[Tensor]:
+        """Scores from tag to tag, at the start and at the end."""
+        weights = load_file(cached_file(self.model.config.name_or_path, WEIGHTS))
+        learnt = (weights["transitions"], weights["start"], weights["end"])
+        return [a + b for a, b in zip(learnt, _transition_penalties(labels), strict=True)]
+
+
+def _transition_penalties(labels: list[str]) -> tuple[Tensor, Tensor, Tensor]:
+    """What makes sequences that the scheme forbids impossible: from tag to tag, at the start and at the end."""
+    is_bioes = any(label[:2] in ("E-", "S-") for label in labels)
+
+    def follows(before: str, after: str) -> bool:
+        is_open = before[:2] in ("B-", "I-")
+        if after[:2] in ("I-", "E-"):
+            return is_open and before[2:] == after[2:]
+        return not (is_bioes and is_open)
+
+    def penalty(allowed: list[bool]) -> Tensor:
+        return torch.tensor([0.0 if each else FORBIDDEN for each in allowed])
+
+    between = torch.stack([penalty([follows(before, after) for after in labels]) for before in labels])
+    return between, penalty([follows("O", tag) for tag in labels]), penalty([follows(tag, "O") for tag in labels])
+
+
+def _words(text: str) -> list[tuple[int, int]]:
+    spans, place = [], 0
+    for word in text.split():
+        start = text.index(word, place)
+        place = start + len(word)
+        spans.append((start, place))
+    return spans
+
+
+def _best_path(emissions: Tensor, transitions: Tensor, start: Tensor, end: Tensor) -> list[int]:
+    """Viterbi. Shape of the emissions: (words, tags)."""
+    score, before = start + emissions[0], []
+    for row in emissions[1:]:
+        best, origin = (score.unsqueeze(1) + transitions).max(0)
+        score = best + row
+        before.append(origin)
+    path = [int((score + end).argmax())]
+    for origin in reversed(before):
+        path.append(int(origin[path[-1]]))
+    return path[::-1]
+
+
+def _groups(tagged: list[tuple[tuple[int, int], str, float]]) -> list[list[tuple[tuple[int, int], str, float]]]:
+    """The words of each entity."""
+    groups: list[list[tuple[tuple[int, int], str, float]]] = []
+    outside = True
+    for word in tagged:
+        if word[1] == "O":
+            outside = True
+            continue
+        if outside or word[1][:2] in ("B-", "S-"):
+            groups.append([])
+        groups[-1].append(word)
+        outside = False
+    return groups
+
+
+def _entity(text: str, group: list[tuple[tuple[int, int], str, float]]) -> dict[str, Any]:
+    (start, _), end = group[0][0], group[-1][0][1]
+    score = sum(probability for _, _, probability in group) / len(group)
+    return {"entity_group": group[0][1][2:], "score": score, "word": text[start:end], "start": start, "end": end}
