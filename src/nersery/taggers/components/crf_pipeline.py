@@ -14,7 +14,7 @@ WEIGHTS = "crf.safetensors"
 FORBIDDEN = -1e4
 
 
-class CrfTokenClassificationPipeline(TokenClassificationPipeline):
+class CrfTokenClassificationPipeline(TokenClassificationPipeline):  # type: ignore[misc]
     """Finds entities in text whose words are separated by spaces, as the tagger's own ``predict`` does.
 
     Each entity is a dictionary with ``entity_group``, ``score``, ``word``, ``start`` and ``end``; the score is the mean
