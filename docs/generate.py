@@ -1,4 +1,4 @@
-"""Writes docs/methods.md, docs/recipes.md, docs/commands.md and the types of the library out of the code.
+"""Writes docs/{methods,recipes,commands,papers}.md and the types of the library out of the code.
 
 Run ``make docs``. With ``--check`` nothing is written: the exit code is 1 when a page is out of step.
 """
@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import library_stub
 from docstrings import Sections, arguments, code, sections, table, type_text
+from papers import INTRODUCTION, papers_parts
 
 import nersery
 from nersery.cli.app import GROUPS
@@ -388,6 +389,7 @@ def pages() -> dict[Path, str]:
         FOLDER / "recipes.md": recipes_page(),
         FOLDER / "commands.md": commands_page(),
         Path(nersery.__file__).with_suffix(".pyi"): library_stub.stub(),
+        FOLDER / "papers.md": page("The papers' tables and figures", INTRODUCTION, papers_parts()),
     }
 
 

@@ -113,7 +113,7 @@ def test_a_stale_page_is_named_with_the_command(generate: ModuleType, tmp_path: 
 
 
 def test_generated_pages_hold_every_method_setting_and_option(generate: ModuleType) -> None:
-    methods_page, recipes_page, commands_page, _ = generate.pages().values()
+    methods_page, recipes_page, commands_page, *_ = generate.pages().values()
     for kind in registry.KINDS:
         for name in registry.names(kind):
             section = methods_page.partition(f"\n### {name}\n")[2].partition("\n## ")[0].partition("\n### ")[0]
@@ -143,6 +143,39 @@ def test_doctests_of_the_generator(generate: ModuleType) -> None:
 def test_how_to_lists_its_sections_in_order() -> None:
     head, *sections = (ROOT / "docs" / "how-to.md").read_text("utf-8").split("\n## ")
     assert re.findall(r"\[([^\]]+)\]\(#", head) == [section.partition("\n")[0] for section in sections]
+
+
+# --- the papers' tables and figures ---------------------------------------------------------------------------------
+
+PAPER_ROWS = [
+    (paper, item, row)
+    for paper, items in tomllib.loads((ROOT / "docs" / "papers.toml").read_text("utf-8")).items()
+    for item, row in items.items()
+]
+
+
+def test_every_table_and_figure_of_the_papers_has_a_row() -> None:
+    assert {paper for paper, *_ in PAPER_ROWS} == {*recipe.PAPERS} - {""}
+    assert len(PAPER_ROWS) == 41
+    assert sum(bool(command) for _, _, (_, command, _, _) in PAPER_ROWS) >= 39
+
+
+@pytest.mark.parametrize(
+    ("paper", "item", "row"), PAPER_ROWS, ids=lambda value: value if isinstance(value, str) else ""
+)
+def test_a_table_or_figure_of_a_paper(paper: str, item: str, row: list[str]) -> None:
+    shows, command, _, differs = row
+    assert shows
+    assert differs
+    if not command:
+        return
+    name, words = command_and_arguments(shlex.split(command)[1:])
+    parsed = ALL[name].make_context(name, [*words], resilient_parsing=False).params
+    if name == "run":
+        loaded = recipe.load(parsed["recipe"], parsed["overrides"] or [])
+        assert loaded.paper == paper
+        assert recipe.load(parsed["recipe"], parsed["overrides"] or [], "bundled-multilingual").systems
+    assert faults(name, parsed) == []
 
 
 # --- links ----------------------------------------------------------------------------------------------------------
