@@ -1,0 +1,52 @@
+"""The notebooks run from top to bottom, with small models and few steps."""
+
+from __future__ import annotations
+
+import ast
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery.experiments.grow import candidates, plan, search
+
+NOTEBOOKS = Path(__file__).parent.parent / "docs" / "notebooks"
+
+
+def execute(name: str, **parameters: Any) -> dict[str, Any]:
+    """Run all cells; parameters replace those of the cell that is tagged so, as papermill does."""
+    cells = json.loads((NOTEBOOKS / name).read_text("utf-8"))["cells"]
+    names: dict[str, Any] = {}
+    for cell in cells:
+        if cell["cell_type"] == "code":
+            assert not cell["outputs"], "outputs are not committed"
+            exec(compile(ast.parse("".join(cell["source"])), name, "exec"), names)
+            if "parameters" in cell["metadata"].get("tags", []):
+                assert names.keys() >= parameters.keys()
+                names |= parameters
+    return names
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def test_first_corpus(monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> None:
+    monkeypatch.setattr(candidates, "ENGLISH_MODELS", (tiny_model,))
+    monkeypatch.setattr(plan, "STEPS", (20,))
+    monkeypatch.setattr(plan, "FEWEST_STEPS", 20)
+    monkeypatch.setattr(plan, "FEWEST_RAW", 40)
+    monkeypatch.setattr(search, "CLOSING", 1.0)
+    names = execute("first_corpus.ipynb", MINUTES=0.3)
+    assert {sentence.words for sentence in names["gold"]} <= {sentence.words for sentence in names["corpus"]}
+    assert len(names["predicted"]) == 1
+    assert Path("first-corpus/report.html").exists()
+
+
+def test_another_language(tiny_model: str) -> None:
+    names = execute("another_language.ipynb", MODEL=tiny_model, STEPS=20)
+    assert names["projected"].tally.read == len(names["english"])
+    assert names["projected"].corpus[0].labels == ((0, 1, "PER"), (3, 4, "LOC"))
+    assert names["tagger"].types == ("LOC", "PER")
