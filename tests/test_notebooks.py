@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from nersery.experiments.grow import candidates, plan, search
+from nersery.experiments.grow import candidates, plan, session
 
 NOTEBOOKS = Path(__file__).parent.parent / "docs" / "notebooks"
 
@@ -34,12 +34,12 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_first_corpus(monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> None:
-    monkeypatch.setattr(candidates, "ENGLISH_MODELS", (tiny_model,))
+    first_system = lambda *given, **sizes: candidates.systems_for(*given, **sizes)[:1]  # noqa: E731
+    monkeypatch.setattr(plan, "systems_for", first_system)
+    monkeypatch.setattr(plan, "models_for", lambda *_: [tiny_model])
     monkeypatch.setattr(plan, "STEPS", (20,))
-    monkeypatch.setattr(plan, "FEWEST_STEPS", 20)
-    monkeypatch.setattr(plan, "FEWEST_RAW", 40)
-    monkeypatch.setattr(search, "CLOSING", 1.0)
-    names = execute("first_corpus.ipynb", MINUTES=0.3)
+    monkeypatch.setattr(session, "MOST_RAW", 40)
+    names = execute("first_corpus.ipynb", MINUTES=5)
     assert {sentence.words for sentence in names["gold"]} <= {sentence.words for sentence in names["corpus"]}
     assert len(names["predicted"]) == 1
     assert Path("first-corpus/report.html").exists()

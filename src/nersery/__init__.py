@@ -16,17 +16,19 @@ if TYPE_CHECKING:
     from nersery.evaluate.scores import evaluate
     from nersery.experiments.active_learning.next_sentences import next_sentences
     from nersery.experiments.grow.session import grow
+    from nersery.experiments.paths import example
     from nersery.experiments.sweep_runner import run
     from nersery.io import read, write
     from nersery.select.base import select
     from nersery.taggers.base import predict, train
 
 __all__ = [
-    "Corpus", "Entity", "Origin", "Sentence", "__version__", "align", "annotate", "augment", "evaluate", "grow",
-    "next_sentences", "predict", "project", "read", "run", "select", "train", "write",
+    "Corpus", "Entity", "Origin", "Sentence", "__version__", "align", "annotate", "augment", "evaluate", "example",
+    "grow", "next_sentences", "predict", "project", "read", "run", "select", "train", "write",
 ]  # fmt: skip
 _FUNCTIONS = {
     "align": "nersery.crosslingual.aligners.base",
+    "example": "nersery.experiments.paths",
     "grow": "nersery.experiments.grow.session",
     "next_sentences": "nersery.experiments.active_learning.next_sentences",
     "predict": "nersery.taggers.base",

@@ -45,6 +45,7 @@ from nersery.crosslingual.aligners.statistical import Statistical
 from nersery.crosslingual.projection_tasks import project as project
 from nersery.experiments.active_learning.next_sentences import next_sentences as next_sentences
 from nersery.experiments.grow.session import grow as grow
+from nersery.experiments.paths import example as example
 from nersery.experiments.sweep_runner import run as run
 from nersery.io import read as read
 from nersery.io import write as write
@@ -219,4 +220,4 @@ def train(gold: Sentences, method: Literal["transformer"] | type[TransformerTagg
 def train(gold: Sentences, method: str | type[Tagger], *, output: str | Path | None = None, dev: Sentences = (), seed: int = 0, force: bool = False, quiet: bool = False, **settings: Any) -> Tagger: ...
 @overload
 def train(gold: Sentences, method: Tagger, *, output: str | Path | None = None, dev: Sentences = (), seed: int = 0, force: bool = False, quiet: bool = False) -> Tagger: ...
-__all__ = ["Corpus", "Entity", "Origin", "Sentence", "__version__", "align", "annotate", "augment", "evaluate", "grow", "next_sentences", "predict", "project", "read", "run", "select", "train", "write"]
+__all__ = ["Corpus", "Entity", "Origin", "Sentence", "__version__", "align", "annotate", "augment", "evaluate", "example", "grow", "next_sentences", "predict", "project", "read", "run", "select", "train", "write"]

@@ -13,14 +13,14 @@ import typer
 from typer.core import TyperCommand
 
 from nersery import io
-from nersery.core.errors import SettingsError, did_you_mean
+from nersery.core.errors import SettingsError
 from nersery.core.files import files_of
 from nersery.core.outcome import Tally
 from nersery.core.random import LARGEST_SEED
 from nersery.core.sentence import Corpus
 from nersery.core.warnings import NO_NOTES
 from nersery.evaluate.significance import MOST_SAMPLES
-from nersery.experiments.paths import EXAMPLE_PREFIX, shipped
+from nersery.experiments.paths import EXAMPLE_PREFIX, example
 from nersery.pipeline.job import rejects_of
 
 T = TypeVar("T")
@@ -139,12 +139,7 @@ def input_path(name: str) -> str:
     Raises:
         SettingsError: When there is no such example.
     """
-    if not name.startswith(EXAMPLE_PREFIX):
-        return name
-    known = {f"{EXAMPLE_PREFIX}{path.name}": path for path in sorted(shipped("recipes/example").iterdir())}
-    if name not in known:
-        raise SettingsError(f'there is no example file "{name}"; {did_you_mean(name, known)}')
-    return str(known[name])
+    return str(example(name.removeprefix(EXAMPLE_PREFIX))) if name.startswith(EXAMPLE_PREFIX) else name
 
 
 def open_corpus(path: str, reading: io.ReadOptions, *, quiet: bool = False) -> io.Source:

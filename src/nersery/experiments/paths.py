@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core import file_settings, registry
+from nersery.core.errors import SettingsError, did_you_mean
 from nersery.core.registry import DEFAULTS, FileName
 
 EXAMPLE_PREFIX = "example:"
@@ -24,6 +25,18 @@ def shipped(kind: str) -> Path:
 def presets() -> dict[str, dict[str, Any]]:
     """The papers' tagger settings by name."""
     return tomllib.loads((shipped("taggers") / "presets.toml").read_text("utf-8"))
+
+
+def example(name: str) -> Path:
+    """The path of an example file that comes with nersery, e.g. ``train.conll``.
+
+    Raises:
+        SettingsError: When there is no such example.
+    """
+    known = {path.name: path for path in sorted(shipped("recipes/example").iterdir())}
+    if name not in known:
+        raise SettingsError(f'there is no example file "{name}"; {did_you_mean(name, known)}')
+    return known[name]
 
 
 def located(name: str, folder: Path) -> Path:
