@@ -308,3 +308,27 @@ def fake_llm(kinds: Mapping[str, str]) -> Callable[..., list[Completion]]:
         return Completion(json.dumps({"entities": labelled(data["sentence"])}))
 
     return lambda client, prompts, label="", *, quiet=True: [answer(prompt) for prompt in prompts]
+
+
+class FakeGliner:
+    """Stands in for a GLiNER model: it finds the types that words name, or that are given.
+
+    Args:
+        kinds: The type of each word that does not say it itself, or ``o``.
+    """
+
+    def __init__(self, kinds: Mapping[str, str]) -> None:
+        self._kinds = kinds
+        self.config = SimpleNamespace(max_len=1000)
+        self.data_processor = SimpleNamespace(words_splitter=str.split)
+
+    def inference(self, texts: list[str], labels: list[str], threshold: float) -> list[list[dict[str, Any]]]:
+        (text,) = texts
+        names = {"PER": labels[0], "LOC": labels[1], "creative work": labels[2]}
+        found, place = list[dict[str, Any]](), 0
+        for word in text.split(" "):
+            type_ = self._kinds.get(word) or TYPES.get(word.partition(".")[0])
+            if type_ in names:
+                found.append({"start": place, "end": place + len(word), "label": names[type_], "score": 0.9})
+            place += len(word) + 1
+        return [found]

@@ -16,6 +16,7 @@ from nersery.evaluate.scores import evaluate as evaluate
 from nersery.pipeline.stage_job import Sentences
 from nersery.taggers.base import Tagger
 from nersery.annotate.base import Annotator
+from nersery.annotate.gliner import GlinerLabels
 from nersery.annotate.llm_labels import LlmLabels
 from nersery.annotate.projected_labels import ProjectedLabels
 from nersery.annotate.qa_prompting import QaPrompting
@@ -132,6 +133,10 @@ def augment(corpus: Sentences, method: str | type[Augmenter], *, output: str | P
 def augment(corpus: Sentences, method: Augmenter, *, output: None = None, copies: int = 1, seed: int = 0, learn_from: Sentences | None = None, dev: Sentences = (), shards: int | None = None, workers: int = 1, engine: str = 'local', gpus: float = 0.0, batch_size: int | None = None, force: bool = False, quiet: bool = False) -> Result: ...
 @overload
 def augment(corpus: Sentences, method: Augmenter, *, output: str | Path, copies: int = 1, seed: int = 0, learn_from: Sentences | None = None, dev: Sentences = (), shards: int | None = None, workers: int = 1, engine: str = 'local', gpus: float = 0.0, batch_size: int | None = None, force: bool = False, quiet: bool = False) -> Tally: ...
+@overload
+def annotate(corpus: Sentences, annotator: Literal["gliner"] | type[GlinerLabels], gold: Sentences = (), *, output: None = None, dev: Sentences = (), seed: int = 0, model: str | Path, types: Sequence[str] | None = None, definitions: Mapping[str, str] = ..., threshold: float = 0.5, device: str = 'auto', shards: int | None = None, workers: int = 1, engine: str = 'local', gpus: float = 0.0, batch_size: int | None = None, force: bool = False, quiet: bool = False) -> Result: """Finds entities with a GLiNER model, which needs no labelled sentence, only short names of the types."""
+@overload
+def annotate(corpus: Sentences, annotator: Literal["gliner"] | type[GlinerLabels], gold: Sentences = (), *, output: str | Path, dev: Sentences = (), seed: int = 0, model: str | Path, types: Sequence[str] | None = None, definitions: Mapping[str, str] = ..., threshold: float = 0.5, device: str = 'auto', shards: int | None = None, workers: int = 1, engine: str = 'local', gpus: float = 0.0, batch_size: int | None = None, force: bool = False, quiet: bool = False) -> Tally: """Finds entities with a GLiNER model, which needs no labelled sentence, only short names of the types."""
 @overload
 def annotate(corpus: Sentences, annotator: Literal["llm_labels"] | type[LlmLabels], gold: Sentences = (), *, output: None = None, dev: Sentences = (), seed: int = 0, model: str, types: Sequence[str] | None = None, definitions: Mapping[str, str] = ..., examples: int = 6, samples: int = 1, server: str = '', temperature: float = 0.0, max_tokens: int = 1024, structured: Literal["auto", "off"] = 'auto', concurrency: int = 8, requests_per_minute: float | None = None, retries: int = 5, timeout: float = 120.0, budget: int | None = None, input_price: float = 0.0, output_price: float = 0.0, cache: str = '', shards: int | None = None, workers: int = 1, engine: str = 'local', gpus: float = 0.0, batch_size: int | None = None, force: bool = False, quiet: bool = False) -> Result: """Asks a large language model behind an OpenAI-compatible endpoint for the entities of each sentence."""
 @overload

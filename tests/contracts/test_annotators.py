@@ -27,6 +27,7 @@ from tests.annotate.answerer import FakeAnswerer
 from tests.contracts.test_augmenters import make_corpus, make_scripts, owners, types_over
 
 SETTINGS: dict[str, dict[str, Any]] = {
+    "gliner": {"model": "fake", "types": ["PER", "LOC", "creative work"]},
     "llm_labels": {"model": "fake", "types": ["PER", "LOC", "creative work"]},
     "qa_prompting": {"types": ["PER", "LOC", "creative work"], "definitions": {"creative work": "creative work"}},
     "tagger_labels": {"tagger": "fake"},
@@ -49,6 +50,7 @@ def _no_model_is_opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     monkeypatch.setitem(SETTINGS, "projected_labels", {"source": str(tmp_path / "source.jsonl")})
     monkeypatch.setattr("nersery.annotate.projected_labels.create", lambda *args: Identity())
     kinds = owners(make_scripts())
+    monkeypatch.setattr("nersery.annotate.gliner.load_gliner", lambda name, device: fakes.FakeGliner(kinds))
     monkeypatch.setattr("nersery.models.llm.chat_client.ChatClient.check", lambda client: None)
     monkeypatch.setattr("nersery.models.llm.chat_client.ChatClient.ask", fakes.fake_llm(kinds))
     monkeypatch.setattr("nersery.models.question_answering.QuestionAnswerer", FakeAnswerer)

@@ -1,0 +1,151 @@
+"""Labels by GLiNER, a small model that finds entities of any type by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from nersery.annotate.base import Annotator
+from nersery.core.definitions import check_texts, check_types, description
+from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
+from nersery.core.outcome import Reject
+from nersery.core.registry import ModelName
+from nersery.core.sentence import Entity, Sentence
+from nersery.core.training_context import NO_TRAINING, Training
+
+WEIGHTS = "model.safetensors"
+
+
+@dataclass
+class GlinerLabels(Annotator):
+    """Finds entities with a GLiNER model, which needs no labelled sentence, only short names of the types.
+
+    Each sentence is read alone, so that its labels do not depend on others. An entity that begins or ends within a word
+    becomes the whole word; of overlapping ones that with the highest score stays. A sentence that is too long for the
+    model is rejected. Needs the extra ``gliner``, which brings transformers 5.16.
+
+    Args:
+        model: A GLiNER model by folder or name, e.g. ``urchade/gliner_multi-v2.1``.
+        types: Types to find. None: those of the gold sentences, or else those in ``definitions``.
+        definitions: Short names of types for the model, in place of the defaults for common type sets.
+        threshold: Minimum score of an entity, in [0, 1].
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
+
+    Reference:
+        Urchade Zaratiana et al. (2024). GLiNER: Generalist Model for Named Entity Recognition using Bidirectional
+        Transformer. NAACL.
+
+    Departures:
+        - GLiNER cuts off long text; here the sentence is rejected.
+    """
+
+    model: ModelName
+    types: list[str] | None = None
+    definitions: dict[str, str] = field(default_factory=dict)
+    threshold: float = 0.5
+    device: str = "auto"
+    _model: Any = field(default=None, init=False, repr=False, compare=False)
+    _names: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.threshold <= 1:
+            raise SettingsError(f"threshold is {self.threshold:g}, expected a probability from 0 to 1")
+        check_texts(self.definitions, "definitions")
+        check_types([*self.definitions, *(self.types or ())], "types")
+
+    @property
+    def learns(self) -> bool:
+        """Whether the types come from gold; see `Annotator.learns`."""
+        return not self.types
+
+    def check(self) -> None:
+        """Open the model; see `Annotator.check`."""
+        self._opened()
+
+    def check_types(self, types: Collection[str]) -> None:
+        """Refuse types that the labelled sentences lack; see `Annotator.check_types`."""
+        if unknown := sorted({*(self.types or ())} - {*types}):
+            raise SettingsError(f"types has {', '.join(unknown)}, which the labelled sentences lack")
+
+    def fit(self, gold: Sequence[Sentence], training: Training = NO_TRAINING) -> None:
+        """Choose the types; nothing is learnt.
+
+        Raises:
+            SettingsError: When there is no type to find.
+        """
+        of_gold = sorted({entity.type for sentence in gold for entity in sentence.entities})
+        types = dict.fromkeys(self.types or of_gold or self.definitions)
+        self._names = {description(type_, self.definitions): type_ for type_ in types}
+        if len(self._names) < len(types) or not types:
+            expected = 'expected types = ["PER", "LOC"], definitions, or labelled sentences (--gold FILE)'
+            raise SettingsError(
+                f"gliner has two types with the same definition: {', '.join(types)}"
+                if types
+                else f"gliner has no types to find, {expected}"
+            )
+
+    def annotate(self, sentences: Sequence[Sentence]) -> list[Sentence | Reject]:
+        """The sentences with the model's entities.
+
+        Raises:
+            NerseryError: When there was no fit.
+        """
+        if not self._names:
+            raise NerseryError("gliner has no types yet: call fit before annotate")
+        return [self._labelled(sentence) for sentence in sentences]
+
+    def _labelled(self, sentence: Sentence) -> Sentence | Reject:
+        model = self._opened()
+        if sum(1 for _ in model.data_processor.words_splitter(sentence.text)) > model.config.max_len:
+            return Reject("too long for the model")
+        (found,) = model.inference([sentence.text], [*self._names], threshold=self.threshold)
+        return sentence.with_entities(self._entities(sentence, found))
+
+    def _entities(self, sentence: Sentence, found: Sequence[Mapping[str, Any]]) -> list[Entity]:
+        word_at = [place for place, word in enumerate(sentence.words) for _ in range(len(word) + 1)]
+        entities = [
+            Entity(word_at[one["start"]], word_at[one["end"] - 1] + 1, self._names[one["label"]], float(one["score"]))
+            for one in found
+        ]
+        kept: list[Entity] = []
+        for entity in sorted(entities, key=lambda one: (-(one.score or 0), one.start, -one.end)):
+            if all(entity.end <= other.start or other.end <= entity.start for other in kept):
+                kept.append(entity)
+        return sorted(kept, key=lambda one: one.start)
+
+    def _opened(self) -> Any:
+        if self._model is None:
+            self._model = load_gliner(self.model, self.device)
+        return self._model
+
+
+def load_gliner(name: str, device: str) -> Any:
+    """A GLiNER model by folder or name.
+
+    Raises:
+        MissingResourceError: If the package or the model is missing, or its weights are not safetensors.
+    """
+    try:
+        from gliner import GLiNER
+    except ImportError as error:
+        raise MissingResourceError(
+            f"GLiNER cannot be imported: {error}. Install it with: pip install 'nersery[gliner]'"
+        ) from error
+    from nersery.models.loading import pick_device
+
+    try:
+        folder = Path(name) if Path(name).is_dir() else _downloaded(name)
+    except Exception as error:
+        raise MissingResourceError(f'there is no GLiNER model "{name}": {error}'.split("\n")[0]) from error
+    if not (folder / WEIGHTS).is_file() or not (folder / "gliner_config.json").is_file():
+        raise MissingResourceError(f"{folder} holds no GLiNER model: expected gliner_config.json and {WEIGHTS}")
+    return GLiNER.from_pretrained(str(folder), local_files_only=True).to(pick_device(device)).eval()
+
+
+def _downloaded(name: str) -> Path:
+    from huggingface_hub import snapshot_download
+
+    return Path(snapshot_download(name, ignore_patterns=["*.bin", "*.onnx", "*.pt"]))

@@ -1,0 +1,82 @@
+"""The GLiNER annotator with stand-ins, and with a tiny untrained model where the package is installed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence, annotate
+from nersery.annotate.gliner import GlinerLabels, load_gliner
+from nersery.core.errors import MissingResourceError, SettingsError
+
+
+def labelled(monkeypatch: pytest.MonkeyPatch, words: str, *found: tuple[int, int, str, float], **settings: Any) -> Any:
+    answers = [dict(zip(("start", "end", "label", "score"), one, strict=True)) for one in found]
+    model = SimpleNamespace(
+        inference=lambda texts, labels, threshold: [answers],
+        config=SimpleNamespace(max_len=8),
+        data_processor=SimpleNamespace(words_splitter=str.split),
+    )
+    monkeypatch.setattr("nersery.annotate.gliner.load_gliner", lambda name, device: model)
+    return annotate(Corpus([Sentence(tuple(words.split()))]), GlinerLabels("m", ["PER", "LOC"], **settings))
+
+
+def test_characters_become_whole_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = labelled(monkeypatch, "Ada Lovelace's Oslo", (1, 12, "person", 0.9), (15, 19, "location", 0.8))
+    assert result.corpus[0].entities == (Entity(0, 2, "PER", 0.9), Entity(2, 3, "LOC", 0.8))
+    assert [entity.score for entity in result.corpus[0].entities] == [0.9, 0.8]
+
+
+def test_of_overlapping_entities_the_best_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    result = labelled(monkeypatch, "New York Times", (0, 8, "location", 0.6), (4, 14, "person", 0.7))
+    assert result.corpus[0].labels == ((1, 3, "PER"),)
+
+
+def test_a_long_sentence_is_rejected_rather_than_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [reject.reason for reject in labelled(monkeypatch, "a " * 9).rejects] == ["too long for the model"]
+
+
+def test_types_are_needed_and_differ() -> None:
+    with pytest.raises(SettingsError, match="no types to find"):
+        GlinerLabels("m").fit([])
+    with pytest.raises(SettingsError, match="same definition"):
+        GlinerLabels("m", ["A", "B"], {"A": "thing", "B": "thing"}).fit([])
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> str:
+    gliner = pytest.importorskip("gliner", exc_type=ImportError)
+    from transformers import BertConfig, BertModel
+
+    from tests.conftest import TINY, build_tokenizer
+
+    encoder, folder = tmp_path_factory.mktemp("encoder"), tmp_path_factory.mktemp("gliner")
+    build_tokenizer("wordpiece", encoder)
+    BertModel(BertConfig(**{**TINY, "vocab_size": 600})).save_pretrained(encoder)
+    config = gliner.GLiNERConfig(
+        model_name=str(encoder), hidden_size=32, max_len=20, max_width=4, fine_tune=True, num_layers=1, num_rnn_layers=1
+    )
+    model = gliner.GLiNER.from_config(config)
+    model.save_pretrained(folder, safe_serialization=True)
+    return str(folder)
+
+
+def test_a_real_model_labels_whatever_the_batch(tiny: str) -> None:
+    sentences = Corpus(Sentence(("Ada", "met", "Grace", "in", "Oslo", *["x"] * n)) for n in range(6))
+    results = [
+        annotate(sentences, "gliner", model=tiny, types=["PER", "LOC"], threshold=0.0, batch_size=size)
+        for size in (1, 6)
+    ]
+    assert results[0] == results[1]
+    assert any(sentence.entities for sentence in results[0].corpus)
+    assert not results[0].rejects
+
+
+def test_other_folders_are_refused(tmp_path: Path) -> None:
+    pytest.importorskip("gliner", exc_type=ImportError)
+    (tmp_path / "pytorch_model.bin").write_bytes(b"pickle")
+    with pytest.raises(MissingResourceError, match=r"expected gliner_config.json and model.safetensors"):
+        load_gliner(str(tmp_path), "cpu")
