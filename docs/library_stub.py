@@ -51,7 +51,7 @@ OTHER, OBJECT = "", "*"
 def stub() -> str:
     """The text of the file."""
     parts = [HEADER.format(summary=(nersery.__doc__ or "").strip())]
-    plain = {name: module for name, module in nersery._FUNCTIONS.items() if name not in FUNCTIONS}
+    plain = {name: module for name, module in vars(nersery)["_FUNCTIONS"].items() if name not in FUNCTIONS}
     imports = [f"from {module} import {name} as {name}" for name, module in plain.items()]
     for name, (kind, parameter, module) in FUNCTIONS.items():
         base = registry.KINDS[kind]

@@ -14,7 +14,7 @@ from nersery.core.sentence import Entity, Sentence
 from nersery.io import ReadOptions, extensions, formats, open_corpus, readable, writable, write, writer
 
 SCRIPTS = ["Ada wrote", "राम ने क्\u200dष", "می\u200cخواهم بروم", "東京 へ", "שלום עולם", "ਅੰਮ੍ਰਿਤਸਰ ਵਿੱਚ"]
-BOTH = [name for name in writable() if name in readable() or name == "words"]
+BOTH = [name for name in writable() if formats()[name].holds_words and (name in readable() or name == "words")]
 
 
 def corpus(*, labelled: bool) -> list[Sentence]:

@@ -136,6 +136,7 @@ def writer(format: str, *, scheme: str = "IOB2", separator: str = "\t", columns:
     if known.writer is None:
         raise SettingsError(known.unwritable)
     made: Writer = known.writer(scheme, separator, columns) if format == "conll" else known.writer()
+    made.pack = known.pack
     return made
 
 
@@ -159,6 +160,9 @@ def write(
     encoder = writer(format_of(path) if format == AUTO else format, scheme=scheme, separator=separator)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f"nersery-{secrets.token_hex(8)}.tmp")
+    packed = temporary.with_suffix(".packed")
+    if path.is_dir():
+        raise SettingsError(f"{path} is a folder that exists already. Choose another name")
     stream = temporary.open("x", encoding="utf-8", newline="\n")
     count = 0
     try:
@@ -167,7 +171,9 @@ def write(
             for sentence in sentences:
                 stream.write(encoder.encode(sentence))
                 count += 1
-        os.replace(temporary, path)
+        if encoder.pack is not None:
+            encoder.pack(temporary, packed)
+        os.replace(temporary if encoder.pack is None else packed, path)
     finally:
         temporary.unlink(missing_ok=True)
     return count

@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -318,6 +319,8 @@ class Writer(ABC):
 
     header = ""
     """Text in front of the first sentence."""
+    pack: Callable[[Path, Path], None] | None = None
+    """See `nersery.io.formats.Format`."""
 
     @abstractmethod
     def encode(self, sentence: Sentence) -> str:

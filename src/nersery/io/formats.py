@@ -10,6 +10,7 @@ import pkgutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
 from nersery.io.text_file import BLANKS, MOST_CHARACTERS, TextFile
@@ -61,6 +62,8 @@ class Format:
         reader: Makes a `Source` from a `TextFile` and `ReadOptions`; None for formats that are only written.
         writer: Makes a `Writer` from the options of `nersery.io.writer`; None for formats that are only read.
         unwritable: Why it has no writer, and what to choose instead.
+        pack: Makes the file or folder of what the writer wrote, where that is not the format itself.
+        holds_words: Words survive a round trip; otherwise the text does, and is split again.
         holds_labels: Entities survive a round trip.
         holds_ids: Ids survive a round trip.
         recognises: Whether a file begins like this format; formats of a lower ``rank`` are tried first.
@@ -73,6 +76,8 @@ class Format:
     reader: Callable[..., Any] | None = None
     writer: Callable[..., Any] | None = None
     unwritable: str = ""
+    pack: Callable[[Path, Path], None] | None = None
+    holds_words: bool = True
     holds_labels: bool = True
     holds_ids: bool = True
     recognises: Callable[[Beginning], bool] | None = None

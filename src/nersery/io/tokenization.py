@@ -11,7 +11,7 @@ from unicodedata import category
 
 from nersery.core.errors import SettingsError, did_you_mean
 
-Splitting = Literal["spaces", "punctuation", "characters"]
+Splitting = Literal["spaces", "punctuation", "signs", "characters"]
 SPLITTINGS: tuple[str, ...] = get_args(Splitting)
 Splitter = Callable[[str], list[str]]
 
@@ -67,6 +67,7 @@ def splitter(splitting: str, language: str = "") -> Splitter:
         splitting: ``spaces`` splits at white space. ``punctuation`` also separates punctuation and symbols, except
             inside numbers, addresses and abbreviations. ``characters`` also separates characters of scripts without
             spaces.
+            ``signs`` makes every punctuation mark and symbol a word of its own, also inside numbers and abbreviations.
         language: Decides where apostrophes and full stops belong.
 
     Raises:
@@ -82,6 +83,8 @@ def splitter(splitting: str, language: str = "") -> Splitter:
         return str.split
     if splitting == "punctuation":
         return partial(_cut, language=language)
+    if splitting == "signs":
+        return _cut_signs
     if splitting == "characters":
         return partial(_cut_apart, language=language)
     raise SettingsError(f'there is no splitting "{splitting}"; {did_you_mean(splitting, get_args(Splitting))}')
@@ -119,6 +122,29 @@ def follows_without_space(word: str) -> bool:
 def _cut(text: str, language: str) -> list[str]:
     """The words of a line; a function of the module, so that a source that uses it can travel to workers."""
     return list(_words(text, language))
+
+
+def _cut_signs(text: str) -> list[str]:
+    """The words of a line, every sign apart."""
+    return [word for chunk in text.split() for word in _signs_apart(chunk)]
+
+
+def _signs_apart(chunk: str) -> list[str]:
+    tokens: list[str] = []
+    for place, character in enumerate(chunk):
+        if tokens and (_belongs_to(chunk, place, tokens[-1]) or not (_is_sign(character) or _is_sign(tokens[-1][0]))):
+            tokens[-1] += character
+        else:
+            tokens.append(character)
+    return tokens
+
+
+def _belongs_to(chunk: str, place: int, token: str) -> bool:
+    """Whether a character is no sign by itself: marks, joiners, skin tones, the second half of a flag."""
+    character = chunk[place]
+    if _is_mark(character) or chunk[place - 1] == JOINER or character in SKIN_TONES:
+        return True
+    return character in REGIONS and len(token) == 1 and token in REGIONS
 
 
 def _cut_apart(text: str, language: str) -> list[str]:
@@ -172,10 +198,10 @@ def _parted(chunk: str, following: str, language: str) -> Iterator[str]:
 def _goes_on(chunk: str, place: int, token: str) -> bool:
     """Whether a character belongs to the word before it."""
     character, before = chunk[place], chunk[place - 1]
-    if _is_mark(character) or before == JOINER or character in SKIN_TONES:
+    if _belongs_to(chunk, place, token):
         return True
     if character in REGIONS:
-        return len(token) == 1 and token in REGIONS
+        return False
     if not _is_sign(character):
         return not _is_sign(before) or before in "@#_" or (len(token) > 1 and not _is_sign(token[0]))
     if character == before and _is_sign(token[0]):

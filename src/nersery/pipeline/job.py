@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -100,6 +101,7 @@ class FileJob:
         fingerprint: Everything the result depends on, as JSON values.
         header: Text before the first sentence.
         blank: Text in place of a reject, if lines must match those of other files.
+        pack: Makes the target of the output, in one go at the end; None where the output is the target.
         sentence_of: The sentence that the reject of a failed item shows.
     """
 
@@ -109,6 +111,7 @@ class FileJob:
     fingerprint: Mapping[str, Any]
     header: str = ""
     blank: str = ""
+    pack: Callable[[Path, Path], None] | None = None
     sentence_of: Callable[[Any], Sentence | None] = sentence_in
 
     @property
@@ -225,11 +228,17 @@ class FileJob:
 
     def _publish(self, tally: Tally) -> None:
         """Move the finished files; what a killed call has moved already is no longer there."""
-        rejects, output = self.part / "rejects", self.part / "output"
+        rejects, output, packed = self.part / "rejects", self.part / "output", self.part / "packed"
         if not tally.rejected:
             self.rejects.unlink(missing_ok=True)
         elif rejects.exists():
             os.replace(rejects, self.rejects)
+        if self.pack is not None and output.exists():
+            _remove(packed)  # of a call that was killed here
+            self.pack(output, packed)
+            output.unlink()
+        if self.pack is not None:
+            output = packed
         if output.exists():
             os.replace(output, self.target)
         for name in PARTS:
@@ -321,6 +330,10 @@ class _Journal:
             "finished": self.finished,
         }
         write_atomic(self.path, json.dumps(state, indent=1))
+
+
+def _remove(path: Path) -> None:
+    shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
 
 
 def rejects_of(target: Path) -> Path:

@@ -152,7 +152,9 @@ def corpus_job(target: Path, made_by: Mapping[str, Any], writer: io.Writer | Non
         writer: None uses that of the target's extension.
     """
     writer = writer or io.writer(output_format(target))
-    return FileJob(target, writer.encode, io.reject_line, {"nersery": __version__, **made_by}, writer.header)
+    return FileJob(
+        target, writer.encode, io.reject_line, {"nersery": __version__, **made_by}, writer.header, pack=writer.pack
+    )
 
 
 def output_format(path: Path, wanted: str | None = None) -> str:

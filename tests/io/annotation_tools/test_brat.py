@@ -10,7 +10,7 @@ import pytest
 
 from nersery.cli.options import refuse_same_file
 from nersery.core.errors import DataError, SettingsError
-from nersery.io import ReadOptions, format_of, open_corpus, read, writer
+from nersery.io import ReadOptions, format_of, open_corpus, read
 
 TEXT = "Ada Lovelace lived in London.\r\n\r\nBabbage 😀 too\r\n"
 LABELS = (
@@ -125,5 +125,3 @@ def test_a_blank_document_has_no_sentence(folder: Path) -> None:
 def test_it_is_not_written() -> None:
     with pytest.raises(SettingsError, match=r'"\.ann" names no format'):
         format_of("a.ann")
-    with pytest.raises(SettingsError, match="read and not written"):
-        writer("brat")

@@ -10,8 +10,10 @@ from nersery.core.errors import Issue, SettingsError
 from nersery.core.files import LABELS, TEXT, files_of
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.io.annotation_tools.standoff import Document, Span, StandoffSource
+from nersery.io.annotation_tools.tool_exports import pack_brat
 from nersery.io.base import Pass, ReadOptions, storable
 from nersery.io.formats import Format
+from nersery.io.jsonl import JsonlWriter
 from nersery.io.text_file import TextFile
 
 KINDS = ("T", "R", "E", "A", "M", "N", "*", "#")
@@ -21,9 +23,14 @@ _TRIGGER = re.compile(r"E\S*\t[^\s:]+:(\S+)")
 
 
 class BratSource(StandoffSource):
-    """Sentences of a brat document, one per line. Relations, events, attributes and notes are ignored."""
+    """Sentences of a brat document, one per line. Relations, events, attributes and notes are ignored.
+
+    Labels of brat often end at a hyphen or slash inside a word, so every sign is a word. Where the words stand does not
+    depend on the labels, as it would with ``--repair cut-words``.
+    """
 
     numbers_lines = True
+    splitting = "signs"
 
     def __init__(self, file: TextFile, options: ReadOptions) -> None:
         if Path(file.name) != file.path:
@@ -73,7 +80,10 @@ FORMATS = (
         "brat",
         "brat's standoff files, .txt beside .ann",
         reader=BratSource,
-        unwritable="brat is read and not written. Choose --to spans, or .jsonl, which holds everything",
+        writer=JsonlWriter,
+        pack=pack_brat,
+        holds_words=False,
+        holds_ids=False,
         recognises=lambda start: (
             start.extension == LABELS or (len(files_of(start.file.path)) > 1 and not start.names_columns)
         ),

@@ -18,7 +18,7 @@ from typing import Any
 from nersery.core.errors import DataError, Issue
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.core.validation import without_control
-from nersery.io.annotation_tools.standoff import Document, Place, Span, StandoffSource
+from nersery.io.annotation_tools.standoff import Document, Place, Span, StandoffSource, layout
 from nersery.io.base import Pass, Writer, storable
 from nersery.io.formats import Beginning, Format
 from nersery.io.objects import DECODER, ENCODER, BrokenError, Object, parsed
@@ -275,15 +275,12 @@ class SpansWriter(Writer):
         if odd := next((word for word in sentence.words if word.strip() != word), None):
             message = f"the word {odd!r} begins or ends with white space, which labels by characters cannot keep"
             raise DataError(Issue(message, sentence=sentence.id or None), fix="write .jsonl, which holds everything")
-        places, at = [], 0
-        for word in sentence.words:
-            places.append((at, at + len(word)))
-            at += len(word) + 1
+        text, places = layout(sentence)
         label = [[places[start][0], places[end - 1][1], type_] for start, end, type_ in sentence.labels]
-        value: Object = {"id": sentence.id, "text": sentence.text, "label": label}
+        value: Object = {"id": sentence.id, "text": text, "label": label}
         if sentence.language:
             value["language"] = sentence.language
-        if tuple(splitter("punctuation", sentence.language)(sentence.text)) != sentence.words:
+        if tuple(splitter("punctuation", sentence.language)(text)) != sentence.words:
             words = zip(sentence.words, places, strict=True)
             value["tokens"] = [
                 {"text": word, "start": start, "end": end, "id": n} for n, (word, (start, end)) in enumerate(words)

@@ -228,6 +228,8 @@ class StandoffSource(Source):
     ``--split characters`` also separates the characters of scripts without spaces.
     """
 
+    splitting = "punctuation"
+    """How words are split unless the options split more finely."""
     numbers_lines = False
     """Whether the id of a sentence has the number of its line even where there is one line alone."""
 
@@ -275,7 +277,7 @@ class StandoffSource(Source):
 
     @property
     def _splitting(self) -> str:
-        return "characters" if self.options.split == "characters" else "punctuation"
+        return self.options.split if self.options.split in ("characters", "signs") else self.splitting
 
 
 def _too_long(line: Line) -> Issue | None:

@@ -1,0 +1,160 @@
+"""Writers for tools that label or train on characters: Label Studio, Prodigy, brat, GLiNER, spaCy's DocBin.
+
+What is not written line by line is packed in the end, out of the lines that a job has written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from nersery.core.files import LABELS, TEXT
+from nersery.core.sentence import Corpus, Sentence
+from nersery.io.annotation_tools.standoff import layout
+from nersery.io.base import ReadOptions, Writer
+from nersery.io.formats import Format
+from nersery.io.jsonl import JsonlSource, JsonlWriter
+from nersery.io.libraries import required, to_spacy
+from nersery.io.objects import ENCODER, Object
+from nersery.io.text_file import TextFile
+
+_UNSAFE = re.compile(r"[^\w.-]+")
+LONGEST_NAME = 100
+"""Characters of a document's file name."""
+
+
+def _places(sentence: Sentence) -> Iterator[tuple[int, int, str, str]]:
+    """The entities by characters of the sentence's text: start, end, type, and what they cover."""
+    text, places = layout(sentence)
+    for start, end, type_ in sentence.labels:
+        first, last = places[start][0], places[end - 1][1]
+        yield first, last, type_, text[first:last]
+
+
+def _source(sentence: Sentence) -> Object:
+    """What finds a sentence again: its id, and its place in the document if that is known."""
+    known: Object = {"id": sentence.id, "language": sentence.language, "document": sentence.document}
+    if sentence.offsets:
+        known["start"] = sentence.offsets[0][0]
+    return {key: value for key, value in known.items() if value != ""}
+
+
+class LabelStudioWriter(Writer):
+    """Writes tasks with predictions; offsets count code points, as Label Studio has done since 2022."""
+
+    def encode(self, sentence: Sentence) -> str:
+        """One task; `pack_array` makes a list of them."""
+        text = layout(sentence)[0]
+        results = [
+            {
+                "from_name": "label",
+                "to_name": "text",
+                "type": "labels",
+                "value": {"start": start, "end": end, "text": covered, "labels": [type_]},
+            }
+            for start, end, type_, covered in _places(sentence)
+        ]
+        origin = sentence.origin.method if sentence.origin else "nersery"
+        task = {"data": {"text": text, "meta": _source(sentence)}}
+        return f"{ENCODER.encode({**task, 'predictions': [{'model_version': origin, 'result': results}]})}\n"
+
+
+class ProdigyWriter(Writer):
+    """Writes tasks with ``tokens`` and ``spans`` for ``ner.manual`` and ``db-in``."""
+
+    def encode(self, sentence: Sentence) -> str:
+        """One task."""
+        text, places = layout(sentence)
+        following = [*(start for start, _ in places[1:]), places[-1][1]]
+        tokens = [
+            {"text": text[start:end], "start": start, "end": end, "id": number, "ws": end < after}
+            for number, ((start, end), after) in enumerate(zip(places, following, strict=True))
+        ]
+        spans = [
+            {"start": first, "end": last, "token_start": entity.start, "token_end": entity.end - 1, "label": type_}
+            for entity, (first, last, type_, _) in zip(sentence.entities, _places(sentence), strict=True)
+        ]
+        return f"{ENCODER.encode({'text': text, 'tokens': tokens, 'spans': spans, 'meta': _source(sentence)})}\n"
+
+
+class GlinerWriter(Writer):
+    """Writes training data of GLiNER: words, and entities with their last word."""
+
+    def encode(self, sentence: Sentence) -> str:
+        """One example; `pack_array` makes a list of them."""
+        entities = [[start, end - 1, type_] for start, end, type_ in sentence.labels]
+        return f"{ENCODER.encode({'tokenized_text': list(sentence.words), 'ner': entities})}\n"
+
+
+def pack_array(lines: Path, target: Path) -> None:
+    """Make one JSON array of the objects in the lines of a file."""
+    with lines.open(encoding="utf-8", newline="\n") as source, target.open("w", encoding="utf-8", newline="\n") as out:
+        out.write("[")
+        for number, line in enumerate(source):
+            out.write((",\n" if number else "\n") + line.rstrip("\n"))
+        out.write("\n]\n")
+
+
+def _sentences(lines: Path) -> Corpus:
+    """What a `JsonlWriter` wrote; the name of the file says nothing of its format."""
+    return Corpus(JsonlSource(TextFile(lines), ReadOptions()))
+
+
+def pack_docbin(lines: Path, target: Path) -> None:
+    """Make spaCy's training data of a JSONL file; ids, languages and offsets are in the documents' ``user_data``."""
+    docbin = required("spacy.tokens", "spacy").DocBin(store_user_data=True)
+    for doc in to_spacy(_sentences(lines), None):
+        docbin.add(doc)
+    docbin.to_disk(target)
+
+
+def pack_brat(lines: Path, target: Path) -> None:
+    """Make a folder with two files for each document; sentences of unknown documents are lines of one."""
+    documents: dict[str, list[Sentence]] = {}
+    for sentence in _sentences(lines):
+        documents.setdefault(sentence.document if sentence.offsets else "", []).append(sentence)
+    target.mkdir(exist_ok=True)
+    names: set[str] = set()
+    for document, sentences in documents.items():
+        name = stem = _UNSAFE.sub("_", document).strip(".")[:LONGEST_NAME] or "sentences"
+        number = 1
+        while name.casefold() in names:
+            number += 1
+            name = f"{stem}_{number}"
+        names.add(name.casefold())
+        text, labels = _whole(sentences)
+        (target / f"{name}{TEXT}").write_text(text, "utf-8", newline="\n")
+        (target / f"{name}{LABELS}").write_text(labels, "utf-8", newline="\n")
+
+
+def _whole(sentences: list[Sentence]) -> tuple[str, str]:
+    """The text of a document and its labels, where they were if that is known; a line for each sentence."""
+    parts: list[str] = []
+    labels: list[str] = []
+    at = 0
+    for sentence in sorted(sentences, key=lambda one: one.offsets[:1]):
+        text, _ = layout(sentence)
+        first = sentence.offsets[0][0] if sentence.offsets else at + bool(parts)
+        if first < at + bool(parts):  # sentences that overlap or touch, as those of a copy, follow each other
+            first = at + bool(parts)
+        gap = first - at
+        parts += [" " * (gap - 1) + "\n" if parts and gap else " " * gap, text]
+        at = first + len(text)
+        for start, end, type_, covered in _places(sentence):
+            type_ = "_".join(type_.split())
+            labels.append(f"T{len(labels) + 1}\t{type_} {first + start} {first + end}\t{covered}\n")
+    return "".join(parts) + "\n", "".join(labels)
+
+
+FORMATS = (
+    Format(
+        "label-studio",
+        "tasks with predictions, for import into Label Studio",
+        writer=LabelStudioWriter,
+        pack=pack_array,
+    ),
+    Format("prodigy", "tasks of Prodigy with tokens and spans", writer=ProdigyWriter),
+    Format("gliner", "training data of GLiNER", writer=GlinerWriter, pack=pack_array, holds_ids=False),
+    Format("spacy", "spaCy's DocBin", (".spacy",), writer=JsonlWriter, pack=pack_docbin),
+)

@@ -1,0 +1,161 @@
+"""What other tools load: written, opened as they open it, and read again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import spacy
+import spacy.tokens
+
+from nersery import Corpus, Entity, Sentence
+from nersery.core.errors import DataError, SettingsError
+from nersery.io import open_corpus, read, write
+from nersery.pipeline.job import FileJob
+from nersery.pipeline.stage_job import corpus_job
+from tests.cli.calls import call
+
+FAMILY, FLAG = "👩\u200d👩\u200d👧", "🇮🇳"
+TEXT = f"Ada  Lovelace {FAMILY}-based.\nשלום {FLAG}!"
+CORPUS = Corpus(
+    [
+        Sentence(
+            ("Ada", "Lovelace", FAMILY, "-", "based", "."), (Entity(0, 2, "PER"), Entity(2, 3, "EMO")), "a:1",
+            document="a", offsets=((0, 3), (5, 13), (14, 19), (19, 20), (20, 25), (25, 26)),
+        ),
+        Sentence(("שלום", FLAG, "!"), (Entity(0, 1, "PER"),), "a:2", document="a", offsets=((27, 31), (32, 34), (34, 35))),
+        Sentence(("राम", "ने", "क्\u200dष"), (Entity(0, 1, "PER"),), "b"),
+    ]
+)  # fmt: skip
+
+
+def covered(corpus: Corpus) -> list[list[tuple[tuple[str, ...], str]]]:
+    return [[(sentence.mention(entity), entity.type) for entity in sentence.entities] for sentence in corpus]
+
+
+@pytest.mark.parametrize("name", ["prodigy", "spans"])
+def test_lines_of_objects_come_back(tmp_path: Path, name: str) -> None:
+    write(CORPUS, tmp_path / "a.jsonl", format=name)
+    first = json.loads((tmp_path / "a.jsonl").read_text("utf-8").partition("\n")[0])
+    assert first["text"] == TEXT.partition("\n")[0]
+    back = read(tmp_path / "a.jsonl")
+    assert [s.words for s in back] == [s.words for s in CORPUS]
+    assert [s.labels for s in back] == [s.labels for s in CORPUS]
+
+
+def test_prodigy_finds_its_spans_and_tokens(tmp_path: Path) -> None:
+    write(CORPUS, tmp_path / "a.jsonl", format="prodigy")
+    for line, sentence in zip((tmp_path / "a.jsonl").read_text("utf-8").splitlines(), CORPUS, strict=True):
+        task = json.loads(line)
+        assert [task["text"][t["start"] : t["end"]] for t in task["tokens"]] == list(sentence.words)
+        assert "".join(t["text"] + " " * t["ws"] for t in task["tokens"]).split() == task["text"].split()
+        for span, entity in zip(task["spans"], sentence.entities, strict=True):
+            assert (span["token_start"], span["token_end"] + 1) == (entity.start, entity.end)
+            assert span["start"] == task["tokens"][entity.start]["start"]
+        assert task["meta"]["id"] == sentence.id
+
+
+def test_label_studio_imports_predictions_and_its_export_is_read(tmp_path: Path) -> None:
+    write(CORPUS, tmp_path / "a.json", format="label-studio")
+    tasks = json.loads((tmp_path / "a.json").read_text("utf-8"))
+    for task in tasks:
+        for result in task["predictions"][0]["result"]:
+            value = result["value"]
+            assert task["data"]["text"][value["start"] : value["end"]] == value["text"]
+    accepted = [{"data": task["data"], "annotations": task["predictions"]} for task in tasks]
+    (tmp_path / "export.json").write_text(json.dumps(accepted), "utf-8")
+    assert covered(read(tmp_path / "export.json")) == covered(CORPUS)
+
+
+def test_gliner_counts_the_last_word(tmp_path: Path) -> None:
+    write(CORPUS, tmp_path / "a.json", format="gliner")
+    examples = json.loads((tmp_path / "a.json").read_text("utf-8"))
+    found = [
+        [(tuple(one["tokenized_text"][start : last + 1]), type_) for start, last, type_ in one["ner"]]
+        for one in examples
+    ]
+    assert found == covered(CORPUS)
+
+
+def test_spacy_loads_the_docbin_and_it_comes_back_whole(tmp_path: Path) -> None:
+    write(CORPUS, tmp_path / "a.spacy")
+    docs = list(spacy.tokens.DocBin().from_disk(tmp_path / "a.spacy").get_docs(spacy.blank("xx").vocab))
+    assert [[(span.text, span.label_) for span in doc.ents] for doc in docs][1] == [("שלום", "PER")]
+    back = Corpus.from_spacy(docs)
+    assert [(s.words, s.labels, s.id, s.spans) for s in back] == [(s.words, s.labels, s.id, s.spans) for s in CORPUS]
+
+
+def test_brat_puts_entities_where_they_were(tmp_path: Path) -> None:
+    write(CORPUS, tmp_path / "brat", format="brat")
+    assert sorted(path.name for path in (tmp_path / "brat").iterdir()) == [
+        "a.ann",
+        "a.txt",
+        "sentences.ann",
+        "sentences.txt",
+    ]
+    assert (tmp_path / "brat" / "a.txt").read_text("utf-8") == f"{TEXT}\n"
+    for line in (tmp_path / "brat" / "a.ann").read_text("utf-8").splitlines():
+        _, place, text = line.split("\t")
+        start, end = map(int, place.split()[1:])
+        assert TEXT[start:end] == text
+    back = read(tmp_path / "brat")
+    assert covered(back) == covered(CORPUS)
+    assert [s.spans for s in back][:2] == [s.spans for s in CORPUS][:2]
+    with pytest.raises(SettingsError, match="exists already"):
+        write(CORPUS, tmp_path / "brat", format="brat")
+
+
+def test_names_of_documents_cannot_leave_the_folder(tmp_path: Path) -> None:
+    names = ["../../evil", "..", "/etc/passwd", "a/b", "a_b", "x" * 300, "A_B"]
+    sentences = [
+        Sentence(("Oslo",), (Entity(0, 1, "LOC"),), str(n), document=d, offsets=((0, 4),)) for n, d in enumerate(names)
+    ]
+    write(sentences, tmp_path / "out" / "brat", format="brat")
+    assert len(list((tmp_path / "out" / "brat").glob("*.txt"))) == len(names)
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert len(read(tmp_path / "out" / "brat")) == len(names)
+
+
+def test_reading_brat_splits_signs_from_words(tmp_path: Path) -> None:
+    """As in texts of materials science, where labels end at hyphens, slashes and degrees."""
+    text = "Ni-rich LiFePO4/C (500°C, 2.5wt%) was Oslo-based\n"
+    labels = [("MAT", "Ni"), ("MAT", "LiFePO4"), ("MAT", "C "), ("NUM", "500"), ("UNIT", "°C"), ("LOC", "Oslo")]
+    lines = []
+    for number, (type_, mention) in enumerate(labels, start=1):
+        start = text.index("/C") + 1 if mention == "C " else text.index(mention)
+        lines.append(f"T{number}\t{type_} {start} {start + len(mention.strip())}\t{mention.strip()}\n")
+    (tmp_path / "a.txt").write_text(text, "utf-8")
+    (tmp_path / "a.ann").write_text("".join(lines), "utf-8")
+    (sentence,) = read(tmp_path / "a.ann")
+    assert [("".join(sentence.mention(e)), e.type) for e in sentence.entities] == [(m.strip(), t) for t, m in labels]
+    assert [text[start:end] for start, end, _ in sentence.spans] == [mention.strip() for _, mention in labels]
+    (tmp_path / "a.ann").write_text(
+        "T1\tNUM 26 28\twt\n".replace("26 28", f"{text.index('wt')} {text.index('wt') + 2}"), "utf-8"
+    )
+    with pytest.raises(DataError, match=r"covers 'wt', a part of '5wt'"):
+        list(open_corpus(tmp_path / "a.ann"))
+
+
+def test_a_killed_job_packs_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from nersery import io
+
+    def job() -> FileJob:
+        return corpus_job(tmp_path / "a.json", {}, io.writer("gliner"))
+
+    monkeypatch.setattr("nersery.pipeline.job.os.replace", lambda *names: (_ for _ in ()).throw(KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        job().run(list(CORPUS), list)
+    monkeypatch.undo()
+    assert not (tmp_path / "a.json").exists()
+    assert job().run(list(CORPUS), list).written == len(CORPUS)
+    assert len(json.loads((tmp_path / "a.json").read_text("utf-8"))) == len(CORPUS)
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_convert_writes_every_format(tmp_path: Path) -> None:
+    write(CORPUS, tmp_path / "in.jsonl")
+    for name in ("label-studio", "prodigy", "gliner", "spacy", "brat", "spans"):
+        done = call("convert", str(tmp_path / "in.jsonl"), str(tmp_path / name), "--to", name, "--quiet")
+        assert done.code == 0, done.err
+        assert (tmp_path / name).exists()
