@@ -24,7 +24,9 @@ CORPUS = Corpus(
             ("Ada", "Lovelace", FAMILY, "-", "based", "."), (Entity(0, 2, "PER"), Entity(2, 3, "EMO")), "a:1",
             document="a", offsets=((0, 3), (5, 13), (14, 19), (19, 20), (20, 25), (25, 26)),
         ),
-        Sentence(("שלום", FLAG, "!"), (Entity(0, 1, "PER"),), "a:2", document="a", offsets=((27, 31), (32, 34), (34, 35))),
+        Sentence(
+            ("שלום", FLAG, "!"), (Entity(0, 1, "PER"),), "a:2", document="a", offsets=((27, 31), (32, 34), (34, 35)),
+        ),
         Sentence(("राम", "ने", "क्\u200dष"), (Entity(0, 1, "PER"),), "b"),
     ]
 )  # fmt: skip
