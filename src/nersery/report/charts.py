@@ -226,13 +226,13 @@ def learning_curves(
         behind: Trainings drawn in grey for comparison.
         number: Distinct for each panel of a page, because ids of elements contain it.
     """
-    parts = [_panel_axes(*scales), *(_curve(curve, scales, "ghost") for curve in curves(behind))]
+    parts = [_panel_axes(*scales), *(curve_line(curve, scales, "ghost") for curve in curves(behind))]
     lines = []
     for training, curve in zip(trainings, curves(trainings), strict=True):
-        parts.append(_curve(curve, scales, "curve"))
+        parts.append(curve_line(curve, scales, "curve"))
         for step, score in curve:
             if step == training.best_step:
-                x, y = _place((step, score), scales)
+                x, y = placed((step, score), scales)
                 parts.append(Markup('<circle class="best" cx="{:.1f}" cy="{:.1f}" r="3.5"/>').format(x, y))
                 lines.append(f"seed {training.seed}: best {score:.1f} at step {step:g}")
     return Markup(
@@ -242,29 +242,37 @@ def learning_curves(
     ).format(number, PANEL_WIDTH, PANEL_HEIGHT, label, "; ".join(lines) or "best step unknown", Markup("").join(parts))
 
 
-def _place(point: Point, scales: tuple[Scale, Scale]) -> Point:
+def placed(point: Point, scales: tuple[Scale, Scale]) -> Point:
+    """The place of a point in a panel, in pixels."""
     across, up = scales
     x = LEFT + across(point[0]) * (PANEL_WIDTH - LEFT - RIGHT)
     y = PANEL_HEIGHT - BOTTOM - up(point[1]) * (PANEL_HEIGHT - TOP - BOTTOM)
     return x, y
 
 
-def _curve(curve: Sequence[Point], scales: tuple[Scale, Scale], kind: str) -> Markup:
-    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (_place(point, scales) for point in curve))
+def curve_line(curve: Sequence[Point], scales: tuple[Scale, Scale], kind: str) -> Markup:
+    """A line through the points."""
+    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (placed(point, scales) for point in curve))
     return Markup('<polyline class="{}" points="{}"/>').format(kind, points) if points else Markup("")
 
 
-def _panel_axes(across: Scale, up: Scale) -> Markup:
+def height_ticks(scales: tuple[Scale, Scale]) -> Markup:
+    """The lines and numbers of a panel's vertical axis."""
     parts = []
-    for value in up.ticks(4):
-        _, y = _place((0, value), (across, up))
+    for value in scales[1].ticks(4):
+        _, y = placed((0, value), scales)
         parts.append(
             Markup(
                 '<line class="grid" x1="{0}" x2="{1}" y1="{2:.1f}" y2="{2:.1f}"/>'
                 '<text class="tick side" x="{3}" y="{4:.1f}">{5}</text>'
             ).format(LEFT, PANEL_WIDTH - RIGHT, y, LEFT - 5, y + 3.5, f"{value:g}")
         )
+    return Markup("").join(parts)
+
+
+def _panel_axes(across: Scale, up: Scale) -> Markup:
+    parts = [height_ticks((across, up))]
     for value in across.ticks(4):
-        x, _ = _place((value, 0), (across, up))
+        x, _ = placed((value, 0), (across, up))
         parts.append(Markup('<text class="tick" x="{:.1f}" y="{}">{}</text>').format(x, PANEL_HEIGHT - 5, f"{value:g}"))
     return Markup("").join(parts)
