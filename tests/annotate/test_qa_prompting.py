@@ -195,7 +195,7 @@ class TestSettings:
             ({"longest": 0}, "longest is 0, expected 1 or more"),
             ({"threshold": 1.5}, "threshold is 1.5, expected a probability"),
             ({"threshold": float("nan")}, "threshold is nan"),
-            ({"definitions": {"PER": " "}}, "definitions says nothing of PER"),
+            ({"definitions": {"PER": " "}}, "definitions has no text for PER"),
             ({"definitions": {"P\nER": "x"}}, "definitions has the type 'P\\\\nER': expected a name"),
             ({"types": ["PER", ""]}, "types has the type '': expected a name"),
         ],

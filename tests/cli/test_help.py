@@ -130,7 +130,7 @@ def prepare(folder: Path, example: list[str], tiny_model: str, tagger: Path) -> 
     if example[0] != "train":
         os.symlink(tagger, "my-tagger", target_is_directory=True)
     test = list(io.read("test.conll"))
-    for name in ("predicted", "better", "labelled"):
+    for name in ("predicted", "better", *(["labelled"] if example[0] == "grow" else [])):
         io.write(test, f"{name}.jsonl")
     io.write([sentence.with_entities(()) for sentence in test], "baseline.jsonl")
     for name in ("anna", "bela"):

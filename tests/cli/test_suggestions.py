@@ -136,7 +136,7 @@ class TestSuggest:
         assert suggest(*args, "--learn-from", "test.conll") == itself
         assert suggest(*args) == itself
         assert suggest(*args, "--seed", "1") != itself
-        note = "note: a method that learns does so from test.conll itself"
+        note = "note: methods that learn are trained on test.conll itself"
         assert note in call("inspect", "suggestions", *args).err
         assert note not in call("inspect", "suggestions", *args, "--learn-from", "few.conll").err
 

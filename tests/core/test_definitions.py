@@ -86,6 +86,6 @@ def test_a_question_of_the_user_s_is_asked_as_it_is(asked: str) -> None:
 
 @pytest.mark.parametrize("empty", ["", " ", "\t\n"])
 def test_a_text_that_says_nothing_is_refused(empty: str) -> None:
-    with pytest.raises(SettingsError, match="definitions says nothing of LOC, X: expected a few words"):
+    with pytest.raises(SettingsError, match="definitions has no text for LOC, X: expected a few words"):
         check_texts({"PER": "somebody", "LOC": empty, "X": empty}, "definitions")
     check_texts({"PER": "somebody"}, "definitions")

@@ -101,7 +101,7 @@ def test_lists_are_taken_for_everything_else_too() -> None:
 
 
 def test_columns_must_fit_the_words() -> None:
-    with pytest.raises(DataError, match="an extra column has not 2 values"):
+    with pytest.raises(DataError, match="an extra column does not have 2 values"):
         Sentence(("a", "b"), columns=(("x", "y"), ("x",)))
 
 

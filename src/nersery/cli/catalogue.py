@@ -28,7 +28,7 @@ def list_(
     ] = None,
     json: options.AsJson = False,
 ) -> None:
-    """Show what there is. Methods with their settings, recipes, presets, protocols, repairs, types, examples."""
+    """List methods with their settings, recipes, presets, types, examples."""
     listings = _listings()
     if what is None or what in listings:
         chosen = {what: listings[what]()} if what else {key: make() for key, make in listings.items()}

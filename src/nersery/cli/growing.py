@@ -32,9 +32,9 @@ def grow(
     ],
     raw: Annotated[str | None, typer.Option(help="Raw text in the same language.", metavar="TEXT")] = None,
     test: Annotated[
-        str | None, typer.Option(help="Labelled sentences to score the result on; no choice depends on it.")
+        str | None, typer.Option(help="Labelled sentences to score the result on; nothing is chosen by them.")
     ] = None,
-    minutes: Annotated[float, typer.Option(help="Time for everything, over all calls.")] = 30,
+    minutes: Annotated[float, typer.Option(help="Minutes for everything, over all calls that resume the job.")] = 30,
     model: Annotated[str, typer.Option(help="An encoder to try besides the bundled ones.")] = "",
     out: Annotated[Path, typer.Option(help="The folder of the results.")] = Path("runs/grow"),
     plan: Annotated[bool, typer.Option("--plan", help="Print what would be tried and how long it takes.")] = False,

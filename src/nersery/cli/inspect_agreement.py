@@ -68,8 +68,8 @@ def _print(found: AnnotatorAgreement) -> None:
         shown.add_row(tables.text(name), f1, *figures)
     tables.show(shown)
     print(
-        "all words: with those in no entity; words in an entity: of the first, the second or both. "
-        "Entities are alike when their borders and types are",
+        "all words: also those outside entities; words in an entity: in the first file, the second or both. "
+        "Entities agree if their boundaries and types do",
         file=sys.stderr,
     )
 
@@ -115,4 +115,7 @@ def _print_alignment_scores(scores: AlignmentScores) -> None:
     shares = (f"{100 * share:.1f}" for share in (scores.precision, scores.recall, scores.error_rate))
     shown.add_row(*shares, *(f"{n:,}" for n in (scores.links, scores.possible, scores.sure, scores.gold)))
     tables.show(shown)
-    print("precision: of the links, those that are possible; recall: of the sure ones, those found", file=sys.stderr)
+    print(
+        "precision: share of the links that are possible; recall: share of the sure ones that were found",
+        file=sys.stderr,
+    )

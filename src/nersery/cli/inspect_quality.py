@@ -46,7 +46,7 @@ def quality(
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Measure generated sentences: how far they go from their parents, which entities are new, how fluent they are."""
+    """Measure generated sentences: difference from their parents, new entities, fluency."""
     reading = options.shared_options(context, io.ReadOptions)
     source, *sources = (options.open_corpus(name, reading, quiet=quiet) for name in (gold, *files))
     known = SentenceTable(source)

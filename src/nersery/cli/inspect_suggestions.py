@@ -29,7 +29,8 @@ PLAIN = "masked_entity"
 """The method that asks a masked language model as it is."""
 NONE = "-"
 Oracle = Annotated[
-    str | None, typer.Option(help="A tagger that knows the task, to judge by: a folder, or a Hugging Face model.")
+    str | None,
+    typer.Option(help="A tagger for this task, which judges the new entities: a folder, or a Hugging Face model."),
 ]
 
 
@@ -61,29 +62,36 @@ def suggest(
         typer.Option(
             "--method",
             metavar="'NAME KEY=VALUE ...'",
-            help="A method and its settings, if any; may be repeated. When nothing is named: masked_entity.",
+            help="A method and its settings, if any; may be repeated. Default: masked_entity.",
         ),
     ] = None,
     models: Annotated[
         list[str] | None,
-        typer.Option("--model", help="A masked language model as it is, short for masked_entity; may be repeated."),
+        typer.Option(
+            "--model",
+            help="A masked language model without fine-tuning: masked_entity with this model. May be repeated.",
+        ),
     ] = None,
     learn_from: Annotated[
-        str | None, typer.Option(help="Labelled sentences to learn from; else the input itself.")
+        str | None, typer.Option(help="Labelled sentences to learn from; by default the input itself.")
     ] = None,
     dev: Annotated[str | None, typer.Option(help="Labelled sentences to choose the best weights by.")] = None,
     oracle: Oracle = None,
     ids: Annotated[
         list[str] | None,
-        typer.Option("--id", help="A sentence to show; may be repeated. Without: the first that have an entity."),
+        typer.Option(
+            "--id", help="The id of a sentence to show; may be repeated. Default: the first sentences with an entity."
+        ),
     ] = None,
-    count: Annotated[int, typer.Option("--sentences", min=1, help="How many to show when no id is given.")] = 5,
-    top_k: Annotated[int, typer.Option(min=1, help="Guesses for each mention.")] = 5,
+    count: Annotated[
+        int, typer.Option("--sentences", min=1, help="Number of sentences to show if no id is given.")
+    ] = 5,
+    top_k: Annotated[int, typer.Option(min=1, help="Suggestions for each mention.")] = 5,
     seed: options.Seed = 0,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compare what methods or models suggest instead of mentions, and whether it fits the type."""
+    """Compare what methods or models suggest in place of mentions, and whether it fits the type."""
     reading = options.shared_options(context, io.ReadOptions)
     from nersery.core.progress import Progress
     from nersery.core.training_context import Training
@@ -139,7 +147,7 @@ def _read(
     corpora = dict(zip(names, map(Corpus, sources), strict=True))
     options.report_repairs(*sources, quiet=quiet)
     if learn_from is None and not quiet:
-        print(f"note: a method that learns does so from {printable(source)} itself; see --learn-from", file=sys.stderr)
+        print(f"note: methods that learn are trained on {printable(source)} itself; see --learn-from", file=sys.stderr)
     return corpora[source], corpora[learn_from or source], corpora[dev] if dev else Corpus()
 
 
@@ -245,7 +253,7 @@ def novelty(
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Count the entities that generated sentences bring and gold does not have, and those of them that are valid."""
+    """Count entities of generated sentences that gold does not have, and how many of them are valid."""
     reading = options.shared_options(context, io.ReadOptions)
     from nersery.core.progress import Progress
     from nersery.evaluate.novelty import novelty as count

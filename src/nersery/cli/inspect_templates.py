@@ -37,19 +37,24 @@ def templates(
     *,
     source: options.Source,
     tagger: Annotated[
-        str | None, typer.Option(help="Whose attention to look at: a trained folder; else one is trained on the input.")
+        str | None,
+        typer.Option(help="The trained tagger whose attention is used; by default one is trained on the input."),
     ] = None,
-    keywords: Annotated[Keywords, typer.Option(help="By what keywords are chosen.")] = "attention",
+    keywords: Annotated[Keywords, typer.Option(help="How keywords are chosen.")] = "attention",
     rate: Annotated[
         float, typer.Option(min=0, max=1, help="Share of the words outside entities that each entity keeps.")
     ] = 0.3,
     layers: Annotated[int, typer.Option(min=0, help="How many of the tagger's last layers to add up; 0: all.")] = 4,
     stop_words: Annotated[
-        str, typer.Option(metavar="FILE", help="Words that are no keywords, one a line; else the language's list.")
+        str,
+        typer.Option(
+            metavar="FILE",
+            help="A file of words that are never keywords, one per line; by default the language's list.",
+        ),
     ] = "",
     seed: options.Seed = 0,
-    limit: Annotated[int | None, typer.Option(min=1, help="Show only the first sentences, this many.")] = None,
-    sentence: Annotated[str | None, typer.Option(metavar="ID", help="Show this sentence alone.")] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Show only this many sentences, from the start.")] = None,
+    sentence: Annotated[str | None, typer.Option(metavar="ID", help="The id of the only sentence to show.")] = None,
     picture: Annotated[
         Path | None, typer.Option(metavar="FILE.svg", help="Draw the attention between the words of a sentence.")
     ] = None,
@@ -110,7 +115,7 @@ def _drawn(shown: Sequence[Sentence]) -> Sequence[Sentence]:
     """The first sentence that has a template."""
     with_entities = [sentence for sentence in shown if sentence.entities]
     if not with_entities:
-        raise DataError("no sentence that is shown has an entity whose attention could be drawn", fix="name another")
+        raise DataError("no sentence to show has an entity, so there is no attention to draw", fix="name another")
     return with_entities[:1]
 
 

@@ -37,7 +37,7 @@ def augment(
     seed: options.Seed = 0,
     settings: options.Settings = None,
     learn_from: Annotated[
-        str | None, typer.Option(help="Labelled sentences to learn from; else the input itself.")
+        str | None, typer.Option(help="Labelled sentences to learn from; by default the input itself.")
     ] = None,
     dev: Dev = None,
     plan: Plan = False,
@@ -95,8 +95,9 @@ def annotate(
     reads_first = stage.made().reads_first  # wrong settings show before any file is read
     if reads_first and job.shards is not None:
         raise SettingsError(
-            f"{method} reads all sentences before it labels the first, so it goes without --shards; for many sentences "
-            "with translations there are `nersery crosslingual align` and `nersery crosslingual project`"
+            f"{method} reads all sentences before it labels the first, so it cannot run with --shards; "
+            "for many sentences with translations there are `nersery crosslingual align` and "
+            "`nersery crosslingual project`"
         )
     corpus = options.open_corpus(source, reading, quiet=job.quiet)
     labelled = replace(reading, format=io.AUTO)  # whatever the raw text is
@@ -125,13 +126,13 @@ def select(
     target: options.Target,
     method: Annotated[str, typer.Option(help="A selector of `nersery list select`.")],
     gold: Annotated[
-        str | None, typer.Option(help="The labelled sentences that the new ones were made from, or stand beside.")
+        str | None, typer.Option(help="The labelled sentences that the new ones were made from, or will be added to.")
     ] = None,
     held_out: Annotated[
         list[str] | None,
         typer.Option(help="A dev or test file whose sentences must not be generated; may be repeated."),
     ] = None,
-    dev: Annotated[str | None, typer.Option(help="Labelled sentences to stop self_training by.")] = None,
+    dev: Annotated[str | None, typer.Option(help="Labelled sentences that decide when self_training stops.")] = None,
     seed: options.Seed = 0,
     threshold: Annotated[float | None, typer.Option(help="The lowest score to keep.")] = None,
     settings: options.Settings = None,
@@ -148,7 +149,7 @@ def select(
     chosen = settings_of(settings or [])
     if threshold is not None:
         if "threshold" in chosen:
-            raise SettingsError("--threshold and --set threshold= say the same setting. Name one of them")
+            raise SettingsError("--threshold and --set threshold= set the same value. Use one of them")
         chosen["threshold"] = threshold
     stage = SelectStage(method, chosen)
     stage.made()

@@ -154,7 +154,7 @@ def evaluate(
             "or count all their entities as missed."
         ),
     ] = "refuse",
-    errors: Annotated[bool, typer.Option("--errors", help="Show what is wrong by kind, with examples.")] = False,
+    errors: Annotated[bool, typer.Option("--errors", help="Show the mistakes by kind, with examples.")] = False,
     samples: options.Samples = 10_000,
     seed: options.Seed = 0,
     json: options.AsJson = False,
@@ -214,7 +214,7 @@ def _print_scores(result: dict[str, Any]) -> None:
         )
         if few := caution(test["sentences"]):
             print(f"note: {few}", file=sys.stderr)
-    print("strict: an entity counts when its borders and its type are right", file=sys.stderr)
+    print("strict: an entity is correct if its boundaries and its type are", file=sys.stderr)
 
 
 def _figures(row: Mapping[str, Any]) -> str:

@@ -221,7 +221,8 @@ def check_picture(picture: Path, *sources: str, force: bool, output: Path | None
         raise SettingsError(f"--picture {picture}: the results go there. Choose another name for the picture")
     if picture.suffix.lower() != ".svg":
         raise SettingsError(
-            f"--picture {picture}: pictures are drawn as SVG. Expected a name that ends so, e.g. {picture.stem}.svg"
+            f"--picture {picture}: pictures are drawn as SVG. Expected a name that ends with .svg, "
+            f"e.g. {picture.stem}.svg"
         )
     refuse_existing(picture, force=force)
     picture.parent.mkdir(parents=True, exist_ok=True)

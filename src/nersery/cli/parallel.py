@@ -24,14 +24,14 @@ from nersery.io.repairs import DROP_SENTENCE
 from nersery.io.tokenization import Splitting
 from nersery.pipeline.stage_job import JobOptions, stage_job
 
-SourceText = Annotated[str, typer.Argument(help="Text, a sentence a line, or a corpus.", metavar="SOURCE")]
+SourceText = Annotated[str, typer.Argument(help="Text with one sentence per line, or a corpus.", metavar="SOURCE")]
 Picture = Annotated[Path | None, typer.Option(help="Draw the alignment and labels of one pair into this SVG file.")]
 PictureOf = Annotated[str, typer.Option(help="The id of the target sentence to draw; else the first with an entity.")]
 Probabilities = Annotated[
     str | None, typer.Option(help="File with the probabilities of the links, if the alignments have none.")
 ]
 TargetText = Annotated[str, typer.Argument(help="Its translation, line by line or by ids.", metavar="TARGET")]
-PairBy = Annotated[PairedBy, typer.Option(help="auto pairs by ids where both files bring the same, else by order.")]
+PairBy = Annotated[PairedBy, typer.Option(help="auto pairs by id if both files have the same ids, else by order.")]
 TargetSplit = Annotated[Splitting, typer.Option(help="How lines of the target are cut; --split is for the source.")]
 TargetFormat = Annotated[str, typer.Option(help="Format of the target; --format is that of the source.")]
 TargetLanguage = Annotated[str, typer.Option(help="Language of the target; --language is that of the source.")]
@@ -64,7 +64,7 @@ def align(
     seed: options.Seed = 0,
     keep: Annotated[
         Path | None,
-        typer.Option(help="Keep what is learnt in this folder, to be named by --set priors=FOLDER for other text."),
+        typer.Option(help="Save what is learned in this folder; for other text, name it as --set priors=FOLDER."),
     ] = None,
     json: options.AsJson = False,
 ) -> None:
@@ -126,7 +126,7 @@ def project(
     first: First = 0,
     json: options.AsJson = False,
 ) -> None:
-    """Put the labels of sentences on their translations, each entity whole; what cannot be placed is rejected."""
+    """Project the labels of sentences onto their translations, each entity whole; what cannot be placed is rejected."""
     reading = options.shared_options(context, io.ReadOptions)
     job = options.shared_options(context, JobOptions)
     from nersery.crosslingual.projection import projection_of

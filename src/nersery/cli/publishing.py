@@ -24,10 +24,16 @@ GIVEN = {"train": "train", "dev": "validation", "validation": "validation", "tes
 
 Similarity = Annotated[
     float,
-    typer.Option(help="Sentences that share at least this part of their words get the same split; 1: equal ones."),
+    typer.Option(
+        help="Sentences that share at least this part of their words get the same split; 1: only equal sentences."
+    ),
 ]
 Leaks = Annotated[
-    str, typer.Option(help="What to do with sentences like one of a given split further on: refuse, drop or keep.")
+    str,
+    typer.Option(
+        help="If a sentence is a near-duplicate of one in a later given split (train, dev, test): refuse everything, "
+        "drop it, or keep it."
+    ),
 ]
 
 

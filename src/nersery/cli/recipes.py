@@ -26,7 +26,7 @@ def run(
         str,
         typer.Argument(help="A TOML file, or the name of a shipped recipe (`nersery list recipes`).", metavar="RECIPE"),
     ],
-    out: Annotated[Path | None, typer.Option(help="The run's folder; runs/NAME when not given.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The run's folder; by default runs/NAME.")] = None,
     overrides: Annotated[
         list[str] | None,
         typer.Option(

@@ -43,9 +43,11 @@ def review(
     target: options.Target,
     beside: Annotated[
         str | None,
-        typer.Option(help="Sentences to show beside: those of the same id, and those that a sentence was made from."),
+        typer.Option(help="Sentences to show beside each one: that with the same id, and those that it was made from."),
     ] = None,
-    types: Annotated[str, typer.Option(help="Types that may be given besides those that are there: PER,LOC.")] = "",
+    types: Annotated[
+        str, typer.Option(help="More types that may be given than the sentences have, e.g. PER,LOC.")
+    ] = "",
     by: Annotated[str, typer.Option(help="A score: sentences with the lowest come first.", metavar="SCORE")] = "",
     port: Annotated[int, typer.Option(min=0, max=LARGEST_PORT, help="Port of the page; 0 takes one that is free.")] = 0,
     browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,

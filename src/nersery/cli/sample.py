@@ -56,7 +56,9 @@ def sample(
     everything = options.open_corpus(source, reading, quiet=quiet)
     whole = Corpus(everything)
     if not whole:
-        raise DataError(Issue("there is no sentence to draw", everything.file.name), fix="give sentences")
+        raise DataError(
+            Issue("there is no sentence to draw", everything.file.name), fix="name a file that has sentences"
+        )
     draw = sampling.sample_languages if each_language else sampling.sample
     corpus = draw(whole, size, protocol, seed)
     reasons = Counter(reject.reason for reject in everything.rejects)

@@ -48,7 +48,7 @@ def question(type: str, own: Mapping[str, str]) -> str:
 def check_texts(texts: Mapping[str, str], setting: str) -> None:
     """Raise `SettingsError` if descriptions or definitions of types are empty."""
     if empty := [name for name, text in texts.items() if not text.split()]:
-        raise SettingsError(f"{setting} says nothing of {', '.join(empty)}: expected a few words for each")
+        raise SettingsError(f"{setting} has no text for {', '.join(empty)}: expected a few words for each")
 
 
 def check_types(types: Iterable[str], setting: str) -> None:

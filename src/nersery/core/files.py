@@ -129,9 +129,7 @@ def check_replaceable(folder: Path, mark: str, what: str, own: Sequence[str], *,
     """
     here = Path.cwd()
     if folder.resolve() in (here, *here.parents):
-        raise SettingsError(
-            f"{folder} is the folder that you are in, and the {what} would take its place. Name another"
-        )
+        raise SettingsError(f"{folder} is the current folder, which the {what} would replace. Choose another folder")
     if folder.exists() and not folder.is_dir():
         raise SettingsError(f"{folder} is a file, expected the folder to write the {what} to")
     if folder.exists() and not force:
@@ -141,8 +139,8 @@ def check_replaceable(folder: Path, mark: str, what: str, own: Sequence[str], *,
     names = sorted(path.name for path in folder.iterdir()) if folder.exists() else []
     if others := [name for name in names if not any(fnmatchcase(name, pattern) for pattern in own)]:
         raise SettingsError(
-            f"{folder} holds {', '.join(others[:5])}, which would be lost: no part of the {what}. Move that away, or "
-            "choose another folder"
+            f"{folder} holds {', '.join(others[:5])}, which is no part of the {what} and would be lost. "
+            "Move it away, or choose another folder"
         )
 
 

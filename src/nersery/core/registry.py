@@ -155,7 +155,7 @@ def instance(kind: str, method: Any, settings: Mapping[str, Any]) -> Any:
     if isinstance(method, type):
         return _made(method, name_of(method), settings)
     if settings:
-        raise SettingsError(f"settings ({', '.join(settings)}) go with a method's name: set them in the method object")
+        raise SettingsError(f"settings ({', '.join(settings)}) go with a method's name: a method object has its own")
     return method
 
 

@@ -196,7 +196,7 @@ def _columns_issue(columns: tuple[tuple[str, ...], ...], length: int) -> str | N
         if type(column) is not tuple:
             return f"an extra column must be a tuple, got {column!r}"
         if len(column) != length:
-            return f"an extra column has not {length} values, one for each word"
+            return f"an extra column does not have {length} values, one for each word"
         try:
             joined = "".join(column)
         except TypeError:

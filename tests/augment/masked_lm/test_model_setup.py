@@ -193,8 +193,8 @@ WRONG: list[tuple[str, Any, str]] = [
     ("epochs", 0, "epochs is 0, expected a number above 0"),
     ("batch_size", -1, "batch_size is -1, expected a number above 0"),
     ("patience", 0, "patience is 0, expected a number above 0"),
-    ("definitions", {"PER": " "}, "definitions says nothing of PER: expected a few words"),
-    ("descriptions", {"PER": ""}, "descriptions says nothing of PER: expected a few words"),
+    ("definitions", {"PER": " "}, "definitions has no text for PER: expected a few words"),
+    ("descriptions", {"PER": ""}, "descriptions has no text for PER: expected a few words"),
 ]
 
 
