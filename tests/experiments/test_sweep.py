@@ -98,6 +98,9 @@ class TestLanguages:
         assert float(rows[0][6]) == pytest.approx((float(rows[0][2]) + float(rows[0][4])) / 2, abs=1e-3)
         assert report.done == len(report.cells) == 8
         assert json.loads(Path("sweep/8-hi/report.json").read_text("utf-8"))["sample"]["size"] == 8
+        page = Path("sweep/report.html").read_text("utf-8")
+        assert "F1 against training size" in page
+        assert page.count("F1 by training sentences: ") == 2
 
     def test_one_tagger_is_scored_in_each_language(self):
         sweep(ONE, "sweep.sizes=[8]").execute()

@@ -11,6 +11,7 @@ from nersery.core.files import replaced_folder, write_atomic
 from nersery.report.escaping import html_template, markdown_template
 from nersery.report.latex import latex_table
 from nersery.report.report_tables import ReportTable
+from nersery.report.size_chart import size_panels
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,8 @@ class SweepReport:
 def write_sweep(report: SweepReport, folder: Path) -> None:
     """Write ``report.json``, ``report.md``, ``report.html``, ``tables/*.csv`` and ``tables/*.tex``."""
     write_atomic(folder / "report.json", json.dumps(report.as_dict(), ensure_ascii=False, indent=1) + "\n")
-    context = {"report": report, "tables": {table.name: table for table in report.tables}, "hues": {}}
+    tables_by_name = {table.name: table for table in report.tables}
+    context = {"report": report, "tables": tables_by_name, "hues": {}, "size_panels": size_panels(report.cells)}
     write_atomic(folder / "report.md", markdown_template("sweep.md.j2").render(context))
     write_atomic(folder / "report.html", html_template("sweep.html.j2").render(context))
     with replaced_folder(folder / "tables") as tables:
