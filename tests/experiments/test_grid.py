@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from nersery.core.errors import SettingsError
+from nersery.experiments.grid import combinations
 from nersery.experiments.recipe import load
 from tests.experiments.trying import KilledError, Trainings, execute, killing, system
 from tests.standins import Memory, files
@@ -133,3 +134,15 @@ def test_wrong_grids(grid: str, complaint: str) -> None:
 def test_steps_in_a_grid_stand_in_for_epochs() -> None:
     recipe = load("recipe.toml", ["tagger.method=transformer", "tagger.epochs=3", "tagger.grid.steps=[3, 4]"])
     assert recipe.grid == {"steps": [3, 4]}
+
+
+def test_the_head_follows_the_rate_that_it_shares() -> None:
+    grid = {"learning_rate": [1e-5, 3e-5], "batch_size": [8]}
+    shared = {"learning_rate": 2e-5, "head_learning_rate": 2e-5}
+    assert combinations(grid, shared) == [
+        {"learning_rate": 1e-5, "batch_size": 8, "head_learning_rate": 1e-5},
+        {"learning_rate": 3e-5, "batch_size": 8, "head_learning_rate": 3e-5},
+    ]
+    assert combinations(grid, {**shared, "head_learning_rate": 2e-3}) == combinations(grid)
+    assert combinations({"batch_size": [8]}, shared) == [{"batch_size": 8}]
+    assert combinations({**grid, "head_learning_rate": [1.0]}, shared)[0]["head_learning_rate"] == 1.0

@@ -76,6 +76,14 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
         Selective-Denoising based Generative Data Augmentation Approach for Low-Resource Complex NER. ACL.
 
     Departures:
+        - The paper generates by beam search with top-k sampling. Here ``candidates`` texts are sampled independently
+          from the top k, and the most probable one is used.
+        - "ACLM (ours)" in the paper's tables uses mixner; here it is off by default. The recipes of the paper's
+          experiments set ``mixner = true``.
+        - The means of dynamic masking (0.5) and of mixner (0.5), and mixner's threshold (0.7) are the paper's values.
+          They are constants, as is mixner's deviation (0.79).
+        - The paper does not say whether stop words count. Here the number of keywords is a share of all words outside
+          entities, stop words included; stop words are removed before the words are ranked, so they take no place.
         - The paper uses only encoder-decoders. Here a masked language model may fill gaps instead. The length of a gap
           is drawn from those in gold; training masks a random share of the words in the gaps. New words are whole words
           or signs of the vocabulary, and none is next to itself if there is another.

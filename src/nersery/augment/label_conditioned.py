@@ -41,7 +41,8 @@ class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, 
 
     Departures:
         - The paper samples from the whole distribution. Its tail holds tens of thousands of improbable words that
-          together are drawn often, so it is cut off after ``top_k``.
+          together are drawn often, so by default it is cut off after ``top_k = 50``; a number as large as the
+          vocabulary is the paper's way.
         - The paper takes its definitions from spaCy; ours are our own, and also cover MultiCoNER and MaSciP.
         - The paper does not report epochs, learning rate or the number of replaced words. We use three epochs, the
           learning rate of its tagger, and one word.

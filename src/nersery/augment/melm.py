@@ -52,7 +52,8 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, AdaptationS
         - The paper masks and samples subwords, which combines halves of different words. Here a new word is one whole
           word of the vocabulary; ``by_subword`` is the paper's way, with initial and inner subwords in their places.
         - The paper's code removes the first character of every word and never uses the best prediction. We do neither.
-        - At least one word of each sentence is replaced. Words without a letter or digit are never replaced.
+        - At least one word of each sentence is replaced, so the word of an only mention of one word always is. In the
+          paper its mask is drawn like any other. Words without a letter or digit are never replaced.
         - The paper's three rounds are ``copies = 3``.
         - With several languages, one marker precedes each entity. The language of a mention is that of the sentences
           that contain it, so mentions inserted by `code_mixing` keep their own language.

@@ -6,6 +6,7 @@ import itertools
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from nersery.core.files import write_json
@@ -14,6 +15,7 @@ from nersery.experiments.systems import System
 from nersery.taggers.components.second_stage import changed, foreign_settings
 
 Settings = dict[str, Any]
+RATE, HEAD = "learning_rate", "head_learning_rate"
 
 
 def grid_problems(tagger: str, settings: Mapping[str, Any], grid: Any) -> list[str]:
@@ -37,17 +39,26 @@ def grid_problems(tagger: str, settings: Mapping[str, Any], grid: Any) -> list[s
     if problems:
         return problems
     known = check("tagger", tagger, settings)
-    faults = (check("tagger", tagger, {**settings, **changed(settings, own)}) for own in combinations(grid))
+    faults = (check("tagger", tagger, {**settings, **changed(settings, own)}) for own in combinations(grid, settings))
     return [fault for fault in dict.fromkeys(itertools.chain.from_iterable(faults)) if fault not in known]
 
 
-def combinations(grid: Mapping[str, Sequence[Any]]) -> list[Settings]:
+def combinations(
+    grid: Mapping[str, Sequence[Any]], settings: Mapping[str, Any] = MappingProxyType({})
+) -> list[Settings]:
     """Every combination of the values, the last setting changing first.
+
+    Args:
+        settings: Outside the grid. If they have one rate for encoder and head, as the papers do, the head follows.
 
     >>> combinations({"batch_size": [8, 16], "learning_rate": [1e-5, 3e-5]})[1]
     {'batch_size': 8, 'learning_rate': 3e-05}
     """
-    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+    found = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+    one_rate = settings.get(HEAD) is not None and settings.get(HEAD) == settings.get(RATE)
+    if not one_rate or HEAD in grid or RATE not in grid:
+        return found
+    return [{**own, HEAD: own[RATE]} for own in found]
 
 
 def described(settings: Settings) -> str:

@@ -339,7 +339,8 @@ class Run(RunFolder):
 
     def _chosen(self, seed: int, system: System, train: Sequence[Sentence]) -> Settings:
         """The system's settings from the grid, for all seeds: the best ones on dev with the first seed."""
-        tried, dev = combinations(self.recipe.grid), self.sampled(seed)[1]
+        tried = combinations(self.recipe.grid, self.recipe.tagger_of(system).settings)
+        dev = self.sampled(seed)[1]
 
         def f1(number: int, own: Settings) -> float:
             stage, folder = f"grid {number + 1}/{len(tried)}", self.path(seed, system, f"grid-{number}.training")
