@@ -2,11 +2,14 @@
 
 import dataclasses
 import math
+import shutil
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from nersery import Corpus, Entity, Sentence
+from nersery import Corpus, Entity, Sentence, io
 from nersery.core import registry
 from nersery.core.outcome import collect
 from nersery.core.training_context import Training
@@ -18,7 +21,10 @@ from nersery.select.base import Selector, select_step
 from nersery.select.certainty import Certainty
 from nersery.select.duplicates import Duplicates
 from nersery.select.perplexity import Perplexity
+from nersery.select.reviewed import Reviewed
 from nersery.select.self_training import SelfTraining
+
+REVIEWED = Path(tempfile.mkdtemp()) / "checked.jsonl"
 
 SELECTORS: dict[str, Callable[[], Selector]] = {
     "agreement": Agreement,
@@ -26,6 +32,7 @@ SELECTORS: dict[str, Callable[[], Selector]] = {
     "certainty": Certainty,
     "duplicates": Duplicates,
     "perplexity": Perplexity,
+    "reviewed": lambda: Reviewed(file=str(REVIEWED), wait=False),
     "self_training": lambda: SelfTraining(per_step=2, steps=1),
 }
 """How to build each registered selector; its tagger is the `Reader` below, its language model the `Counter`."""
@@ -97,6 +104,13 @@ CANDIDATES = Corpus(
         sentence("right-again", "PER.2 o.1 LOC.2 o.5"),
     ]
 )
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _a_person_has_decided():
+    io.write([s for s in CANDIDATES if s.id.startswith("right")], REVIEWED)
+    yield
+    shutil.rmtree(REVIEWED.parent)
 
 
 def ready(name, candidates=CANDIDATES):

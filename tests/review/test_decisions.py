@@ -8,9 +8,9 @@ import pytest
 
 from nersery import Entity, Sentence
 from nersery.core.errors import DataError, NerseryError, SettingsError
-from nersery.core.outcome import Reject
+from nersery.core.outcome import NOT_REVIEWED, REJECTED_BY_HAND, Reject
 from nersery.io.sentence_table import SentenceTable
-from nersery.review.decisions import FILE, REJECTED, UNDECIDED, Decision, Decisions
+from nersery.review.decisions import FILE, Decision, Decisions
 
 ADA = Sentence(("Ada", "Lovelace", "lives"), (Entity(0, 1, "PER", score=0.7),), id="a", comments=("old",))
 OSLO = Sentence(("Oslo\u2028", "is", "cold"), (Entity(0, 1, "LOC"),), id="o")
@@ -27,7 +27,7 @@ def outcomes(folder: Path, corpus: SentenceTable = CORPUS) -> list[Sentence | Re
 
 
 def test_nothing_is_decided_at_first(tmp_path: Path) -> None:
-    assert outcomes(tmp_path) == [Reject(UNDECIDED, ADA), Reject(UNDECIDED, OSLO)]
+    assert outcomes(tmp_path) == [Reject(NOT_REVIEWED, ADA), Reject(NOT_REVIEWED, OSLO)]
 
 
 def test_the_last_decision_holds_and_is_there_again(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_the_last_decision_holds_and_is_there_again(tmp_path: Path) -> None:
     one, other = outcomes(tmp_path)
     assert one == ADA.with_entities([Entity(0, 2, "PER")])
     assert isinstance(other, Reject)
-    assert (other.reason, other.sentence and other.sentence.comments) == (REJECTED, ("# review: not a city",))
+    assert (other.reason, other.sentence and other.sentence.comments) == (REJECTED_BY_HAND, ("# review: not a city",))
     assert other.sentence is not None
     assert other.sentence.labels == OSLO.labels, "what was rejected stays as it was"
 
@@ -59,7 +59,7 @@ def test_a_decision_can_be_taken_back_and_its_labels_stay(tmp_path: Path) -> Non
         decisions.decide("a", Decision("", WHOLE.labels))
         assert decisions["a"].labels == WHOLE.labels
         assert decisions.counts == {"corrected": 0}
-        assert decisions.outcome(ADA) == Reject(UNDECIDED, ADA)
+        assert decisions.outcome(ADA) == Reject(NOT_REVIEWED, ADA)
 
 
 @pytest.mark.parametrize("labels", [((0, 4, "PER"),), ((0, 2, "PER"), (1, 3, "LOC")), ((0, 1, " "),)])
@@ -75,7 +75,7 @@ def test_half_a_line_is_cut_off(tmp_path: Path) -> None:
         decisions.decide("o", Decision("accept", OSLO.labels))
     whole = (tmp_path / FILE).read_bytes()
     (tmp_path / FILE).write_bytes(whole[:-20])
-    assert outcomes(tmp_path)[1] == Reject(UNDECIDED, OSLO)
+    assert outcomes(tmp_path)[1] == Reject(NOT_REVIEWED, OSLO)
     with Decisions.opened(CORPUS, tmp_path) as decisions:
         decisions.decide("o", Decision("accept", OSLO.labels))
     assert (tmp_path / FILE).read_bytes() == whole

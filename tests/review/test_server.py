@@ -17,7 +17,7 @@ from nersery.core.entity import Origin
 from nersery.io.sentence_table import SentenceTable
 from nersery.review.decisions import Decision, Decisions
 from nersery.review.review_loader import ReviewLoader
-from nersery.review.server import HOST, LONGEST_BODY, Review, ReviewServer
+from nersery.review.server import HOST, LONGEST_BODY, PAGE, Review, ReviewServer
 
 MADE = Origin("melm", ("o",))
 ADA = Sentence(("Ada", "</script>", "lives"), (Entity(0, 1, "PER"),), id="a", origin=MADE, scores={"sure": 0.5})
@@ -59,7 +59,8 @@ def test_the_page_runs_nothing_but_its_own_script(server: ReviewServer) -> None:
 
 
 def test_text_is_never_read_as_html() -> None:
-    script = files("nersery.review").joinpath("page", "page.js").read_text("utf-8")
+    scripts = (files("nersery.review").joinpath("page", name) for name in PAGE if name.endswith(".js"))
+    script = "".join(script.read_text("utf-8") for script in scripts)
     assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function", script)
 
 

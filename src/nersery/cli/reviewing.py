@@ -49,6 +49,9 @@ def review(
         str, typer.Option(help="More types that may be given than the sentences have, e.g. PER,LOC.")
     ] = "",
     by: Annotated[str, typer.Option(help="A score: sentences with the lowest come first.", metavar="SCORE")] = "",
+    goal: Annotated[
+        int | None, typer.Option(min=1, help="Review this number only, drawn evenly over types and methods.")
+    ] = None,
     port: Annotated[int, typer.Option(min=0, max=LARGEST_PORT, help="Port of the page; 0 takes one that is free.")] = 0,
     browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     page: Annotated[
@@ -82,7 +85,7 @@ def review(
     others = io.open_corpus(options.input_path(beside), labelled) if beside else None
     writer = io.writer(output_format(target))
     with Decisions.opened(SentenceTable(searchable=True), folder, writer.encode) as decisions:
-        loader = ReviewLoader(opened, decisions, others, by)
+        loader = ReviewLoader(opened, decisions, others, by, goal)
         loader.start()
         if page:
             _serve(Review(decisions, loader, names, source), port, folder / "open.html" if browser else None)
@@ -93,10 +96,13 @@ def review(
         tally = job.run(corpus, lambda batch: [decisions.outcome(sentence) for sentence in batch], overwrite=True)
     counts = {key: decisions.counts[key] for key in ("accept", "corrected", "reject")}
     if json:
-        options.print_json({"output": str(target), **tally.as_dict(), "decisions": counts})
+        methods = {name: found.as_dict() for name, found in decisions.by_method().items()}
+        options.print_json({"output": str(target), **tally.as_dict(), "decisions": counts, "methods": methods})
     else:
         print(f"{target}: {tally}")
-        _print_progress(decisions, len(corpus), quiet=quiet)
+        for name, found in decisions.by_method().items():
+            print(f"  {name}: {found}")
+        _print_progress(decisions, len(loader.order or corpus), quiet=quiet)
 
 
 def _serve(review: Review, port: int, door: Path | None) -> None:

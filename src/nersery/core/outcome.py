@@ -10,6 +10,8 @@ from typing import Any, TypeVar
 from nersery.core.sentence import Corpus, Sentence
 
 Item = TypeVar("Item")
+REJECTED_BY_HAND, NOT_REVIEWED = "rejected by hand", "not reviewed yet"
+"""Why a review has not kept a sentence; whoever reads its rejects tells them apart by this."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -228,6 +228,20 @@ class FileLink(ReportPart):
     path: str = ""
 
 
+class ScoredSentence(ReportPart):
+    """A sentence that is worth labelling next, see `nersery.experiments.active_learning`.
+
+    Args:
+        expected_errors: Entities that the tagger is expected to get wrong in it.
+        entities: Those that it predicts, in words.
+    """
+
+    id: str = ""
+    text: str = ""
+    expected_errors: str = ""
+    entities: str = ""
+
+
 class Report(ReportPart):
     """The results of a run."""
 
@@ -243,6 +257,7 @@ class Report(ReportPart):
     sample: SampleReport = SampleReport()
     systems: list[SystemReport] = []
     search: list[TriedReport] = []
+    next_sentences: list[ScoredSentence] = []
     run_time: Table[RunTimeReport] = {}
     files: list[FileLink] = []
 

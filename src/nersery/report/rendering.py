@@ -27,7 +27,8 @@ GOLDEN_ANGLE = 137.508
 
 
 SECTIONS = (
-    ("results", "Results", ""), ("search", "Tried", "tried"), ("changes", "Fixed and broken", "changes"),
+    ("results", "Results", ""), ("search", "Tried", "tried"), ("reviewed", "Reviewed", "reviewed"),
+    ("next", "Label next", "next"), ("changes", "Fixed and broken", "changes"),
     ("types", "Types", ""), ("seen", "Seen and unseen", "per-novelty"), ("languages", "Languages", "per-language"),
     ("errors", "Errors", "errors"), ("training", "Training", "has_curves"), ("grid", "Grid", "grid"),
     ("teachers", "Teachers", "teachers"), ("self-training", "Self-training", "self_trained"),

@@ -35,6 +35,9 @@ from nersery.report.table_columns import (
 )
 
 Row = tuple[Any, ...]
+KAPPA = (
+    "Kappa: Cohen's, between the labels of the method and those of the people, over the words of accepted sentences."
+)
 GROUPS = {
     "type": (TYPE, "Type", "type"),
     "language": (TEXT, "Language", "language"),
@@ -125,6 +128,28 @@ def _search(report: Report) -> Iterator[ReportTable]:
             for one in report.search
         ],
     )
+
+
+def _next(report: Report) -> Iterator[ReportTable]:
+    columns = [Column(heading, TEXT) for heading in ("Sentence", "Predicted entities", "Expected errors", "Id")]
+    rows = [(one.text, one.entities or None, one.expected_errors, one.id) for one in report.next_sentences]
+    yield ReportTable("next", "Raw sentences on which the tagger is expected to make the most errors", columns, rows)
+
+
+def _reviewed(report: Report) -> Iterator[ReportTable]:
+    """What people accepted of each method's sentences, where a system has the selector ``reviewed``."""
+    columns = [
+        Column("System", NAME), Column("Method", TEXT), Column("Seed", TEXT), Column("Accepted", POINTS),
+        Column("Reviewed"), Column("Corrected"), Column("Kappa", TEXT, KAPPA),
+    ]  # fmt: skip
+    rows: list[Row] = []
+    for system in report.systems:
+        for seed, found in ((s, h) for stage in system.selection for s, h in stage.history.items() if "accepted" in h):
+            total = found["accepted"] + found["rejected"]
+            share = found["accepted"] / total if total else None
+            kappa = None if found["kappa"] is None else f"{found['kappa']:.2f}"
+            rows.append((system.label, system.method, seed, share, total, found["corrected"], kappa))
+    yield ReportTable("reviewed", "Sentences that people accepted, in percent", columns, rows)
 
 
 def _scores(report: Report) -> Iterator[ReportTable]:
@@ -368,6 +393,6 @@ def _settings(report: Report) -> Iterator[ReportTable]:
 
 
 TABLES: Iterable[Callable[[Report], Iterator[ReportTable]]] = (
-    _scores, _search, _changes, _groups, _confusion, _mistakes, _grid, _teachers, _self_training, _diversity, _stages,
-    _run_time, _data, _settings, _versions,
+    _scores, _search, _reviewed, _next, _changes, _groups, _confusion, _mistakes,
+    _grid, _teachers, _self_training, _diversity, _stages, _run_time, _data, _settings, _versions,
 )  # fmt: skip

@@ -14,15 +14,15 @@ from typing import Any, Literal, Self
 
 from nersery.core.errors import DataError, Issue, NerseryError
 from nersery.core.files import locked, naming_the_full_disk
-from nersery.core.outcome import Outcome, Reject
+from nersery.core.outcome import NOT_REVIEWED, REJECTED_BY_HAND, Outcome, Reject
 from nersery.core.random import item_seed
 from nersery.core.sentence import Entity, Sentence
+from nersery.evaluate.acceptance import Acceptance, acceptance
 from nersery.io.sentence_table import SentenceTable
 
 Verdict = Literal["accept", "reject", ""]
 VERDICTS: tuple[Verdict, ...] = ("accept", "reject", "")
 """The last takes a decision back."""
-REJECTED, UNDECIDED = "rejected by hand", "not reviewed yet"
 FILE = "decisions.jsonl"
 LONGEST_NOTE = 500
 """In characters."""
@@ -112,6 +112,16 @@ class Decisions:
         """How often was decided about a sentence."""
         return self._versions[id]
 
+    def by_method(self) -> dict[str, Acceptance]:
+        """What was accepted of the sentences that each method made, by its name."""
+        pairs: dict[str, list[tuple[Sentence, Sentence | None]]] = {}
+        for id, decision in self._of.items():
+            sentence = self._sentence(id)
+            if decision.verdict and sentence.origin is not None:
+                kept = self._corrected(id, decision) if decision.verdict == "accept" else None
+                pairs.setdefault(sentence.origin.method, []).append((sentence, kept))
+        return {method: acceptance(own) for method, own in sorted(pairs.items())}
+
     def decide(self, id: str, decision: Decision, version: int | None = None) -> None:
         """Write a decision down; when this returns, it is on the disk.
 
@@ -162,7 +172,7 @@ class Decisions:
         decision = self[sentence.id]
         if decision.verdict == "accept":
             return _noted(self._corrected(sentence.id, decision), decision.note)
-        return Reject(REJECTED if decision.verdict else UNDECIDED, _noted(sentence, decision.note))
+        return Reject(REJECTED_BY_HAND if decision.verdict else NOT_REVIEWED, _noted(sentence, decision.note))
 
     def _corrected(self, id: str, decision: Decision) -> Sentence:
         """The sentence under a decision's labels; an entity that was there before keeps its score."""

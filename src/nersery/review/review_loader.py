@@ -12,6 +12,7 @@ from nersery.core.errors import DataError, SettingsError, did_you_mean
 from nersery.core.sentence import Sentence
 from nersery.io.sentence_table import SentenceTable
 from nersery.review.decisions import Decisions
+from nersery.review.stratified_draw import StratifiedDraw
 
 PATIENCE = 1.0
 """Seconds; a corpus that is read by then is on the page as a whole at once."""
@@ -25,13 +26,22 @@ class ReviewLoader:
         decisions: Their table receives the sentences; each sentence is compared with the decision on it.
         beside: The sentences to show beside: those of the same id, and those that a sentence was made from.
         by: A score; the sentences with the lowest come first.
+        goal: The number of sentences to review, drawn evenly over types and methods; None shows all.
 
     Attributes:
         order: The numbers of the sentences as they are shown; None as they stand in the file.
     """
 
-    def __init__(self, source: io.Source, decisions: Decisions, beside: io.Source | None = None, by: str = "") -> None:
+    def __init__(
+        self,
+        source: io.Source,
+        decisions: Decisions,
+        beside: io.Source | None = None,
+        by: str = "",
+        goal: int | None = None,
+    ) -> None:
         self._source, self._decisions, self._beside, self._by = source, decisions, beside, by
+        self._sample = None if goal is None else StratifiedDraw(goal)
         self._known_first: list[str] = []
         self._types: dict[str, None] = {}
         self.order: Sequence[int] | None = None
@@ -52,7 +62,7 @@ class ReviewLoader:
             NerseryError: When the sentences cannot be read, if that is known by then.
         """
         threading.Thread(target=self._load, daemon=True).start()
-        self.done.wait(None if self._by else PATIENCE)
+        self.done.wait(None if self._by or self._sample else PATIENCE)
         self._first.wait()
         self._known_first = sorted(self._types)
         if self.done.is_set():
@@ -94,6 +104,8 @@ class ReviewLoader:
             corpus.add(sentence)
             self._types.update(dict.fromkeys(entity.type for entity in sentence.entities))
             known.update(sentence.scores)
+            if self._sample:
+                self._sample.add(len(corpus) - 1, sentence)
             scores.append(sentence.scores.get(self._by, math.inf))
             self._first.set()
         if not len(corpus):
@@ -105,8 +117,11 @@ class ReviewLoader:
         if self._by and self._by not in known:
             hint = did_you_mean(self._by, sorted(known)) if known else "no sentence has any"
             raise SettingsError(f'no sentence has the score "{self._by}"; {hint}')
+        drawn = self._sample.drawn() if self._sample else None
         if self._by:
-            self.order = array("L", sorted(range(len(corpus)), key=scores.__getitem__))
+            self.order = array("L", sorted(drawn or range(len(corpus)), key=scores.__getitem__))
+        else:
+            self.order = drawn
 
     def _read_beside(self) -> None:
         if self._beside is None:

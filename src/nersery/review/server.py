@@ -26,6 +26,7 @@ POLL_SECONDS = 0.05
 PAGE: Mapping[str, tuple[str, str]] = {
     "": ("index.html", "text/html"),
     "page.js": ("page.js", "text/javascript"),
+    "changes.js": ("changes.js", "text/javascript"),
     "page.css": ("page.css", "text/css"),
 }
 """What a browser asks for, the file that it gets, and its type."""

@@ -13,15 +13,19 @@ from nersery import io
 from nersery.core.files import remove_folder, replaced_folder, write_atomic
 from nersery.evaluate.scores import Counts
 from nersery.evaluate.significance import Comparison, paired_bootstrap
+from nersery.experiments.active_learning.next_sentences import SCORE, next_sentences
 from nersery.experiments.analysis import counts
 from nersery.experiments.fingerprint import fingerprint_of
 from nersery.experiments.grow.plan import recipe_text
 from nersery.experiments.grow.search import Search, Tried
 from nersery.experiments.results import build_report
 from nersery.experiments.systems import GOLD, System
-from nersery.report.model import FileLink, TriedReport
+from nersery.report.model import FileLink, ScoredSentence, TriedReport
 from nersery.report.number_format import in_minutes
 from nersery.report.rendering import write_report
+
+SHOWN, PREDICTED = 20, 1000
+"""Raw sentences that the report lists as worth labelling, and from how many they are chosen."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +141,26 @@ def _report(search: Search, folder: Path, system: System, seed: int | None, resu
     report.command, report.run_time = "", {}  # the search measures what it tried
     report.files = _files(report.files)
     report.notes = [*result.notes, *report.notes]
+    report.next_sentences = _valuable(search, folder)
     report.search = [_tried(search, one) for one in sorted(search.tried.values(), key=lambda one: -len(one.folds))]
     write_report(report, folder)
+
+
+def _valuable(search: Search, folder: Path) -> list[ScoredSentence]:
+    """The raw sentences that the best tagger knows least about."""
+    raw, gold = search.run.corpora["raw"], search.run.corpora["train"]
+    if not raw:
+        return []
+    found = next_sentences(raw, folder / "tagger", SHOWN, labelled=gold, most=PREDICTED, quiet=True)
+    return [
+        ScoredSentence(
+            id=sentence.id,
+            text=sentence.text,
+            expected_errors=f"{sentence.scores[SCORE]:.2f}",
+            entities=", ".join(f"{' '.join(sentence.mention(e))} ({e.type})" for e in sentence.entities),
+        )
+        for sentence in found.corpus
+    ]
 
 
 def _files(found: Sequence[FileLink]) -> list[FileLink]:

@@ -19,7 +19,7 @@ from nersery.experiments.systems import GOLD, System
 from nersery.report.number_format import in_minutes
 
 SAMPLES = 2000
-CLOSING = 15.0
+CLOSING = 20.0
 """Seconds to write the results, before they are corrected for the machine."""
 
 

@@ -13,8 +13,6 @@ let one = null;             // the sentence
 let labels = [];            // as corrected: [start, end, type]
 let chosen = null;          // selected words: [anchor, focus]
 let pressed = null;         // the word where the mouse button went down
-let past = [];              // what was changed here, the last change last; undo takes it back
-const versions = new Map(); // of the decision on a sentence, as this page last saw it, by place
 let waiting = Promise.resolve();
 
 function make(tag, className, text) {
@@ -202,81 +200,6 @@ function relabel(start, end, type) {
   labels.sort((a, b) => a[0] - b[0]);
   save(one.verdict);
   $("sentence").focus();
-}
-
-function state(sentence) {
-  return { verdict: sentence.verdict, labels: sentence.corrected, note: sentence.note };
-}
-
-// What is shown changes at once: what is done next must not undo it while the answer is on its way. Whether it was saved.
-async function save(verdict) {
-  const change = { number: at, sentence: one, before: state(one), after: { verdict, labels: labels.map((entity) => [...entity]), note: $("note").value } };
-  Object.assign(one, { verdict, corrected: change.after.labels, note: change.after.note });
-  all.verdicts[at] = verdict;
-  draw();
-  let isSaved = false;
-  await inTurn(async () => {
-    try {
-      change.base = versions.get(change.number);
-      change.version = (await send(change.number, change.after, change.base)).version;
-      past.push(change);
-      isSaved = true;
-      $("undo").disabled = false;
-    } catch (error) {
-      const known = error.now || await ask(`sentence/${change.number}`).catch(() => ({ ...change.before, corrected: change.before.labels }));
-      Object.assign(change.sentence, { verdict: known.verdict, corrected: known.corrected, note: known.note });
-      all.verdicts[change.number] = known.verdict;
-      if (one) draw();
-      if (!error.now) throw error;
-      compare(change.number, change.after, error.now);
-    }
-  });
-  return isSaved;
-}
-
-async function send(number, said, version) {
-  const answer = await ask(`sentence/${number}`, { ...said, version });
-  versions.set(number, answer.version);
-  return answer;
-}
-
-async function decide(verdict) {
-  if (await save(verdict)) await move(1, verdict ? "open" : null);
-}
-
-// Takes back the last change of this page, on whatever sentence it was.
-function undo() {
-  return inTurn(async () => {
-    const change = past.pop();
-    if (!change) return;
-    try {
-      const now = await send(change.number, change.before, change.version);
-      const earlier = past.findLast((other) => other.number === change.number);
-      if (earlier && earlier.version === change.base) earlier.version = now.version;
-      take(now, change.number);
-    } catch (error) {
-      if (!error.now) { past.push(change); throw error; }
-      compare(change.number, change.before, error.now);
-    }
-  });
-}
-
-// Somebody else, or another tab, has decided meanwhile: shows both decisions, and one of them is chosen.
-function compare(number, mine, theirs) {
-  for (const [id, said] of [["theirs", { ...theirs, labels: theirs.corrected }], ["mine", mine]]) {
-    const text = make("p", "other");
-    text.dir = "auto";
-    text.append(...written(theirs.words, said.labels, false), make("small", "", [KNOWN[said.verdict] || "not decided", said.note].filter(Boolean).join(" · ")));
-    $(id).replaceChildren(text);
-  }
-  versions.set(number, theirs.version);
-  $("replace").onclick = () => $("conflict").close("mine");
-  $("conflict").onclose = () => inTurn(async () => {
-    const isMine = $("conflict").returnValue === "mine";
-    take(isMine ? await send(number, mine, theirs.version) : await ask(`sentence/${number}`), number);
-  });
-  $("conflict").returnValue = "";
-  $("conflict").showModal();
 }
 
 function matches(number, filter) {

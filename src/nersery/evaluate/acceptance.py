@@ -1,0 +1,56 @@
+"""How much of what a method made people accept, and how far their labels agree with its own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from nersery.core.sentence import Sentence
+from nersery.evaluate.annotator_agreement import agreement
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """Decisions of people about the sentences of a method.
+
+    Args:
+        accepted: With the labels of the method, or corrected.
+        corrected: How many of the accepted ones.
+        kappa: Cohen's kappa between the labels of the method and those of the people, over the words of accepted
+            sentences; None without words, or where all are outside entities. Rejected sentences have no labels.
+    """
+
+    accepted: int
+    corrected: int
+    rejected: int
+    kappa: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {**vars(self)}
+
+    def __str__(self) -> str:
+        """For readers."""
+        total = self.accepted + self.rejected
+        known = "" if self.kappa is None else f", kappa {self.kappa:.2f}"
+        share = f"{self.accepted / total:.0%}" if total else "none"
+        return f"{share} of {total} accepted, {self.corrected} corrected{known}"
+
+
+def acceptance(decided: Iterable[tuple[Sentence, Sentence | None]]) -> Acceptance:
+    """Count decisions.
+
+    Args:
+        decided: Sentences of a method, each with the accepted one, or None if it was rejected.
+
+    >>> from nersery.core.sentence import Entity
+    >>> made = Sentence(("Ada", "wrote"), (Entity(0, 1, "LOC"),), id="a")
+    >>> print(acceptance([(made, made.with_entities([Entity(0, 1, "PER")])), (made, None)]))
+    50% of 2 accepted, 1 corrected, kappa 0.33
+    """
+    pairs = list(decided)
+    kept = [(made, found) for made, found in pairs if found is not None]
+    corrected = sum(made.labels != found.labels for made, found in kept)
+    value = agreement((made for made, _ in kept), (found for _, found in kept)).all_words.value
+    return Acceptance(len(kept), corrected, len(pairs) - len(kept), value)

@@ -1,0 +1,89 @@
+"""The selector that waits for a person, alone and in a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import nersery
+from nersery import Corpus, Entity, Sentence, io
+from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.outcome import REJECTED_BY_HAND, Reject
+from nersery.core.sentence import Origin
+from nersery.pipeline.job import rejects_of
+from tests.cli.calls import call
+from tests.standins import write_recipe
+
+MADE = Corpus(
+    Sentence(("Ada", "met", name), (Entity(0, 1, "LOC"),), id=name, origin=Origin("melm")) for name in ("a", "b", "c")
+)
+
+
+def decide(file: Path, **verdicts: Sentence | None) -> None:
+    """Write what a review would: the accepted sentences, and the rejected ones."""
+    io.write([s for s in verdicts.values() if s is not None], file)
+    lines = [io.reject_line(Reject(REJECTED_BY_HAND, MADE.by_id[id])) for id, s in verdicts.items() if s is None]
+    rejects_of(file).write_text("".join(lines), "utf-8")
+
+
+def test_the_labels_of_the_person_hold(tmp_path: Path) -> None:
+    file = tmp_path / "checked.jsonl"
+    right = MADE.by_id["b"].with_entities([Entity(0, 1, "PER")])
+    decide(file, a=MADE.by_id["a"], b=right, c=None)
+    result = nersery.select(MADE, "reviewed", Corpus(), file=str(file))
+    assert [(s.id, s.labels) for s in result.corpus] == [("a", ((0, 1, "LOC"),)), ("b", ((0, 1, "PER"),))]
+    assert result.tally.reasons == {"rejected by hand": 1}
+    assert all(s.origin == Origin("melm") for s in result.corpus)
+
+
+def test_it_waits_until_all_are_decided(tmp_path: Path) -> None:
+    output, checked = tmp_path / "out.jsonl", tmp_path / "out.checked.jsonl"
+    with pytest.raises(DataError, match="3 of 3 sentences wait") as waiting:
+        nersery.select(MADE, "reviewed", Corpus(), output=output, quiet=True)
+    assert f"nersery review {tmp_path}/out.to-review.jsonl {checked}" in str(waiting.value)
+    assert [s.id for s in io.read(tmp_path / "out.to-review.jsonl")] == ["a", "b", "c"]
+    assert not output.exists()
+    decide(checked, a=MADE.by_id["a"], b=None)
+    with pytest.raises(DataError, match="1 of 3"):
+        nersery.select(MADE, "reviewed", Corpus(), output=output, quiet=True)
+    decide(checked, a=MADE.by_id["a"], b=None, c=None)
+    assert nersery.select(MADE, "reviewed", Corpus(), output=output, quiet=True).written == 1
+
+
+def test_a_decision_about_other_words_is_none(tmp_path: Path) -> None:
+    file = tmp_path / "checked.jsonl"
+    decide(file, a=Sentence(("other", "words"), id="a"), b=None, c=None)
+    result = nersery.select(MADE, "reviewed", Corpus(), file=str(file), wait=False)
+    assert result.tally.reasons == {"not reviewed yet": 1, "rejected by hand": 2}
+
+
+def test_wrong_settings(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="threshold is 2"):
+        nersery.select(MADE, "reviewed", Corpus(), threshold=2.0)
+    with pytest.raises(SettingsError, match="no place"):
+        nersery.select(MADE, "reviewed", Corpus())
+    with pytest.raises(MissingResourceError, match="not there"):
+        nersery.select(MADE, "reviewed", Corpus(), file=str(tmp_path / "none.jsonl"))
+
+
+def test_a_run_waits_and_the_report_shows_acceptance(
+    tmp_path: Path, memory: list[tuple[int, int]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    recipe = write_recipe(tmp_path)
+    recipe.write_text(recipe.read_text("utf-8").replace('["duplicates"]', '["duplicates", "reviewed"]'), "utf-8")
+    first = call("run", str(recipe), "--out", "run")
+    assert first.code == 3
+    assert "wait for a decision" in first.err
+    folder = Path("run/seed-0/one")
+    waiting = io.read(folder / "2-reviewed.to-review.jsonl")
+    io.write(waiting[:1], folder / "2-reviewed.checked.jsonl")
+    rejects = [io.reject_line(Reject(REJECTED_BY_HAND, sentence)) for sentence in waiting[1:]]
+    rejects_of(folder / "2-reviewed.checked.jsonl").write_text("".join(rejects), "utf-8")
+    again = call("run", str(recipe), "--out", "run")
+    assert again.code == 0, again.err
+    report = Path("run/report.md").read_text("utf-8")
+    assert "Reviewed by people" in report
+    assert f"| one | mention_replacement | 0 | {100 / len(waiting):.1f} | {len(waiting)} | 0 | 1.00 |" in report
+    assert "Reviewed by people" in Path("run/report.html").read_text("utf-8")
