@@ -216,3 +216,16 @@ def test_an_editor_completes_functions_and_settings() -> None:
         ('nersery.select(more, "agreement", gold, ', {"threshold=", "tagger=", "seed="}),
     ):
         assert expected <= {found.name for found in jedi.Script(f"import nersery\n{code}").complete()}
+
+
+def test_evaluate_pairs_by_order_what_has_other_ids() -> None:
+    plain = [nersery.Sentence(s.words, s.entities, f"raw:{n}") for n, s in enumerate(GOLD)]
+    assert nersery.evaluate(GOLD, plain).micro.f1 == 1
+    shifted = [replace(s, id=str(n + 5)) for n, s in enumerate(GOLD)]
+    assert nersery.evaluate(GOLD, shifted).micro.f1 == 1
+    reordered = [*reversed(GOLD.sentences)]
+    assert nersery.evaluate(GOLD, reordered).micro.f1 == 1
+    with pytest.raises(nersery.core.errors.DataError):
+        nersery.evaluate(GOLD, plain[1:])
+    with pytest.raises(nersery.core.errors.DataError, match="other words"):
+        nersery.evaluate(GOLD, [*reversed(plain)])

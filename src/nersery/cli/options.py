@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
@@ -152,10 +151,9 @@ def open_corpus(path: str, reading: io.ReadOptions, *, quiet: bool = False) -> i
 
 def read_relabelled(first: Corpus, name: str, reading: io.ReadOptions) -> Corpus:
     """Its sentences under other labels; where a format kept no ids, the first belongs to the first, and so on."""
-    other = Corpus(io.open_corpus(input_path(name), reading))
-    if len(other) != len(first) or any(sentence.id in first.by_id for sentence in other):
-        return other
-    return Corpus(replace(there, id=here.id) for here, there in zip(first, other, strict=True))
+    from nersery.evaluate.scores import paired_by_order
+
+    return paired_by_order(first, Corpus(io.open_corpus(input_path(name), reading)))
 
 
 def report_repairs(*sources: io.Source, quiet: bool = False) -> None:

@@ -73,6 +73,12 @@ def publish(
     parquet: Annotated[
         bool, typer.Option("--parquet/--no-parquet", help="Write Parquet beside JSONL; needs pyarrow.")
     ] = True,
+    push: Annotated[
+        str | None, typer.Option(metavar="OWNER/NAME", help="Also upload the folder to the Hugging Face hub.")
+    ] = None,
+    private: Annotated[
+        bool, typer.Option("--private", help="Create the repository on the hub as a private one.")
+    ] = False,
     seed: options.Seed = 0,
     force: options.Force = False,
     json: options.AsJson = False,
@@ -83,6 +89,8 @@ def publish(
     from nersery.io.folder import RECORD
     from nersery.publish import dataset
     from nersery.publish.about import About, gather, read_about, read_evaluation
+    from nersery.publish.hub import hub_client
+    from nersery.publish.hub import push as hub_push
     from nersery.publish.splits import Division, divide
 
     *inputs, folder = _inputs_and_folder(files)
@@ -90,6 +98,7 @@ def publish(
     check_replaceable(folder, RECORD, "dataset", dataset.FILES, force=force)
     if parquet:
         dataset.check_parquet()
+    client = hub_client(push) if push else None
     described = read_about(about) if about else About()
     evaluation = read_evaluation(errors) if errors else None
     sources = [(options.open_corpus(name, reading, quiet=quiet), split) for split, name in inputs]
@@ -100,9 +109,14 @@ def publish(
     full = dataset.publish(divided, folder, described, record, parquet=parquet)
     for note in () if quiet else _notes(divided, given, division):
         print(f"note: {note}", file=sys.stderr)
+    address = hub_push(client, folder, push, private=private) if push else None
     if json:
-        options.print_json({"folder": str(folder), "splits": full["splits"], "dropped": len(divided.dropped)})
+        pushed = {"address": address} if address else {}
+        splits = {"splits": full["splits"], "dropped": len(divided.dropped)}
+        options.print_json({"folder": str(folder), **splits, **pushed})
     else:
+        if address:
+            print(address)
         print(f"{folder}: {', '.join(f'{split} {count:,}' for split, count in full['splits'].items())} sentences")
 
 

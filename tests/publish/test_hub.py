@@ -1,0 +1,82 @@
+"""A dataset on the hub: what is uploaded, and what is refused before any work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nersery import io
+from tests.cli.calls import call
+from tests.standins import sentences
+
+
+class Hub:
+    """In place of `huggingface_hub.HfApi`."""
+
+    calls: list[tuple[str, Any]] = []  # noqa: RUF012
+    fails = ""
+
+    def _note(self, name: str, *values: Any) -> None:
+        self.calls.append((name, values))
+        if self.fails == name:
+            raise OSError(f"{name} said no\nand more")
+
+    def whoami(self) -> dict[str, str]:
+        self._note("whoami")
+        return {"name": "me"}
+
+    def create_repo(self, repository: str, *, repo_type: str, private: bool, exist_ok: bool) -> str:
+        self._note("create_repo", repository, repo_type, private, exist_ok)
+        return f"https://hub/{repository}"
+
+    def upload_folder(self, *, folder_path: str, repo_id: str, repo_type: str, commit_message: str) -> None:
+        self._note("upload_folder", sorted(path.name for path in Path(folder_path).iterdir()), repo_id, repo_type)
+
+
+@pytest.fixture
+def published(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    io.write(sentences(40), tmp_path / "all.conll")
+    monkeypatch.setattr("huggingface_hub.HfApi", Hub)
+    monkeypatch.setattr(Hub, "calls", [])
+    return lambda *more: call(
+        "dataset", "publish", str(tmp_path / "all.conll"), str(tmp_path / "data"), "--no-parquet", *more
+    )
+
+
+def test_the_folder_is_uploaded(published: Any) -> None:
+    done = published("--push", "me/data", "--private")
+    assert done.code == 0, done.err
+    assert "https://hub/me/data" in done.out
+    assert [name for name, _ in Hub.calls] == ["whoami", "create_repo", "upload_folder"]
+    assert Hub.calls[1][1] == ("me/data", "dataset", True, True)
+    assert "README.md" in Hub.calls[2][1][0]
+
+
+@pytest.mark.parametrize(
+    ("fails", "repository", "code", "message"),
+    [
+        ("whoami", "me/data", 4, "whoami said no. Log in with"),
+        ("", "../me/data", 2, "expected OWNER/NAME"),
+        ("upload_folder", "me/data", 1, "is written, but the hub refused it: upload_folder said no"),
+    ],
+)
+def test_what_fails_is_named(
+    published: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    fails: str,
+    repository: str,
+    code: int,
+    message: str,
+) -> None:
+    monkeypatch.setattr(Hub, "fails", fails)
+    done = published("--push", repository)
+    assert (done.code, message in done.err) == (code, True), done.err
+    assert (tmp_path / "data").exists() == (fails == "upload_folder")
+
+
+def test_without_push_the_hub_is_left_alone(published: Any) -> None:
+    assert published().code == 0
+    assert Hub.calls == []
