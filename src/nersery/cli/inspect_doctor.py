@@ -33,7 +33,9 @@ LIBRARIES = ("hub", "mlflow", "wandb")
 """Those of `EXTRAS` that are installed by themselves."""
 
 
-@inspect_group.command("doctor", epilog="Examples:\n\n  nersery inspect doctor\n\n  nersery inspect doctor --json")
+@inspect_group.command(
+    "doctor", epilog="Examples:\n\n  nersery inspect doctor --json\n\n  nersery inspect doctor --json | tee doctor.json"
+)
 def doctor(context: typer.Context, json: options.AsJson = False) -> None:
     """Show versions, models, cores, GPU, cache, and what each extra adds: the first thing to send with a question."""
     found = examined()

@@ -19,7 +19,8 @@ def hub_client(repository: str) -> Any:
         MissingResourceError: If there is no token, or the hub cannot be reached.
     """
     from huggingface_hub import HfApi
-    from huggingface_hub.utils import HFValidationError, validate_repo_id
+    from huggingface_hub.errors import HFValidationError
+    from huggingface_hub.utils._validators import validate_repo_id
 
     try:
         validate_repo_id(repository)
