@@ -43,6 +43,8 @@ from nersery.taggers.components.training_settings import (
 Head = Literal["linear", "crf"]
 LEAST_STEPS = 300
 LEAST_EPOCHS = 3
+SHALLOW, SHALLOW_RATE, DEEP_RATE = 6, 1e-4, 4e-5
+"""Layers of encoders that learn at the first rate; others learn at the second."""
 """Without ``steps`` and ``epochs``, training takes as long as both of these ask for."""
 CRF_FILE = "crf.safetensors"
 PIPELINE_FILE = Path(__file__).parent / "components" / "crf_pipeline.py"
@@ -66,7 +68,8 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         head: What scores tag sequences: ``linear`` scores each word by itself, ``crf`` also the step from tag to tag.
             Either way only legal sequences are predicted.
         steps: Training steps. If neither steps nor epochs are given: 300, or three epochs if that is more.
-        learning_rate: The encoder's highest rate.
+        learning_rate: The encoder's highest rate. None: 1e-4 for an encoder of up to six layers, such as the bundled
+            one, and 4e-5 for a deeper one, which higher rates harm.
         head_learning_rate: The highest rate of what was not pretrained; None takes ``learning_rate``, for which a
             recipe gives the same number.
         clip: The longest gradient of a step.
@@ -85,7 +88,7 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
     """
 
     head: Head = "crf"
-    learning_rate: float = 1e-4
+    learning_rate: float | None = None
     head_learning_rate: float | None = 2e-3
     clip: float = 1.0
     dropout: float | None = None
@@ -169,7 +172,9 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         return {encoder.pad, *(subword for window in windows for subword in window.subwords)}
 
     def _plan(self, examples: int) -> TrainingPlan:
-        return plan_of(self, examples, LEAST_STEPS, LEAST_EPOCHS)
+        layers = getattr(getattr(self._network, "config", None), "num_hidden_layers", SHALLOW + 1)
+        default = SHALLOW_RATE if layers <= SHALLOW else DEEP_RATE
+        return plan_of(self, examples, LEAST_STEPS, LEAST_EPOCHS, learning_rate=self.learning_rate or default)
 
     def _trained_parts(self) -> nn.Module:
         """Everything with weights; names that begin with ``crf`` are the CRF's."""

@@ -9,7 +9,9 @@ from nersery.experiments.grow.text_profile import TextProfile
 
 ENGLISH_MODELS = ("bundled", "bundled-qa")
 MULTILINGUAL = ANSWERS_IN_MANY_LANGUAGES = "bundled-multilingual"
-SECOND_STAGE = {"steps": 100, "learning_rate": 5e-5, "head_learning_rate": 1e-3}
+SECOND_STAGE = {"steps": 100, "head_learning_rate": 1e-3}
+HALF_RATE, DEEP_HALF_RATE = 5e-5, 2e-5
+"""Half of the first training's learning rate: of the bundled English models, and of deeper encoders."""
 ROUNDS = ("relabelled", "relabelled twice", "relabelled three times")
 ENOUGH_FOR_CONTEXT = 300
 """From this number of sentences on, new context around known names can help; see docs/results.md."""
@@ -36,7 +38,9 @@ def systems_for(
         if not is_first:
             entries.append({"name": f"gold{suffix}", **own})
         if raw:
-            entries += _with_raw_text(asked, suffix, own, "" if is_first else f"gold{suffix}", stage_steps)
+            rate = HALF_RATE if model in ENGLISH_MODELS else DEEP_HALF_RATE
+            second = {**SECOND_STAGE, "learning_rate": rate, "steps": stage_steps}
+            entries += _with_raw_text(asked, suffix, own, "" if is_first else f"gold{suffix}", second)
         entries += _from_gold(text, suffix, own, gold)
     return entries
 
@@ -49,8 +53,8 @@ def _questions(text: TextProfile, types: Sequence[str], models: Sequence[str]) -
     return {**asked, "model": ANSWERS_IN_MANY_LANGUAGES} if ANSWERS_IN_MANY_LANGUAGES in models else {}
 
 
-def _with_raw_text(asked: Entry, suffix: str, own: Entry, gold: str, stage_steps: int) -> list[Entry]:
-    second = {"second_stage": {**SECOND_STAGE, "steps": stage_steps}}
+def _with_raw_text(asked: Entry, suffix: str, own: Entry, gold: str, second_stage: Entry) -> list[Entry]:
+    second = {"second_stage": second_stage}
     based = {"base": gold} if gold else {}
     questions = _rounds({"name": f"questions{suffix}", **asked, **own, **second}, own, second, suffix) if asked else []
     self_training = {"name": f"self-training{suffix}", **based, "method": "tagger_labels", **own, **second}

@@ -66,7 +66,7 @@ def check_settings(tagger: Any, name: str, own: Mapping[str, bool]) -> None:
         "evaluate_every is 1 or more": tagger.evaluate_every is None or tagger.evaluate_every >= 1,
         "patience is 1 or more": tagger.patience is None or tagger.patience >= 1,
         "batch_size is 1 or more": tagger.batch_size >= 1,
-        "learning_rate is above 0": tagger.learning_rate > 0,
+        "learning_rate is above 0": tagger.learning_rate is None or tagger.learning_rate > 0,
         "warmup lies in [0, 1]": 0 <= tagger.warmup <= 1,
         "clip is above 0": tagger.clip > 0,
         "weight_decay is 0 or more": tagger.weight_decay >= 0,
