@@ -29,8 +29,9 @@ ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "benchmarks"
 RECIPES = sorted(FOLDER.glob("*.toml"))
 HELPERS = {"gpu_models.py", "measuring.py", "tiny.py"}
-OTHERS = {"table.py", "gpu.py", "mpnet.py", "training_step.py"}
-"""The first two are run below. mpnet.py reads wheels that must be downloaded; training_step.py has no --quick yet."""
+OTHERS = {"table.py", "gpu.py", "mpnet.py", "training_step.py", "onnx_speed.py"}
+"""The first two are run below. onnx_speed.py needs the extra onnx.
+mpnet.py reads wheels that must be downloaded; training_step.py has no --quick yet."""
 RUNS: dict[str, list[list[str]]] = {
     "active_learning.py": [["OUT", "--data", "DATA/multiconer/en", "--model", "MODEL"]],
     "alignment.py": [["quality"], ["speed"]],

@@ -43,6 +43,7 @@ def train(
     preset: Annotated[str | None, typer.Option(help="A paper's settings; `nersery list presets`.")] = None,
     settings: options.Settings = None,
     seed: options.Seed = 0,
+    onnx: Annotated[bool, typer.Option("--onnx", help="Also write the network as model.onnx (extra onnx).")] = False,
     force: options.Force = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -58,6 +59,10 @@ def train(
     options.refuse_odd_bytes(folder)
     check_tagger_folder(folder, force=force)
     tagger = _untrained(method, preset, settings or [])
+    if onnx:
+        from nersery.taggers.components.onnx_export import check_onnx, export_onnx
+
+        check_onnx()
     sources = [options.open_corpus(name, reading, quiet=quiet) for name in names]
     gold = [sentence for source in sources for sentence in source]
     dev_source = [options.open_corpus(dev, reading, quiet=quiet)] if dev else []
@@ -71,6 +76,8 @@ def train(
     if not quiet:
         _note_oddities(gold, dev_sentences)
     history = train_into(folder, tagger, gold, dev_sentences, seed=seed, force=force, quiet=quiet)
+    if onnx:
+        export_onnx(folder)
     best = max((evaluation["score"] for evaluation in history["evaluations"]), default=None)
     if json:
         best_step = None if best is None else history["best_step"]

@@ -212,6 +212,10 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
             raise SettingsError("this tagger is not trained yet; call fit, or load a saved one")
         return self._network, self._encoder
 
+    def run_network(self, network: Any) -> None:
+        """Predict with another form of the trained network, such as an export."""
+        self._network = network
+
     def _examples(self, sentence: Sentence) -> list[Example]:
         _, encoder = self.parts
         return examples(encoder.windows(sentence.words), sentence, self._tags)
