@@ -17,7 +17,7 @@ import torch
 import measuring
 from nersery.core.sentence import Sentence
 from nersery.models.loading import ModelSource, autocast
-from nersery.taggers.transformer import TransformerTagger
+from nersery.taggers.transformer import SHALLOW_RATE, TransformerTagger
 
 STEPS = 40
 REPEATS = 3
@@ -29,7 +29,7 @@ def bare_loop(sentences: Sequence[Sentence], tagger: TransformerTagger, steps: i
     tokenizer = source.tokenizer()
     names = ["O", *sorted({f"{letter}-{e.type}" for s in sentences for e in s.entities for letter in "BI"})]
     model = source.model("AutoModelForTokenClassification", num_labels=len(names)).train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=tagger.learning_rate, fused=True)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=tagger.learning_rate or SHALLOW_RATE, fused=True)
     batches = itertools.cycle(
         sentences[start : start + tagger.batch_size] for start in range(0, len(sentences), tagger.batch_size)
     )
