@@ -53,7 +53,7 @@ def test_the_table():
     # Of the 6 words in an entity, PER 4 x 3 of 36; one of the second's is outside, none of the first's.
     assert rows[2] == ["words", "in", "an", "entity", "0.250", "50.0", "%", "33.3", "%", "6"]
     assert rows[-1] == ["entities", "33.3", "1", "3", "3"]
-    assert "all words: with those in no entity" in result.err
+    assert "all words: also those outside entities" in result.err
 
 
 def test_without_labels_there_is_no_kappa():

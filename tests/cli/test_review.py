@@ -54,7 +54,9 @@ def decides(monkeypatch: pytest.MonkeyPatch, **decisions: Decision) -> list[Any]
 def test_what_was_decided_is_written_and_the_same_command_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     decides(monkeypatch, o=Decision("accept", ((0, 1, "LOC"),)))
     result = call("review", "in.jsonl", "out.jsonl")
-    assert result.out == "out.jsonl: read 3, wrote 1, rejected 2 (not reviewed yet: 2)\n"
+    written, melm = result.out.splitlines()
+    assert written == "out.jsonl: read 3, wrote 1, rejected 2 (not reviewed yet: 2)"
+    assert melm.startswith("  melm: 100% of 1 accepted, 1 corrected")
     assert "accepted 1 (1 corrected), rejected 0, 2 to go: the same command resumes" in result.err
     assert [sentence.labels for sentence in io.read("out.jsonl")] == [((0, 1, "LOC"),)]
     decides(monkeypatch, a=Decision("accept", ((0, 1, "PER"),)), n=Decision("reject", ()))

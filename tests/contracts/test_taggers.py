@@ -301,7 +301,7 @@ def test_what_is_saved_predicts_the_same(trained, tmp_path: Path, capsys):
     assert labels(again.predict([*GOLD, *ODD])) == labels(trained.predict([*GOLD, *ODD]))
     assert again.certainty(ODD) == trained.certainty(ODD)
     assert (again.history, again.types) == (trained.history, trained.types)
-    assert {path.suffix for path in (tmp_path / "tagger").iterdir()} <= {".safetensors", ".json", ".txt"}
+    assert {path.suffix for path in (tmp_path / "tagger").iterdir()} <= {".safetensors", ".json", ".txt", ".py"}
     assert len({path.stat().st_mode for path in (tmp_path / "tagger").iterdir()}) == 1
 
 

@@ -51,7 +51,7 @@ def test_all_models_are_replaced(write: Write, capsys) -> None:
 
 def test_the_rates_of_a_preset_go_with_its_model(write: Write) -> None:
     tagger = load(write(EVERYWHERE), models="bundled").tagger.settings
-    assert (tagger["learning_rate"], tagger["head"], tagger["epochs"]) == (1e-4, "crf", 2)
+    assert (tagger["learning_rate"], tagger["head"], tagger["epochs"]) == (None, "crf", 2)
 
 
 def test_a_system_without_a_model_is_left_out_and_what_needs_it(write: Write) -> None:

@@ -120,7 +120,7 @@ def test_tags_are_repaired_and_counted(path: Path) -> None:
         ({"words": ["a"], "entities": [{"start": False, "end": 1, "type": "X"}]}, '"entities" is'),
         ({"words": ["a"], "entities": [{"start": 0, "end": 1, "type": "X", "score": ""}]}, '"entities" is'),
         ({"words": ["a"], "origin": {"parents": []}}, '"origin" is'),
-        ({"words": ["a"], "columns": [["x", "y"]]}, "an extra column has not 1 values"),
+        ({"words": ["a"], "columns": [["x", "y"]]}, "an extra column does not have 1 values"),
         ({"words": ["a"], "columns": ["x"]}, '"columns" is'),
         ({"words": ["a"], "comments": "x"}, '"comments" is'),
         ({"tokens": ["a"], "ner_tags": [0]}, "numbers must be turned into them first"),

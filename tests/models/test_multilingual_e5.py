@@ -236,7 +236,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 @needs_package
 def test_subwords_are_those_of_xlm_r(real: str) -> None:
-    encoder = SubwordEncoder(ModelSource(real).tokenizer())
+    encoder = SubwordEncoder(ModelSource(real).tokenizer(), borders=True)
     words = ["Hello", "Yorùbá", "दिल्ली", "சென்னை", "北京大学", "ﬁne", "①", "👩‍👩‍👧", "\u200b", "[SEP]", "<mask>"]
     found = [encoder.tokenizer.convert_ids_to_tokens(ids) for ids in encoder.subwords(words)]
     assert found == json.loads((Path(__file__).parent / "xlm_r_subwords.json").read_text("utf-8"))

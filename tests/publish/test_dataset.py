@@ -291,11 +291,11 @@ def test_gather(tmp_path: Path):
 def test_what_is_no_part_of_a_dataset_is_never_lost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     folder = written(tmp_path)
     (folder / ".git").mkdir()
-    with pytest.raises(SettingsError, match=r"holds \.git, which would be lost"):
+    with pytest.raises(SettingsError, match=r"holds \.git, which is no part of the dataset and would be lost"):
         check_replaceable(folder, MARK, "dataset", FILES, force=True)
     monkeypatch.chdir(folder)
     for here in (".", "..", str(folder)):
-        with pytest.raises(SettingsError, match="the folder that you are in"):
+        with pytest.raises(SettingsError, match="is the current folder"):
             check_replaceable(Path(here), MARK, "dataset", FILES, force=True)
 
 

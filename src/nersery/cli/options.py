@@ -138,7 +138,7 @@ def input_path(name: str) -> str:
     Raises:
         SettingsError: When there is no such example.
     """
-    return str(example(name.removeprefix(EXAMPLE_PREFIX))) if name.startswith(EXAMPLE_PREFIX) else name
+    return str(example(name)) if name.startswith(EXAMPLE_PREFIX) else name
 
 
 def open_corpus(path: str, reading: io.ReadOptions, *, quiet: bool = False) -> io.Source:

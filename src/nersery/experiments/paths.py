@@ -28,15 +28,16 @@ def presets() -> dict[str, dict[str, Any]]:
 
 
 def example(name: str) -> Path:
-    """The path of an example file that comes with nersery, e.g. ``train.conll``.
+    """The path of an example file that comes with nersery, e.g. ``train.conll``, or ``example:train.conll``.
 
     Raises:
         SettingsError: When there is no such example.
     """
-    known = {path.name: path for path in sorted(shipped("recipes/example").iterdir())}
-    if name not in known:
-        raise SettingsError(f'there is no example file "{name}"; {did_you_mean(name, known)}')
-    return known[name]
+    known = {EXAMPLE_PREFIX + path.name: path for path in sorted(shipped("recipes/example").iterdir())}
+    prefixed = EXAMPLE_PREFIX + name.removeprefix(EXAMPLE_PREFIX)
+    if prefixed not in known:
+        raise SettingsError(f'there is no example file "{prefixed}"; {did_you_mean(prefixed, known)}')
+    return known[prefixed]
 
 
 def located(name: str, folder: Path) -> Path:
