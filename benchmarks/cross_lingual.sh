@@ -11,19 +11,19 @@ train=600 dev=601,700 test=300 sample=200 steps=600
 
 german() {  # the first 600 sentences of PUD are translated text without German labels, 100 choose weights, 300 test
   for language in en de; do
-    nersery convert "$data/parallel_ner/pud.$language.iob2" "$work/pud.$language.jsonl" --language "$language" --force
+    nersery dataset convert "$data/parallel_ner/pud.$language.iob2" "$work/pud.$language.jsonl" --language "$language" --force
     head -n "$train" "$work/pud.$language.jsonl" > "$work/train.$language.jsonl"
     sed -n "${dev}p" "$work/pud.$language.jsonl" > "$work/dev.$language.jsonl"
     tail -n "$test" "$work/pud.$language.jsonl" > "$work/test.$language.jsonl"
   done
-  nersery convert "$work/train.de.jsonl" "$work/raw.de.txt" --force
+  nersery dataset convert "$work/train.de.jsonl" "$work/raw.de.txt" --force
   experiment cross_lingual_de cross-lingual-de
 }
 
 hindi() {  # an English tagger labels English text, and its labels go over to the Hindi translations
-  nersery convert "$data/ner_en/wikigold/wikigold.conll.txt" "$work/wikigold.jsonl" --language en --type MISC= --force
+  nersery dataset convert "$data/ner_en/wikigold/wikigold.conll.txt" "$work/wikigold.jsonl" --language en --type MISC= --force
   for part in train dev; do
-    nersery convert "$data/il_ner_hi/$part.txt" "$work/il_ner.$part.jsonl" --language hi --force \
+    nersery dataset convert "$data/il_ner_hi/$part.txt" "$work/il_ner.$part.jsonl" --language hi --force \
       --repair lost-prefix --repair bare-dash --repair drop-sentence --type NEP=PER --type NEL=LOC --type NEO=ORG \
       --type NEN= --type NETI= --type NEAR= --type NEU=
   done

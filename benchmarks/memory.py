@@ -1,9 +1,9 @@
-"""Peak memory and time of each command on an input and on one ten times as large, and how quickly `review` answers.
+"""Peak memory and time of each command on two inputs, one ten times as large, and how quickly `label review` answers.
 
     python benchmarks/memory.py [NAME …] [--quick]
 
-NAME is a row of the table, e.g. ``review``; without one all rows are measured, which takes half an hour. Each command
-runs in a process of its own. The peak is that of its largest process (``ru_maxrss``). Seconds are those of the
+NAME is a row of the table, e.g. ``label review``; without one all rows are measured, which takes half an hour. Each
+command runs in a process of its own. The peak is that of its largest process (``ru_maxrss``). Seconds are those of the
 processor, of all its processes, so that what else runs there counts little. The aim: the peak grows by a factor of at
 most 1.5, or by 20 bytes per sentence. Commands that run a transformer get fewer sentences.
 
@@ -54,7 +54,7 @@ class Case:
 
 
 CASES: Mapping[str, Case] = {
-    "convert": Case("convert {corpus} {out}.conll"),
+    "dataset convert": Case("dataset convert {corpus} {out}.conll"),
     "augment mention_replacement": Case(
         "augment {corpus} {out}.jsonl --method mention_replacement --learn-from {gold}"
     ),
@@ -67,7 +67,7 @@ CASES: Mapping[str, Case] = {
     ),
     "inspect quality": Case("inspect quality {made} --gold {corpus} --no-perplexity --json"),
     "inspect stats": Case("inspect stats {corpus} --json"),
-    "review": Case("review {made} {out}.jsonl --beside {corpus}"),
+    "label review": Case("label review {made} {out}.jsonl --beside {corpus}"),
     "dataset publish": Case("dataset publish {corpus} {out}"),
     "dataset publish, with copies": Case("dataset publish {corpus} {made} {out}", 0.5),
     "crosslingual align": Case("crosslingual align {source} {target} {out}.align", 1.0),
@@ -222,7 +222,7 @@ def main() -> None:
             for count in counts:
                 files = fixed | write_files(folder, count) | {"out": str(folder / f"out-{len(list(folder.iterdir()))}")}
                 arguments = [part.format(**files) for part in case.arguments.split()]
-                if title == "review":
+                if title == "label review":
                     peak, seconds, took = reviewed(arguments)
                 else:
                     peak, seconds = measured(arguments)

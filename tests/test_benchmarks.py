@@ -43,7 +43,7 @@ RUNS: dict[str, list[list[str]]] = {
     "hindi_model.py": [["DATA/multiconer/hi/unlabelled.txt", "OUT"]],
     "llm.py": [[]],
     "masked_lm.py": [["--model", "MODEL"]],
-    "memory.py": [["convert"]],
+    "memory.py": [["dataset convert"]],
     "neighbours.py": [[]],
     "projection.py": [[]],
     "qa_prompting.py": [["--model", "QA", "--types", "PER", "LOC"]],

@@ -34,7 +34,7 @@ TAGS = [
 LATIN = ["bad.conll:2: the byte 0xe9 is not utf-8", "--encoding latin-1"]
 READERS: dict[str, list[str]] = {
     "stats": ["inspect", "stats", "bad.conll"],
-    "convert": ["convert", "bad.conll", "x.jsonl"],
+    "convert": ["dataset", "convert", "bad.conll", "x.jsonl"],
     "sample": ["dataset", "sample", "bad.conll", "x.jsonl", "--size", "1"],
     "augment": ["augment", "bad.conll", "x.jsonl", *AUGMENT],
     "learn": ["augment", "train.conll", "x.jsonl", *AUGMENT, "--learn-from", "bad.conll"],
@@ -71,12 +71,12 @@ class TestBadInput:
     def test_the_named_repairs_mend_it(self, folder: Path):
         Path("bad.conll").write_bytes(BAD["tags"])
         repairs = [f"--repair={name}" for name in ("underscore", "lost-prefix", "bare-dash")]
-        assert call("convert", "bad.conll", "x.jsonl", *repairs).code == 0
+        assert call("dataset", "convert", "bad.conll", "x.jsonl", *repairs).code == 0
         assert [entity.type for entity in io.read("x.jsonl")[0].entities] == ["PER", "NEL", "PER"]
 
     def test_what_a_repair_rejects_lies_beside(self, folder: Path):
         Path("bad.conll").write_bytes(b"Bo\tB-PER\n\n" + BAD["columns"])
-        result = call("convert", "bad.conll", "x.jsonl", "--repair", "drop-sentence")
+        result = call("dataset", "convert", "bad.conll", "x.jsonl", "--repair", "drop-sentence")
         assert "read 2, wrote 1, rejected 1 (wrong number of columns: 1)" in result.out
         assert "drop-sentence 1" in result.err
 
@@ -84,7 +84,7 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("args", "read"),
         [
-            (["convert", "bad.conll", "x.jsonl"], 2),
+            (["dataset", "convert", "bad.conll", "x.jsonl"], 2),
             (["dataset", "sample", "bad.conll", "x.jsonl", "--size", "1"], 2),
             (["augment", "bad.conll", "x.jsonl", *AUGMENT, "--learn-from", "train.conll", "--set", "rate=1"], 2),
             (["augment", "bad.conll", "x.jsonl", *AUGMENT, "--learn-from", "train.conll", "--copies", "3"], 4),
@@ -125,7 +125,7 @@ class TestBadInput:
     def test_an_empty_file(self, folder: Path, content: bytes):
         Path("empty.conll").write_bytes(content)
         assert "0 sentences, 0 words" in call("inspect", "stats", "empty.conll").out
-        assert "read 0, wrote 0" in call("convert", "empty.conll", "x.jsonl").out
+        assert "read 0, wrote 0" in call("dataset", "convert", "empty.conll", "x.jsonl").out
         assert Path("x.jsonl").read_bytes() == b""
         for args, part in (
             (["augment", "empty.conll", "y.jsonl", *AUGMENT], "hold no entity"),
@@ -155,7 +155,7 @@ class TestBadInput:
         words = tuple(f"w{number}" for number in range(1998))
         long = Sentence((*words, "Ada", "Lovelace"), (Entity(1998, 2000, "PER"),))
         io.write([long, *sentences(8)], "long.conll")
-        assert call("convert", "long.conll", "x.jsonl").code == 0
+        assert call("dataset", "convert", "long.conll", "x.jsonl").code == 0
         assert io.read("x.jsonl")[0].labels == ((1998, 2000, "PER"),)
         assert call("augment", "long.conll", "y.jsonl", *AUGMENT, "--set", "rate=1", "--copies", "4").code == 0
         made = [s for s in io.read("y.jsonl") if len(s) > 1000]
@@ -175,7 +175,7 @@ class TestBadInput:
         ]
         io.write(made, name)
         assert call("inspect", "stats", name).code == 0
-        assert call("convert", name, "out dir/ü\n.conll").code == 0
+        assert call("dataset", "convert", name, "out dir/ü\n.conll").code == 0
         assert [s.labels for s in io.read("out dir/ü\n.conll")] == [s.labels for s in made]
         assert call("augment", name, "more.jsonl", "--method", "shuffle_within_segments", "--copies", "9").code == 0
         assert call("dataset", "sample", name, "s.jsonl", "--size", "5", "--ids", "i.txt").code == 0
@@ -185,21 +185,21 @@ class TestBadInput:
     def test_a_file_of_one_name_never_goes_on_with_one_of_another(self, folder: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr("nersery.pipeline.job.FileJob._publish", interrupted_once(FileJob._publish))
         shutil.copy("train.conll", "other.conll")
-        assert call("convert", "train.conll", "x.jsonl").code == 130
-        result = call("convert", "other.conll", "x.jsonl")
+        assert call("dataset", "convert", "train.conll", "x.jsonl").code == 130
+        result = call("dataset", "convert", "other.conll", "x.jsonl")
         assert result.code == 2
         assert "unfinished job with other settings" in result.err
 
     def test_a_type_that_columns_cannot_hold(self, folder: Path):
         io.write([Sentence(("Ada",), (Entity(0, 1, "place name"),))], "x.jsonl")
-        result = call("convert", "x.jsonl", "x.conll", "--separator", "space")
+        result = call("dataset", "convert", "x.jsonl", "x.conll", "--separator", "space")
         assert result.code == 3
         assert "'place name' cannot be a value between spaces" in result.err
 
 
 @pytest.mark.usefixtures("folder")
 def test_types_are_called_otherwise_or_left_out():
-    assert call("convert", "train.conll", "out.jsonl", "--type", "PER=PERSON", "--type", "LOC=").code == 0
+    assert call("dataset", "convert", "train.conll", "out.jsonl", "--type", "PER=PERSON", "--type", "LOC=").code == 0
     for before, after in zip(io.read("train.conll"), io.read("out.jsonl"), strict=True):
         assert after.words == before.words
         assert after.labels == tuple((start, end, "PERSON") for start, end, type_ in before.labels if type_ == "PER")
@@ -253,9 +253,9 @@ class TestSentencesThatAreMissing:
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("name", [".", "..", "/"])
 def test_a_folder_is_no_output_whatever_it_is_called(name: str):
-    result = call("convert", "train.conll", name)
+    result = call("dataset", "convert", "train.conll", name)
     assert (result.code, "names no format" in result.err) == (2, True)
-    assert f"{name} is a folder" in call("convert", "train.conll", name, "--to", "jsonl").err
+    assert f"{name} is a folder" in call("dataset", "convert", "train.conll", name, "--to", "jsonl").err
 
 
 def test_the_folder_that_the_user_is_in_is_an_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -268,10 +268,10 @@ def test_the_folder_that_the_user_is_in_is_an_input(tmp_path: Path, monkeypatch:
 
 @pytest.mark.usefixtures("folder")
 def test_types_to_rename_that_nobody_has_are_told():
-    result = call("convert", "train.conll", "out.jsonl", "--type", "PRE=PERSON", "--type", "LOC=PLACE")
+    result = call("dataset", "convert", "train.conll", "out.jsonl", "--type", "PRE=PERSON", "--type", "LOC=PLACE")
     assert result.code == 0
     assert "note: no entity has the type PRE that --type names" in result.err
-    wrong = call("convert", "train.conll", "out2.jsonl", "--type", "PER=a\tb")
+    wrong = call("dataset", "convert", "train.conll", "out2.jsonl", "--type", "PER=a\tb")
     assert wrong.code == 2
     assert wrong.err.startswith("error: --type PER=a\\tb: ")
 

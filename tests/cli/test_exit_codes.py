@@ -23,6 +23,8 @@ class TestExitCodes:
         [
             (0, ["inspect", "stats", "train.conll"], ""),
             (2, ["bogus"], "No such command"),
+            (2, ["evalute"], "Did you mean 'evaluate'?"),
+            (2, ["convert", "train.conll", "x.jsonl"], "Did you mean 'nersery dataset convert'?"),
             (2, ["inspect", "stats"], "Missing argument"),
             (2, ["augment", "train.conll", "out.jsonl", "--method", "mention_replacment"], "did you mean"),
             (2, ["augment", "train.conll", "out.jsonl", *AUGMENT, "--set", "rate=1.5"], "rate is 1.5"),
@@ -31,13 +33,17 @@ class TestExitCodes:
             (2, ["augment", "train.conll", "out.jsonl", *AUGMENT, "--seed", str(2**32)], "--seed"),
             (2, ["augment", "train.conll", "out.jsonl", *AUGMENT, "--copies", "0"], "--copies"),
             (2, ["augment", "train.conll", "out.xml", *AUGMENT], 'the extension ".xml" names no format'),
-            (2, ["convert", "train.conll", "-"], "not written to standard output"),
-            (2, ["convert", "train.conll", "-", "--to", "jsonl"], "not written to standard output"),
-            (2, ["convert", "train.conll", "x.conll", "--scheme", "BOI"], "BOI"),
-            (2, ["convert", "train.conll", "x.conll", "--type", "PER"], "expected OLD=NEW"),
-            (2, ["convert", "train.conll", "x.conll", "--type", "PER=A", "--type", "PER=B"], "names a type twice"),
-            (2, ["convert", "train.conll", "x.conll", "--separator", "comma"], "known: tab, space"),
-            (2, ["convert", "train.conll", "x.conll", "--to", "xml"], 'no output format "xml"'),
+            (2, ["dataset", "convert", "train.conll", "-"], "not written to standard output"),
+            (2, ["dataset", "convert", "train.conll", "-", "--to", "jsonl"], "not written to standard output"),
+            (2, ["dataset", "convert", "train.conll", "x.conll", "--scheme", "BOI"], "BOI"),
+            (2, ["dataset", "convert", "train.conll", "x.conll", "--type", "PER"], "expected OLD=NEW"),
+            (
+                2,
+                ["dataset", "convert", "train.conll", "x.conll", "--type", "PER=A", "--type", "PER=B"],
+                "names a type twice",
+            ),
+            (2, ["dataset", "convert", "train.conll", "x.conll", "--separator", "comma"], "known: tab, space"),
+            (2, ["dataset", "convert", "train.conll", "x.conll", "--to", "xml"], 'no output format "xml"'),
             (2, ["inspect", "stats", "train.conll", "--encoding", "klingon"], 'no encoding "klingon"'),
             (2, ["inspect", "stats", "train.conll", "--repair", "lost-prefixes"], 'did you mean "lost-prefix"'),
             (2, ["inspect", "stats", "train.conll", "--scheme", "BIOES"], "--scheme-in"),
@@ -68,7 +74,11 @@ class TestExitCodes:
                 ["augment", "train.conll", "x.jsonl", "--method", "synonym_replacement", "--set", "wordnet=/none"],
                 "WordNet is not in /none",
             ),
-            (5, ["convert", "train.conll", "dev.conll/x.jsonl"], "cannot read or write dev.conll/x.jsonl.part"),
+            (
+                5,
+                ["dataset", "convert", "train.conll", "dev.conll/x.jsonl"],
+                "cannot read or write dev.conll/x.jsonl.part",
+            ),
             (5, ["augment", "train.conll", "dev.conll/x.jsonl", *AUGMENT], "cannot read or write dev.conll"),
             (
                 5,
@@ -95,7 +105,7 @@ class TestExitCodes:
             raise KeyboardInterrupt
 
         monkeypatch.setattr(FileJob, "run", interrupt)
-        result = call("convert", "train.conll", "x.jsonl")
+        result = call("dataset", "convert", "train.conll", "x.jsonl")
         assert result.code == 130
         assert result.err.splitlines()[-1].startswith("error: interrupted. Finished work is saved")
 
@@ -115,7 +125,7 @@ class TestExitCodes:
     @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
     def test_a_folder_that_may_not_be_written(self):
         Path("locked").mkdir(mode=0o555)
-        for command, options in (("convert", ()), ("dataset sample", ("--size", "3")), ("augment", AUGMENT)):
+        for command, options in (("dataset convert", ()), ("dataset sample", ("--size", "3")), ("augment", AUGMENT)):
             result = call(*command.split(), "train.conll", "locked/x.jsonl", *options)
             assert result.code == 5
             assert "Choose another place, or allow to write there" in result.err
@@ -141,7 +151,7 @@ class TestFullDisk:
     @pytest.mark.parametrize(
         "args",
         [
-            ["convert", "big.conll", "x.jsonl", "-q"],
+            ["dataset", "convert", "big.conll", "x.jsonl", "-q"],
             ["augment", "big.conll", "x.jsonl", "-q", *AUGMENT],
             ["dataset", "sample", "big.conll", "x.jsonl", "-q", "--size", "300", "--protocol", "random"],
             ["train", "train.conll", "x", "-q", "--method", "memory"],

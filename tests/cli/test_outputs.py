@@ -17,7 +17,7 @@ from tests.standins import files, sentences, write_recipe
 @pytest.mark.usefixtures("folder")
 class TestOutputs:
     WRITERS = (
-        ["convert", "train.conll", "OUT.jsonl"],
+        ["dataset", "convert", "train.conll", "OUT.jsonl"],
         ["dataset", "sample", "train.conll", "OUT.jsonl", "--size", "3"],
         ["augment", "train.conll", "OUT.jsonl", *AUGMENT],
         ["select", "train.conll", "OUT.jsonl", "--method", "duplicates", "--gold", "dev.conll"],
@@ -44,9 +44,9 @@ class TestOutputs:
     @pytest.mark.parametrize(
         "args",
         [
-            ["convert", "train.conll", "train.conll"],
-            ["convert", "train.conll", "./link.conll"],
-            ["convert", "a.jsonl.rejects.jsonl", "a.jsonl"],
+            ["dataset", "convert", "train.conll", "train.conll"],
+            ["dataset", "convert", "train.conll", "./link.conll"],
+            ["dataset", "convert", "a.jsonl.rejects.jsonl", "a.jsonl"],
             ["dataset", "sample", "train.conll", "train.conll", "--size", "3"],
             ["dataset", "sample", "train.conll", "x.conll", "--size", "3", "--ids", "train.conll"],
             ["augment", "train.conll", "train.conll", *AUGMENT],

@@ -53,14 +53,14 @@ def decides(monkeypatch: pytest.MonkeyPatch, **decisions: Decision) -> list[Any]
 
 def test_what_was_decided_is_written_and_the_same_command_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     decides(monkeypatch, o=Decision("accept", ((0, 1, "LOC"),)))
-    result = call("review", "in.jsonl", "out.jsonl")
+    result = call("label", "review", "in.jsonl", "out.jsonl")
     written, melm = result.out.splitlines()
     assert written == "out.jsonl: read 3, wrote 1, rejected 2 (not reviewed yet: 2)"
     assert melm.startswith("  melm: 100% of 1 accepted, 1 corrected")
     assert "accepted 1 (1 corrected), rejected 0, 2 to go: the same command resumes" in result.err
     assert [sentence.labels for sentence in io.read("out.jsonl")] == [((0, 1, "LOC"),)]
     decides(monkeypatch, a=Decision("accept", ((0, 1, "PER"),)), n=Decision("reject", ()))
-    result = call("review", "in.jsonl", "out.jsonl", "--json")
+    result = call("label", "review", "in.jsonl", "out.jsonl", "--json")
     assert json.loads(result.out)["decisions"] == {"accept": 2, "corrected": 1, "reject": 1}
     assert [sentence.id for sentence in io.read("out.jsonl")] == ["a", "o"]
     assert [reject.reason for reject in io.read_rejects(Path("out.jsonl.rejects.jsonl"))] == ["rejected by hand"]
@@ -68,16 +68,16 @@ def test_what_was_decided_is_written_and_the_same_command_goes_on(monkeypatch: p
 
 def test_without_the_page_it_writes_what_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     decides(monkeypatch, a=Decision("accept", ()))
-    assert call("review", "in.jsonl", "out.jsonl", "-q").code == 0
+    assert call("label", "review", "in.jsonl", "out.jsonl", "-q").code == 0
     Path("out.jsonl").unlink()
     monkeypatch.setattr(ReviewServer, "__init__", lambda *args: pytest.fail("no page was asked for"))
-    assert call("review", "in.jsonl", "out.jsonl", "--no-page").code == 0
+    assert call("label", "review", "in.jsonl", "out.jsonl", "--no-page").code == 0
     assert [sentence.labels for sentence in io.read("out.jsonl")] == [()]
 
 
 def test_what_the_page_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = decides(monkeypatch)
-    call("review", "in.jsonl", "out.jsonl", "--by", "sure", "--types", "LOC, ORG", "--beside", "in.jsonl")
+    call("label", "review", "in.jsonl", "out.jsonl", "--by", "sure", "--types", "LOC, ORG", "--beside", "in.jsonl")
     types, beside = seen[0]
     assert types == ["PER", "LOC", "ORG"]
     assert list(beside.items()) == [("o", ["o", "a"]), ("a", ["a"]), ("n", ["n"])]
@@ -87,11 +87,11 @@ def test_notes_and_what_a_format_cannot_hold(monkeypatch: pytest.MonkeyPatch) ->
     """Notes are comments; what the output could not hold is refused while the person is there."""
     io.write([*SENTENCES, Sentence(("x",), id="w", comments=("without its sign",))], "in.jsonl")
     decides(monkeypatch, a=Decision("accept", (), "maybe LOC?\nid = x"), n=Decision("reject", (), "no"))
-    result = call("review", "in.jsonl", "out.conll")
+    result = call("label", "review", "in.jsonl", "out.conll")
     assert result.code == 0, result.err
     assert Path("out.conll").read_text().startswith("# review: maybe LOC? id = x\n")
     decides(monkeypatch, w=Decision("accept", ()))
-    assert "would not be read as a comment" in call("review", "in.jsonl", "out.conll").err
+    assert "would not be read as a comment" in call("label", "review", "in.jsonl", "out.conll").err
 
 
 def test_an_output_that_was_not_finished_is_not_gone_on_with(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -99,24 +99,26 @@ def test_an_output_that_was_not_finished_is_not_gone_on_with(monkeypatch: pytest
     original = FileJob._publish
     decides(monkeypatch, a=Decision("accept", ()))
     monkeypatch.setattr(FileJob, "_publish", interrupted_once(original))
-    assert call("review", "in.jsonl", "out.jsonl").code == 130
+    assert call("label", "review", "in.jsonl", "out.jsonl").code == 130
     decides(monkeypatch, a=Decision("reject", ()), o=Decision("accept", ()))
-    assert call("review", "in.jsonl", "out.jsonl").code == 0
+    assert call("label", "review", "in.jsonl", "out.jsonl").code == 0
     assert [sentence.id for sentence in io.read("out.jsonl")] == ["o"]
 
 
 def test_a_review_begun_anew_keeps_the_old_decisions_aside(monkeypatch: pytest.MonkeyPatch) -> None:
     decides(monkeypatch)
-    assert call("review", "in.jsonl", "out.jsonl").code == 0
-    assert call("review", "in.jsonl", "out.jsonl").code == 0, "also where nothing was decided the same command goes on"
+    assert call("label", "review", "in.jsonl", "out.jsonl").code == 0
+    assert call("label", "review", "in.jsonl", "out.jsonl").code == 0, (
+        "also where nothing was decided the same command goes on"
+    )
     decides(monkeypatch, a=Decision("accept", ()))
-    assert call("review", "in.jsonl", "out.jsonl").code == 0
+    assert call("label", "review", "in.jsonl", "out.jsonl").code == 0
     io.write([SENTENCES[1]], "in.jsonl")
     decides(monkeypatch)
-    result = call("review", "in.jsonl", "out.jsonl")
+    result = call("label", "review", "in.jsonl", "out.jsonl")
     assert result.code == 3
     assert "start over (--force)" in result.err
-    result = call("review", "in.jsonl", "out.jsonl", "--force")
+    result = call("label", "review", "in.jsonl", "out.jsonl", "--force")
     assert result.code == 0
     assert "kept in out.jsonl.review/decisions.jsonl.1.old" in result.err
     assert '"verdict": "accept"' in Path("out.jsonl.review/decisions.jsonl.1.old").read_text()
@@ -139,7 +141,7 @@ def test_errors(options: list[str], message: str) -> None:
     Path("empty.jsonl").touch()
     io.write(SENTENCES, "there.jsonl")
     io.write([Sentence(("x",), id="x")], "other.jsonl")
-    result = call("review", *options)
+    result = call("label", "review", *options)
     assert result.code in (2, 3)
     assert message in result.err
 
@@ -150,14 +152,14 @@ def test_a_port_that_is_taken_is_named() -> None:
     with socket.socket() as other:
         other.bind(("127.0.0.1", 0))
         other.listen()
-        result = call("review", "in.jsonl", "out.jsonl", "--port", str(other.getsockname()[1]))
+        result = call("label", "review", "in.jsonl", "out.jsonl", "--port", str(other.getsockname()[1]))
     assert result.code == 2
     assert "cannot be used" in result.err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
 def test_a_kill_loses_no_decision_and_an_interrupt_writes_them() -> None:
-    command = [sys.executable, "-m", "nersery", "review", "in.jsonl", "out.jsonl"]
+    command = [sys.executable, "-m", "nersery", "label", "review", "in.jsonl", "out.jsonl"]
     for number, end in ((0, signal.SIGKILL), (1, signal.SIGINT)):
         process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=environment())
         assert process.stderr is not None
@@ -188,6 +190,6 @@ def test_a_browser_is_sent_through_a_file_of_one_s_own(monkeypatch: pytest.Monke
     monkeypatch.setattr(ReviewServer, "__enter__", lambda server: servers.append(server))
     monkeypatch.setattr(ReviewServer, "__exit__", lambda server, *error: server.server_close())
     monkeypatch.setattr("webbrowser.open", opened)
-    assert call("review", "in.jsonl", "out.jsonl", "--open").code == 0
+    assert call("label", "review", "in.jsonl", "out.jsonl", "--open").code == 0
     assert seen == [0o600, True, False]
     assert [path.name for path in Path("out.jsonl.review").glob("*.html")] == []

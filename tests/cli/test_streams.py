@@ -28,7 +28,7 @@ class TestStreams:
     @pytest.mark.parametrize(
         "args",
         [
-            ["convert", "train.conll", "out.jsonl"],
+            ["dataset", "convert", "train.conll", "out.jsonl"],
             ["augment", "train.conll", "out.jsonl", *AUGMENT],
             ["dataset", "sample", "train.conll", "out.jsonl", "--size", "3"],
             ["select", "dev.conll", "out.jsonl", "--method", "duplicates", "--gold", "train.conll"],
@@ -72,7 +72,7 @@ class TestStreams:
         "args",
         [
             ["inspect", "stats", "EXAMPLE"],
-            ["convert", "EXAMPLE", "x.jsonl"],
+            ["dataset", "convert", "EXAMPLE", "x.jsonl"],
             ["dataset", "sample", "EXAMPLE", "x.jsonl", "--size", "3"],
             ["augment", "EXAMPLE", "x.jsonl", *AUGMENT, "--learn-from", "EXAMPLE"],
             ["select", "EXAMPLE", "x.jsonl", "--method", "duplicates", "--gold", "EXAMPLE", "--held-out", "EXAMPLE"],
@@ -114,7 +114,7 @@ class TestStreams:
     def test_standard_input(self):
         content = Path("train.conll").read_bytes()
         assert "24 sentences" in call("inspect", "stats", "-", stdin=content).out
-        assert call("convert", "-", "out.jsonl", stdin=content).code == 0
+        assert call("dataset", "convert", "-", "out.jsonl", stdin=content).code == 0
         assert [s.labels for s in io.read("out.jsonl")] == [s.labels for s in io.read("train.conll")]
         assert call("augment", "-", "more.jsonl", *AUGMENT, stdin=content).code == 0
         assert "<stdin>:2" in call("inspect", "stats", "-", stdin=b"Ada\tB-PER\nBo\tI-LOC\n").err
@@ -139,7 +139,7 @@ class TestStreams:
         Path("devices").mkdir()
         Path("devices/stdout").write_bytes(b"")
         monkeypatch.setattr("nersery.cli.options.DEVICES", Path("devices").absolute())
-        result = call("convert", "train.conll", target, "--to", "jsonl", "--force")
+        result = call("dataset", "convert", "train.conll", target, "--to", "jsonl", "--force")
         assert (result.code, result.out) == (2, "")
         assert f"{target} is a device or a pipe" in result.err
 
@@ -195,7 +195,7 @@ class TestPipes:
     def test_a_file_name_in_no_encoding(self, folder: Path):
         name = os.fsdecode(b"caf\xe9.conll")
         Path(name).write_bytes(Path("train.conll").read_bytes())
-        done = nersery("convert", name, os.fsdecode(b"\xe9.jsonl"))
+        done = nersery("dataset", "convert", name, os.fsdecode(b"\xe9.jsonl"))
         assert (done.returncode, done.stderr.count("Traceback")) == (0, 0)
         done = nersery("train", name, os.fsdecode(b"\xe9"))
         expected = "error: the folder name '\\udce9' is not UTF-8. Choose another one\n"

@@ -41,7 +41,7 @@ def test_it_waits_until_all_are_decided(tmp_path: Path) -> None:
     output, checked = tmp_path / "out.jsonl", tmp_path / "out.checked.jsonl"
     with pytest.raises(DataError, match="3 of 3 sentences wait") as waiting:
         nersery.select(MADE, "reviewed", Corpus(), output=output, quiet=True)
-    assert f"nersery review {tmp_path}/out.to-review.jsonl {checked}" in str(waiting.value)
+    assert f"nersery label review {tmp_path}/out.to-review.jsonl {checked}" in str(waiting.value)
     assert [s.id for s in io.read(tmp_path / "out.to-review.jsonl")] == ["a", "b", "c"]
     assert not output.exists()
     decide(checked, a=MADE.by_id["a"], b=None)

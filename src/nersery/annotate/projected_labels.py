@@ -40,8 +40,8 @@ class ProjectedLabels(Annotator):
     Args:
         source: Translations, in any format, one per sentence; paired by ids if both sides have the same, else by order.
         source_language: Language of the translations.
-        split: How lines of plain text in the files named here are split into words, see ``nersery convert --split``;
-            the text to label is split as `[data] split` or ``--split`` says.
+        split: How lines of plain text in these files are split into words. The text to label follows ``--split``, or
+            `split` under `[data]`.
         labels: ``given`` uses the labels in that file, ``predicted`` those of the tagger.
         tagger: Folder of a tagger, or a Hugging Face token-classification model. None: in a run, the tagger of the
             system's base; elsewhere the default tagger, trained on gold first.

@@ -42,7 +42,7 @@ UNKNOWN = "no known word in its mentions"
 FIX = (
     'give each sentence its language: in a recipe by a file for each, train = { en = "en.conll", hi = "hi.conll" } '
     'under [data]; elsewhere by one JSONL file of all languages, in which each sentence has the field "language" (for '
-    "the sentences of a file: nersery convert hi.conll hi.jsonl --language hi)"
+    "the sentences of a file: nersery dataset convert hi.conll hi.jsonl --language hi)"
 )
 
 

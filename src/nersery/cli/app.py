@@ -31,7 +31,7 @@ INTERRUPTED = (
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "Experiments": ("grow", "run", "list", "copy"),
-    "Data": ("convert", "augment", "annotate", "select", "next", "review", "crosslingual", "dataset"),
+    "Data": ("augment", "annotate", "select", "label", "crosslingual", "dataset"),
     "Taggers": ("train", "predict", "evaluate"),
     "Inspection": ("inspect",),
 }
@@ -51,6 +51,14 @@ class Commands(TyperGroup):
             print(ctx.get_help(), file=sys.stderr)
             raise typer.Exit(2)
         return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command; when it is unknown but a group has one of this name, the error says so."""
+        name = args[0]
+        groups = [group for group, command in self.commands.items() if name in getattr(command, "commands", ())]
+        if groups and name not in self.commands:
+            ctx.fail(f"No such command '{name}'. Did you mean 'nersery {groups[0]} {name}'?")
+        return super().resolve_command(ctx, args)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """One screen of plain text: importing what draws boxes would take a third of the time."""
@@ -122,7 +130,8 @@ def _group(name: str, help: str) -> typer.Typer:
 
 
 crosslingual_group = _group("crosslingual", "Align translations, and project labels onto them.")
-dataset_group = _group("dataset", "Draw a small training set, or publish a dataset.")
+dataset_group = _group("dataset", "Convert, sample or publish a dataset.")
+label_group = _group("label", "Label by hand: choose sentences, and correct them on a web page.")
 inspect_group = _group("inspect", "Look at corpora and at what methods make of them.")
 
 

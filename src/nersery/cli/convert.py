@@ -1,4 +1,4 @@
-"""The command between formats: convert."""
+"""The command between formats: dataset convert."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import typer
 
 from nersery import io
 from nersery.cli import options
-from nersery.cli.app import app
+from nersery.cli.app import dataset_group
 from nersery.core.errors import SettingsError, did_you_mean, printable
 from nersery.core.outcome import Step
 from nersery.core.sentence import Sentence
@@ -19,11 +19,11 @@ from nersery.core.validation import is_type_name
 from nersery.pipeline.stage_job import corpus_job, output_format
 
 
-@app.command(
+@dataset_group.command(
     cls=options.ReadingCommand,
-    epilog="Examples:\n\n  nersery convert train.iob1 train.conll --scheme BIOES\n\n"
-    "  nersery convert broken.conll clean.jsonl --repair lost-prefix --repair bare-dash\n\n"
-    "  nersery convert test.conll people.jsonl --type PER=PERSON --type MISC=",
+    epilog="Examples:\n\n  nersery dataset convert train.iob1 train.conll --scheme BIOES\n\n"
+    "  nersery dataset convert broken.conll clean.jsonl --repair lost-prefix --repair bare-dash\n\n"
+    "  nersery dataset convert test.conll people.jsonl --type PER=PERSON --type MISC=",
 )
 def convert(
     context: typer.Context,

@@ -1,4 +1,4 @@
-"""The command that says what to label next: next."""
+"""The command that says what to label next: label next."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ import typer
 
 from nersery import io
 from nersery.cli import options
-from nersery.cli.app import app
+from nersery.cli.app import label_group
 from nersery.core.errors import SettingsError
 from nersery.core.random import LARGEST_SEED
 from nersery.pipeline.stage_job import output_format
 
 
-@app.command(
+@label_group.command(
     "next",
     cls=options.ReadingCommand,
-    epilog="Examples:\n\n  nersery next raw.txt next.jsonl --tagger my-tagger -n 50 --labelled train.conll\n\n"
-    "  nersery next raw.txt next.jsonl --run runs/grow --to spans",
+    epilog="Examples:\n\n  nersery label next raw.txt next.jsonl --tagger my-tagger -n 50 --labelled train.conll\n\n"
+    "  nersery label next raw.txt next.jsonl --run runs/grow --to spans",
 )
 def next_(
     context: typer.Context,
@@ -71,5 +71,5 @@ def next_(
         return
     print(f"{target}: {found}")
     if format == "jsonl" and not quiet:
-        print(f"label them: nersery review {target} labelled.jsonl --types '{','.join(found.types)}' --open")
+        print(f"label them: nersery label review {target} labelled.jsonl --types '{','.join(found.types)}' --open")
         print("then grow on:  nersery grow TRAIN labelled.jsonl")

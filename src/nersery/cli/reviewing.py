@@ -1,4 +1,4 @@
-"""The command with which a person checks sentences: review."""
+"""The command with which a person checks sentences: label review."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import typer
 
 from nersery import io
 from nersery.cli import options
-from nersery.cli.app import app
+from nersery.cli.app import label_group
 from nersery.core.definitions import check_types
 from nersery.core.errors import SettingsError
 from nersery.core.files import content_hash
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 LARGEST_PORT = 65535
 
 
-@app.command(
+@label_group.command(
     cls=options.ReadingCommand,
-    epilog="Examples:\n\n  nersery review predicted.jsonl checked.jsonl\n\n"
-    "  nersery review more.jsonl checked.conll --beside train.conll --types 'PER,LOC' --open",
+    epilog="Examples:\n\n  nersery label review predicted.jsonl checked.jsonl\n\n"
+    "  nersery label review more.jsonl checked.conll --beside train.conll --types 'PER,LOC' --open",
 )
 def review(
     context: typer.Context,

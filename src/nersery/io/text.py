@@ -16,7 +16,7 @@ from nersery.io.tokenization import Splitter, runs_on, splitter
 LONGEST = 100_000
 """Characters of a line; a book in one line would take the memory of thousands of sentences at every step."""
 SAMPLE_LINES = 1000
-LABELS_FIX = "write .jsonl or .conll, or drop all labels on purpose: nersery convert --to words"
+LABELS_FIX = "write .jsonl or .conll, or drop all labels on purpose: nersery dataset convert --to words"
 PHRASES = '; its script has no spaces, so whole phrases are taken for words (the split "characters" cuts them)'
 SPLIT_HINT = r"put each sentence on a line of its own, e.g. with sed -E 's/([.!?] |। |۔ |؟ |。|！|？)/\1\n/g'"
 

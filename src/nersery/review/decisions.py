@@ -204,8 +204,8 @@ class Decisions:
                 id, shown = found["id"], found["shown"]
             except (ValueError, LookupError, TypeError):
                 raise NerseryError(
-                    f"{self.file}, line {number} is damaged: expected what `nersery review` wrote. Take the line out, "
-                    "and no other decision is lost; or start over (--force)"
+                    f"{self.file}, line {number} is damaged: expected what `nersery label review` "
+                    "wrote. Delete the line, which keeps all other decisions; or start over (--force)"
                 ) from None
             self._unchecked[id] = number, shown
             self._take(id, decision)

@@ -20,14 +20,14 @@ from nersery.select.base import Selector
 
 @dataclass
 class Reviewed(Selector):
-    """Keeps the sentences that a person accepts on the page of `nersery review`, under the labels given there.
+    """Keeps the sentences that a person accepts on the page of `nersery label review`, under the labels given there.
 
     A run stops until all candidates are decided, and prints the command that shows them; the same `nersery run` then
     resumes. The candidates of each system and seed have files of their own in the folder of the run.
 
     Args:
         threshold: An accepted sentence has the score 1, any other 0.
-        file: What `nersery review` wrote. None: a file beside the output, named ``….checked.jsonl``.
+        file: What `nersery label review` wrote. None: a file beside the output, named ``….checked.jsonl``.
         wait: Stop while there are sentences that nobody has decided about; else these are rejected.
 
     Departures:
@@ -50,7 +50,7 @@ class Reviewed(Selector):
     def check(self) -> None:
         """Look for the file, if one is named; see `Selector.check`."""
         if self.file is not None and not Path(self.file).is_file():
-            raise MissingResourceError(f"{self.file} is not there: expected the output of `nersery review`")
+            raise MissingResourceError(f"{self.file} is not there: expected the output of `nersery label review`")
 
     def fit(
         self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING
@@ -90,7 +90,7 @@ class Reviewed(Selector):
             io.write(sentences, shown)
         return DataError(
             f"{count} of {len(sentences)} sentences wait for a decision by a person",
-            fix=f"decide, then repeat this command: nersery review {shown} {checked}",
+            fix=f"decide, then repeat this command: nersery label review {shown} {checked}",
         )
 
     def _of(self, sentence: Sentence) -> str:

@@ -111,13 +111,15 @@ def raw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_the_command_writes_what_review_and_annotation_tools_read(tagger: Path, raw: str) -> None:
-    result = call("next", raw, "next.jsonl", "--tagger", str(tagger), "-n", "7")
+    result = call("label", "next", raw, "next.jsonl", "--tagger", str(tagger), "-n", "7")
     assert result.code == 0, result.err
     assert "7 of 40 sentences" in result.out
-    assert "nersery review next.jsonl labelled.jsonl --types 'LOC,PER'" in result.out
-    assert call("next", raw, "spans.jsonl", "--tagger", str(tagger), "-n", "7", "--to", "spans").code == 0
+    assert "nersery label review next.jsonl labelled.jsonl --types 'LOC,PER'" in result.out
+    assert call("label", "next", raw, "spans.jsonl", "--tagger", str(tagger), "-n", "7", "--to", "spans").code == 0
     assert json.loads(Path("spans.jsonl").read_text("utf-8").splitlines()[0]).keys() >= {"text", "label"}
-    written = call("next", raw, "more.jsonl", "--tagger", str(tagger), "-n", "7", "--labelled", "next.jsonl", "--json")
+    written = call(
+        "label", "next", raw, "more.jsonl", "--tagger", str(tagger), "-n", "7", "--labelled", "next.jsonl", "--json"
+    )
     first, second = ({s.words for s in io.read(name)} for name in ("next.jsonl", "more.jsonl"))
     assert not first & second
     assert json.loads(written.out)["ids"] == [s.id for s in io.read("more.jsonl")]
@@ -135,14 +137,14 @@ def test_the_command_writes_what_review_and_annotation_tools_read(tagger: Path, 
     ],
 )
 def test_the_command_refuses(raw: str, args: list[str], message: str) -> None:
-    result = call("next", raw, "next.jsonl", *args)
+    result = call("label", "next", raw, "next.jsonl", *args)
     assert result.code > 1
     assert message in result.err
     assert not Path("next.jsonl").exists()
 
 
 def test_the_command_overwrites_nothing(tagger: Path, raw: str) -> None:
-    assert "is an input" in call("next", raw, raw, "--tagger", str(tagger), "--to", "words").err
+    assert "is an input" in call("label", "next", raw, raw, "--tagger", str(tagger), "--to", "words").err
     Path("next.jsonl").write_text("mine", "utf-8")
-    assert "--force" in call("next", raw, "next.jsonl", "--tagger", str(tagger)).err
+    assert "--force" in call("label", "next", raw, "next.jsonl", "--tagger", str(tagger)).err
     assert Path("next.jsonl").read_text("utf-8") == "mine"

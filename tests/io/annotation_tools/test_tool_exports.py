@@ -158,6 +158,6 @@ def test_a_killed_job_packs_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 def test_convert_writes_every_format(tmp_path: Path) -> None:
     write(CORPUS, tmp_path / "in.jsonl")
     for name in ("label-studio", "prodigy", "gliner", "spacy", "brat", "spans"):
-        done = call("convert", str(tmp_path / "in.jsonl"), str(tmp_path / name), "--to", name, "--quiet")
+        done = call("dataset", "convert", str(tmp_path / "in.jsonl"), str(tmp_path / name), "--to", name, "--quiet")
         assert done.code == 0, done.err
         assert (tmp_path / name).exists()
