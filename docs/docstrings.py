@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
-PLAIN_TYPES: Mapping[Any, str] = {int: "whole number", float: "number", str: "text", bool: "true or false"}
+PLAIN_TYPES: Mapping[Any, str] = {
+    int: "integer", float: "number", str: "text", bool: "boolean", Any: "table",
+}  # fmt: skip
 Row = Sequence[str]
 Sections = dict[str, str]
 """The parts of a docstring by their titles; what stands before the first title is called by an empty one."""
@@ -28,8 +30,8 @@ def _cell(text: str) -> str:
 
 
 def code(value: Any) -> str:
-    """A value as in a recipe; None is not set."""
-    return "not set" if value is None else f"`{json.dumps(value, ensure_ascii=False)}`"
+    """A value as in a recipe; None is a dash."""
+    return "–" if value is None else f"`{json.dumps(value, ensure_ascii=False)}`"
 
 
 def markdown(text: str) -> str:
@@ -68,7 +70,7 @@ def type_text(hint: Any) -> str:
     """A setting's type in words; what may be left out says so by its default.
 
     >>> type_text(int | None), type_text(Literal["a", "b"]), type_text(dict[str, str]), type_text(list[str] | None)
-    ('whole number', '`"a"` or `"b"`', 'table of text', 'list of text')
+    ('integer', '`"a"` or `"b"`', 'table of text', 'list of text')
     """
     if choices := _choices(hint):
         *others, last = map(code, choices)

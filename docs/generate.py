@@ -114,7 +114,7 @@ def _contents() -> str:
 Setting = tuple[str, str, str, str]
 SETTING_COLUMNS = ("setting", "type", "default", "what it does")
 SHARED_BY = 2
-"""A setting that as many methods have, with one default and meaning, is described once."""
+"""A setting that this many methods have, with one meaning, is described once."""
 
 
 def _settings(kind: str, name: str) -> list[Setting]:
@@ -123,23 +123,43 @@ def _settings(kind: str, name: str) -> list[Setting]:
     meanings = arguments(sections(description["documentation"]).get("Args", ""))
     hints = get_type_hints(registry.get(kind, name))
     return [
-        (f"`{setting}`", type_text(hints[setting]), code(facts["default"]), meanings.get(setting, ""))
+        (f"`{setting}`", _type(hints[setting], meanings[setting]), code(facts["default"]), meanings[setting])
         for setting, facts in description["settings"].items()
     ]
 
 
+def _type(hint: Any, meaning: str) -> str:
+    """A setting's type; its choices are left out where the meaning names them all."""
+    choices = get_args(hint) if get_origin(hint) is Literal else ()
+    return "text" if choices and all(f"`{choice}`" in meaning for choice in choices) else type_text(hint)
+
+
 def _shared_settings() -> list[Setting]:
-    """Settings that several methods have."""
-    rows = Counter(row for kind in KINDS for name in _own_names(kind) for row in _settings(kind, name))
-    return sorted(row for row, count in rows.items() if count >= SHARED_BY)
+    """Settings that several methods have; those whose default differs show all defaults."""
+    rows = [row for kind in KINDS for name in _own_names(kind) for row in _settings(kind, name)]
+    counts = Counter(_without_default(row) for row in rows)
+    defaults: dict[Setting, dict[str, None]] = {}
+    for row in rows:
+        defaults.setdefault(_without_default(row), {})[row[2]] = None
+    shared = sorted(row for row, count in counts.items() if count >= SHARED_BY)
+    return [(name, kind, ", ".join(defaults[name, kind, "", text]), text) for name, kind, _, text in shared]
+
+
+def _without_default(row: Setting) -> Setting:
+    return row[0], row[1], "", row[3]
 
 
 def _method(kind: str, name: str, shared: Sequence[Setting]) -> str:
     parts = sections(registry.describe(kind, name)["documentation"])
     parts.pop("Args", "")
     settings = _settings(kind, name)
-    own = [row for row in settings if row not in shared]
-    names = ", ".join(row[0] for row in settings if row in shared)
+    defaults = {_without_default(row): row[2] for row in shared}
+    own = [row for row in settings if _without_default(row) not in defaults]
+    names = ", ".join(
+        row[0] if row[2] == defaults[_without_default(row)] else f"{row[0]} ({row[2]})"
+        for row in settings
+        if _without_default(row) in defaults
+    )
     tables = [table(SETTING_COLUMNS, own)] if own else []
     others = [f"[Shared settings](#shared-settings): {names}."] if names else []
     return "\n\n".join([f"### {name}", parts.pop(""), *tables, *others, *_titled(parts)])
@@ -265,7 +285,7 @@ def commands_page() -> str:
         "`nersery COMMAND --help` shows the same in the terminal. Results go to standard output, progress and notes "
         "to standard error; the [exit codes](how-to.md#use-nersery-in-scripts) are made for scripts."
     )
-    contents = "\n\n".join(f"**{title}**\n\n{_listed(names, commands)}" for title, names in GROUPS.items())
+    contents = "\n".join(f"- {title}: {_listed(names, commands)}" for title, names in GROUPS.items())
     common = _common(commands)
     parts = (_command(name, command, common) for name, command in commands.items())
     shared = [_common_options(common), *(_shared(panel, commands) for panel in SHARED)]
@@ -273,13 +293,13 @@ def commands_page() -> str:
 
 
 Row = tuple[str, str, str]
-COMMON = 4
-"""An option that as many commands have, with one meaning and default, is described once."""
+COMMON = 2
+"""An argument or option that this many commands have, with one meaning and default, is described once."""
 
 
 def _common(commands: Mapping[str, Any]) -> list[Row]:
-    """Options that many commands share, as rows of a table."""
-    rows = Counter(_row(parameter) for command in commands.values() for parameter in _own_options(command))
+    """Arguments and options that several commands share, as rows of a table."""
+    rows = Counter(_row(parameter) for command in commands.values() for parameter in _panel(command, None))
     return sorted(row for row, count in rows.items() if count >= COMMON)
 
 
@@ -289,14 +309,8 @@ def _common_options(rows: Sequence[Row]) -> str:
 
 def _listed(names: Iterable[str], commands: Mapping[str, Any]) -> str:
     """The commands of a group; those of a group within it follow each other."""
-    found = [full for name in names for full in commands if full.split()[0] == name]
-    links = [f"[`nersery {full}`](#nersery-{full.replace(' ', '-')})" for full in found]
-    return "\n".join(f"- {link}: {_summary(commands[full])}" for link, full in zip(links, found, strict=True))
-
-
-def _summary(command: Any) -> str:
-    """The first paragraph of its help."""
-    return str(command.help).split("\n\n", 1)[0]
+    found = (full for name in names for full in commands if full.split()[0] == name)
+    return ", ".join(f"[{full}](#nersery-{full.replace(' ', '-')})" for full in found)
 
 
 def _shared(panel: str, commands: Mapping[str, Any]) -> str:
@@ -311,26 +325,21 @@ def _panel(command: Any, panel: str | None) -> list[Any]:
     return [parameter for parameter in found if not getattr(parameter, "hidden", False)]
 
 
-def _own_options(command: Any) -> list[Any]:
-    return [parameter for parameter in _panel(command, None) if parameter.opts[0].startswith("-")]
+def _is_option(parameter: Any) -> bool:
+    return bool(parameter.opts[0].startswith("-"))
 
 
 def _command(name: str, command: Any, common: Sequence[Row]) -> str:
-    options = _own_options(command)
-    positional = [parameter for parameter in _panel(command, None) if parameter not in options]
-    usual = [parameter for parameter in options if _row(parameter) in common]
-    options = [parameter for parameter in options if parameter not in usual]
-    rows = [(f"`{_metavar(parameter)}`", parameter.help) for parameter in positional]
-    usage = " ".join(_metavar(p) if p.required else f"[{_metavar(p)}]" for p in positional)
-    parts = [f"## nersery {name}", command.help, f"```text\nnersery {name} {usage} [OPTIONS]\n```"]
-    parts += [table(("argument", "what it is"), rows), _options(options)]
-    if usual:
-        names = ", ".join(f"`{parameter.opts[0]}`" for parameter in usual)
-        parts.append(f"[Common options](#common-options): {names}.")
-    taken = [SHARED[panel][0] for panel in SHARED if _panel(command, panel)]
-    if taken:
-        links = (f"[{title[0].lower()}{title[1:]}](#{title.lower().replace(' ', '-')})" for title in taken)
-        parts.append(f"It also takes the {' and the '.join(links)}.")
+    parameters = _panel(command, None)
+    positional = (parameter for parameter in parameters if not _is_option(parameter))
+    usage = "".join(f" {_metavar(p)}" if p.required else f" [{_metavar(p)}]" for p in positional)
+    own = [parameter for parameter in parameters if _row(parameter) not in common]
+    parts = [f"## nersery {name}", command.help, f"```text\nnersery {name}{usage}\n```", _options(own)]
+    usual = [parameter for parameter in parameters if parameter not in own]
+    names = ", ".join(f"`{parameter.opts[0] if _is_option(parameter) else _metavar(parameter)}`" for parameter in usual)
+    taken = [("Common options", f": {names}"), *((SHARED[panel][0], "") for panel in SHARED if _panel(command, panel))]
+    links = [f"[{title}](#{title.lower().replace(' ', '-')}){names}" for title, names in taken]
+    parts.append(f"{'. '.join(links)}.")
     return "\n\n".join([*filter(None, parts), "```sh\n" + "\n".join(examples(command.epilog)) + "\n```"])
 
 
@@ -343,7 +352,7 @@ def _metavar(parameter: Any) -> str:
     return str(parameter.metavar or parameter.name.upper())
 
 
-OPTION_COLUMNS = ("option", "default", "what it does")
+OPTION_COLUMNS = ("argument, option", "default", "what it does")
 
 
 def _options(parameters: Iterable[Any]) -> str:
@@ -356,6 +365,8 @@ def _row(parameter: Any) -> Row:
 
 
 def _option(parameter: Any) -> str:
+    if not _is_option(parameter):
+        return f"`{_metavar(parameter)}`"
     if parameter.is_flag:
         return ", ".join(f"`{name}`" for name in [*parameter.opts, *parameter.secondary_opts])
     names = [f"`{name}`" for name in parameter.opts[1:]]
@@ -372,6 +383,8 @@ def _value(parameter: Any) -> str:
 
 
 def _default(parameter: Any) -> str:
+    if not _is_option(parameter):
+        return ""
     if parameter.required:
         return "required"
     if parameter.is_flag:

@@ -22,9 +22,9 @@ WEIGHTS = "model.safetensors"
 class GlinerLabels(Annotator):
     """Finds entities with a GLiNER model, which needs no labelled sentence, only short names of the types.
 
-    Each sentence is read alone, so that its labels do not depend on others. An entity that begins or ends within a word
-    becomes the whole word; of overlapping ones that with the highest score stays. A sentence that is too long for the
-    model is rejected. Needs the extra ``gliner``, which brings transformers 5.16.
+    Each sentence is read alone, so its labels do not depend on others. An entity that begins or ends within a word
+    becomes the whole word; of overlapping ones the one with the highest score stays. A sentence too long for the model
+    is rejected. Needs the extra `gliner`, which brings transformers 5.16.
 
     Args:
         model: A GLiNER model by folder or name, e.g. ``urchade/gliner_multi-v2.1``.
@@ -34,8 +34,8 @@ class GlinerLabels(Annotator):
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
 
     Reference:
-        Urchade Zaratiana et al. (2024). GLiNER: Generalist Model for Named Entity Recognition using Bidirectional
-        Transformer. NAACL.
+        Zaratiana et al. (2024). GLiNER: Generalist Model for Named Entity Recognition using Bidirectional Transformer.
+        NAACL.
 
     Departures:
         - GLiNER cuts off long text; here the sentence is rejected.

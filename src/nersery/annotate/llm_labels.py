@@ -41,27 +41,27 @@ SEEDS = 2**31
 class LlmLabels(Annotator, EndpointSettings):
     """Asks a large language model behind an OpenAI-compatible endpoint for the entities of each sentence.
 
-    Each request has one sentence, the meanings of the types and a few gold sentences. An answer whose entities are not
-    exactly in the sentence, overlap, or have other types is rejected with the reason. Answers are kept in a cache, so
-    no request is paid for twice.
+    Each request has one sentence, the meanings of the types and some gold sentences. An answer whose entities are not
+    exactly in the sentence, overlap, or have other types is rejected. Answers are cached, so no request is paid for
+    twice.
 
     Args:
-        types: Types to label. None: those of the gold sentences, or else those in ``definitions``.
+        types: Types to find. None: those of the gold sentences, or else those in `definitions`.
         definitions: Meanings of types, in place of the defaults for common type sets.
         examples: Gold sentences shown with each request.
-        samples: Answers per sentence. Entities that more than half of them have are kept; the score is their share.
-            With more than one, set ``temperature`` above 0.
+        samples: Answers per sentence. Entities in more than half of them are kept, scored by their share. With more
+            than one, set `temperature` above 0.
 
     Reference:
-        Shuhe Wang et al. (2025). GPT-NER: Named Entity Recognition via Large Language Models. Findings of NAACL. Votes:
-        Tingyu Xie et al. (2024). Self-Improving for Zero-Shot Named Entity Recognition with Large Language Models.
-        NAACL, section 2.
+        Wang et al. (2025). GPT-NER: Named Entity Recognition via Large Language Models. Findings of NAACL. Votes: Xie
+        et al. (2024). Self-Improving for Zero-Shot Named Entity Recognition with Large Language Models. NAACL, section
+        2.
 
     Departures:
-        - GPT-NER marks entities in the text, one type per request. Here one request asks for a list of all types, which
-          costs less and shows whether the model changed the text.
-        - A mention that the answer lists once is labelled wherever the sentence has it.
-        - Gold sentences are drawn by chance, first those that show further types; GPT-NER retrieves similar ones.
+        - GPT-NER marks entities in the text, one type per request. Here one request lists all types, which costs less
+          and shows whether the model changed the text.
+        - A mention that the answer lists once is labelled wherever it occurs.
+        - GPT-NER retrieves similar gold sentences; here they are drawn at random, first those that show further types.
     """
 
     types: list[str] | None = None

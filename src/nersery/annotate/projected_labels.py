@@ -34,17 +34,17 @@ class ProjectedLabels(Annotator):
     """Projects the labels of a translation onto the sentence by word alignment.
 
     The translation is already labelled, or a tagger labels it. An aligner learns from all pairs. Each sentence gets the
-    entities of its translation, or is rejected if one of them cannot be projected. The score ``alignment_quality`` is
-    kept for the selector of that name. For text larger than memory, use ``nersery crosslingual align`` and ``project``.
+    entities of its translation, or is rejected if one cannot be projected. The selector `alignment_quality` uses the
+    score of that name. For text larger than memory, use `nersery crosslingual align` and `project`.
 
     Args:
-        source: Translations, in any format, one per sentence; paired by ids if both sides have the same, else by order.
+        source: Translations, in any format, one per sentence; paired by ids if both files have the same, else by order.
         source_language: Language of the translations.
         split: How lines of plain text in these files are split into words. The text to label follows ``--split``, or
             `split` under `[data]`.
-        labels: ``given`` uses the labels in that file, ``predicted`` those of the tagger.
-        tagger: Folder of a tagger, or a Hugging Face token-classification model. None: in a run, the tagger of the
-            system's base; elsewhere the default tagger, trained on gold first.
+        labels: `given`: the labels in that file; `predicted`: those of the tagger.
+        tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run, the tagger of the system's
+            base; elsewhere the default tagger, trained on gold first.
         aligner: The aligner's ``method`` (``nersery list align``) and settings.
         more_source: More text in the source language to train the aligner on.
         more_target: Its translation, one sentence each.

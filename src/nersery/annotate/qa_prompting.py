@@ -32,20 +32,18 @@ class QaPrompting(Annotator, ModelSettings):
     entities.
 
     Args:
-        model: ``bundled``, or an extractive question-answering model by name or folder. Scores are meaningful only if
-            it was trained with unanswerable questions, as in SQuAD 2.0.
-        types: Types to ask for. None: those of the gold sentences, or else those in ``definitions``.
+        model: `bundled`, or an extractive question-answering model by name or folder, trained with unanswerable
+            questions, as in SQuAD 2.0; else scores mean nothing.
+        types: Types to find. None: those of the gold sentences, or else those in `definitions`.
         definitions: Definitions of types, in place of the defaults for common type sets. One that ends in a question
-            mark is the question itself. A type without a definition is asked by its name, and a note says so.
-        answers: Maximum mentions of a type per sentence of up to 50 words; as many again for each further 50 words
-            begun.
+            mark is the question itself. Without one, the question has the type's name, and a note says so.
+        answers: Maximum mentions of a type per 50 words or part of them.
         longest: Maximum words of a mention.
-        threshold: Minimum score of an entity, in [0, 1]. From 0.5, an answer is more probable than no answer; 0 takes
+        threshold: Minimum score of an entity, in [0, 1]; from 0.5, an answer is more probable than none, and 0 takes
             all.
 
     Reference:
-        Jian Liu, Yufeng Chen and Jinan Xu (2022). Low-Resource NER by Data Augmentation With Prompting. IJCAI,
-        section 3.2.
+        Liu, Chen and Xu (2022), PromptDA, IJCAI, section 3.2.
 
     Departures:
         - The paper finds one mention and does not say how it detects none. Here a sentence may have several of a type,

@@ -21,25 +21,25 @@ from nersery.taggers.components.gold_tagger import gold_tagger, trained_on_gold
 class TaggerLabels(Annotator):
     """Labels sentences with the predictions of a tagger, the teacher; a student is then trained on them.
 
-    The scores of the tagger's entities are kept. The teacher may be larger than the student: `teacher` trains one on
-    gold first. In a recipe, systems with the same teacher share it. A system whose ``base`` has labelled raw text
-    trains its teacher on that text too, so that each such system is one more round.
+    The scores of its entities are kept. The teacher may be larger than the student: `teacher` trains one on gold first.
+    In a recipe, systems with the same teacher share it. If the system's `base` has labelled raw text, its teacher also
+    learns from that text, so each such system is one more round.
 
     Args:
-        tagger: Folder of a tagger, or a Hugging Face token-classification model. None: ``teacher`` if it is set; else
-            in a run, the tagger of the system's base; elsewhere the default tagger, trained on gold first.
-        types: New names for the tagger's types; an empty name drops the type's entities, e.g.
-            ``{ LOC = "place", MISC = "" }``. Other types keep their names.
-        teacher: Settings of a tagger to train on gold and label with, including its ``method``, e.g.
-            ``{ model = "roberta-large", steps = 300, learning_rate = 2e-5 }``. Empty: none.
-        labels: ``hard`` keeps the best labels. ``soft`` also keeps the marginal probabilities of uncertain labels, and
-            the student learns those.
+        tagger: Folder of a tagger, or a Hugging Face name. None: `teacher` if it is set; else in a run, the tagger of
+            the system's base; elsewhere the default tagger, trained on gold first.
+        types: New names for the tagger's types; an empty name drops the type's entities, e.g. ``{ LOC = "place", MISC =
+            "" }``. Other types keep their names.
+        teacher: Settings of a tagger to train on gold and label with, including its ``method``, e.g. ``{ model =
+            "roberta-large", steps = 300, learning_rate = 2e-5 }``. Empty: none.
+        labels: `hard` keeps the best labels. `soft` also keeps the marginal probabilities of uncertain labels, which
+            the student learns.
 
     Reference:
-        Arnav Mhaske et al. (2023). Naamapadam: A Large-Scale Named Entity Annotated Data for Indic Languages. ACL,
-        sections 3.1 (the types to keep) and 5.3.2 (hard labels, after Wu et al. 2020, UniTrans, IJCAI). Soft labels:
-        Xinyu Wang et al. (2020). Structure-Level Knowledge Distillation for Multilingual Sequence Labeling. ACL,
-        section 3.2 (posterior distillation).
+        Mhaske et al. (2023). Naamapadam: A Large-Scale Named Entity Annotated Data for Indic Languages. ACL, sections
+        3.1 (the types to keep) and 5.3.2 (hard labels, after Wu et al. 2020, UniTrans, IJCAI). Soft labels: Wang et al.
+        (2020). Structure-Level Knowledge Distillation for Multilingual Sequence Labeling. ACL, section 3.2 (posterior
+        distillation).
     """
 
     tagger: ModelName | None = None

@@ -47,56 +47,53 @@ NO_GAP = "no word to rewrite"
 class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, ModelSettings):
     """Keeps entities and keywords; a language model rewrites the rest of the sentence.
 
-    Keywords are the words to which entities attend most in a tagger trained on gold. As in the paper, an
-    encoder-decoder writes the whole sentence from the template. Alternatively, a masked language model, which exists
-    for more languages and domains, fills the gaps of the template. Filter the output with `duplicates`, and with
-    `agreement` as the paper's code does.
+    Keywords are the words to which entities attend most in a tagger trained on gold. An encoder-decoder writes the
+    whole sentence from this template, as in the paper; or a masked language model, which more languages and domains
+    have, fills its gaps. Filter the output with `duplicates`, and with `agreement` as the paper's code does.
 
     Args:
-        model: ``bundled``, or an encoder-decoder with a mask token or a masked language model, by name or folder.
+        model: `bundled`, or an encoder-decoder with a mask token or a masked language model, by name or folder.
         keywords: ``attention``, or the paper's ablations ``random`` and ``none``.
-        keyword_rate: Number of keywords per entity, as a share in [0, 1] of the words outside entities (p).
-        layers: Sum attention over this many last layers of the tagger; 0 uses all.
+        keyword_rate: Keywords per entity, as a share in [0, 1] of the words outside entities (p).
+        layers: Sum attention over this many last layers of the tagger; 0: all.
         tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run, the tagger of the system's
             base; elsewhere the default tagger, trained on gold first.
         stop_words: File of words that cannot be keywords, one per line. Empty: the list of the language.
         mixner: Join the template with that of a similar sentence in two rounds of five.
         neighbours: Draw the similar sentence from this many most similar ones.
-        sentence_encoder: Encoder that measures sentence similarity: ``bundled``, or one by name or folder.
+        sentence_encoder: Encoder for sentence similarity: `bundled`, or a name or folder.
         top_k: Draw each word from this many most probable words, in proportion to their probability.
         candidates: Texts to sample per template; the most probable one is used.
-        passes: Number of passes in which a masked language model fills the gaps, most certain words first.
-        max_subwords: Maximum length of an encoder-decoder's output; longer texts are rejected.
+        passes: Passes in which a masked language model fills the gaps, most certain words first.
+        max_subwords: Maximum output of an encoder-decoder; longer texts are rejected.
         similarity: Reject a sentence that shares at least this share of words with its parent, in (0, 1].
-        learning_rate: Of Adam. None: 1e-5 as in the paper, or 1e-4 for the bundled model.
         language: Language of sentences that do not name theirs, for models with language codes such as mBART.
 
     Reference:
-        Sreyan Ghosh, Utkarsh Tyagi, Manan Suri, Sonal Kumar, S. Ramaneswaran and Dinesh Manocha (2023). ACLM: A
-        Selective-Denoising based Generative Data Augmentation Approach for Low-Resource Complex NER. ACL.
+        Ghosh et al. (2023). ACLM: A Selective-Denoising based Generative Data Augmentation Approach for Low-Resource
+        Complex NER. ACL.
 
     Departures:
-        - The paper generates by beam search with top-k sampling. Here ``candidates`` texts are sampled independently
-          from the top k, and the most probable one is used.
-        - "ACLM (ours)" in the paper's tables uses mixner; here it is off by default. The recipes of the paper's
-          experiments set ``mixner = true``.
-        - The means of dynamic masking (0.5) and of mixner (0.5), and mixner's threshold (0.7) are the paper's values.
-          They are constants, as is mixner's deviation (0.79).
-        - The paper does not say whether stop words count. Here the number of keywords is a share of all words outside
-          entities, stop words included; stop words are removed before the words are ranked, so they take no place.
-        - The paper uses only encoder-decoders. Here a masked language model may fill gaps instead. The length of a gap
-          is drawn from those in gold; training masks a random share of the words in the gaps. New words are whole words
-          or signs of the vocabulary, and none is next to itself if there is another.
+        - The paper uses beam search with top-k sampling. We sample `candidates` texts from the top k and use the most
+          probable one.
+        - "ACLM (ours)" in the paper uses mixner; here it is off by default. The recipes of the paper's experiments set
+          `mixner = true`.
+        - The means of dynamic masking and of mixner (0.5) and mixner's threshold (0.7) are the paper's; mixner's
+          deviation (0.79), which the paper lacks, gives two rounds in five, as its code does. All are constants.
+        - The paper does not say whether stop words count. Our number of keywords is a share of all words outside
+          entities; stop words take no place among the keywords.
+        - The masked language model is our addition. Lengths of gaps are drawn from those in gold; training masks a
+          random share of their words. New words are whole words or signs of the vocabulary, none next to itself if
+          there is another.
         - The paper calls 1/K the variance of dynamic masking; its code uses it as the standard deviation, and so do we.
-        - The paper does not give mixner's deviation. Ours mixes two rounds in five, the share in the code.
-        - The paper's five rounds are ``copies = 5``.
+        - The paper's five rounds are `copies = 5`.
         - If attention fails, the code silently keeps only the entities; here that is an error. The code has one stop
           list for ten languages. Here each language has its own, of which words that are common in gold count, and in
           English all function words.
-        - The paper uses mBART-50-large at 1e-5, and XLM-R large at 1e-2 for the attention. The bundled model is a
-          masked language model and learns at 1e-4.
+        - The paper uses mBART-50-large at 1e-5, and XLM-R large at 1e-2 for attention. The bundled masked language
+          model learns at 1e-4.
         - Near-copies of a parent are rejected as in the paper; sentences generated twice are left to `duplicates`.
-        - An encoder-decoder has no tag tokens for types missing in gold: such sentences are rejected.
+        - An encoder-decoder has no tag tokens for types missing in gold; such sentences are rejected.
     """
 
     keywords: Literal["attention", "random", "none"] = "attention"

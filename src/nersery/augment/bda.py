@@ -17,22 +17,22 @@ from nersery.models.model_settings import ModelSettings
 class BDA(WordPredictions, AdaptationSettings, Augmenter, ModelSettings):
     """Replaces words by predictions of a pretrained masked language model, given only the context.
 
-    Words inside and outside mentions may be replaced. The model does not see the labels, so a new word may not fit
-    the type: this is a baseline of `label_conditioned`.
+    It replaces words inside and outside mentions without seeing the labels, so a new word may not fit the type: the
+    baseline of `label_conditioned`.
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
 
     Reference:
-        The baseline BDA of Liu et al. (2022). Low-Resource NER by Data Augmentation With Prompting. IJCAI, section 4;
-        after Wangchunshu Zhou, Tao Ge, Ke Xu, Furu Wei and Ming Zhou (2019). BERT-based Lexical Substitution. ACL.
+        The baseline BDA of Liu et al. (2022), PromptDA, IJCAI, section 4; after Zhou et al. (2019). BERT-based Lexical
+        Substitution. ACL.
 
     Departures:
         - Zhou et al. partly mask the old word by dropout and rank predictions by how little they change the sentence.
           Here the word is fully masked, as in `label_conditioned`, so that the two differ only in the label.
-        - The distribution is cut off after ``top_k`` words.
-        - A new word is one whole word of the vocabulary; with ``by_subword`` it has as many subwords as the old one.
-          Words without a letter or digit are never replaced.
+        - The distribution is cut off after `top_k` words.
+        - A new word is one whole word of the vocabulary, unless `by_subword`. Words without a letter or digit are never
+          replaced.
         - The paper uses BERT base, cased, five times as large as the bundled model.
     """
 

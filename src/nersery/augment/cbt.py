@@ -19,23 +19,22 @@ OUTSIDE = "O"
 class CBT(WordPredictions, FineTuningSettings, AdaptationSettings, Augmenter, ModelSettings):
     """Replaces words by predictions of a masked language model that is fine-tuned with their labels.
 
-    The label itself, ``PER`` or ``O``, precedes the sentence. This is the baseline of `label_conditioned` that knows
-    the names of the labels but not their meaning.
+    The label itself, `PER` or `O`, precedes the sentence: the baseline of `label_conditioned` that knows the names of
+    the labels but not their meaning.
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
-        epochs: Fine-tuning passes over the gold sentences, with one masked word per sentence. The epoch with the
-            lowest dev loss is used.
+        epochs: Fine-tuning passes over gold, with one masked word per sentence. The epoch with the lowest dev loss is
+            used.
 
     Reference:
-        The baseline CBT of Liu et al. (2022). Low-Resource NER by Data Augmentation With Prompting. IJCAI, section 4;
-        after Varun Kumar, Ashutosh Choudhary and Eunah Cho (2020). Data Augmentation using Pre-trained Transformer
-        Models. Workshop on Life-long Learning for Spoken Language Systems.
+        The baseline CBT of Liu et al. (2022), PromptDA, IJCAI, section 4; after Kumar, Choudhary and Cho (2020). Data
+        Augmentation using Pre-trained Transformer Models. Workshop on Life-long Learning for Spoken Language Systems.
 
     Departures:
-        - Kumar et al. prepend the label of a sentence; Liu et al. do not say where the label of a word goes. Here it
-          replaces the definition of `label_conditioned`, and is the same for all words of a mention.
-        - Training and sampling, with their departures, are those of `label_conditioned`.
+        - Kumar et al. prepend the label of a sentence; Liu et al. do not say where that of a word goes. Here it
+          replaces the definition of `label_conditioned`, the same for all words of a mention.
+        - Otherwise as `label_conditioned`, with its departures.
     """
 
     epochs: int = 3

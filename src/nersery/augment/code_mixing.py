@@ -50,37 +50,36 @@ FIX = (
 class CodeMixing(Augmenter, ModelSettings):
     """Replaces mentions by entities of their type from gold sentences in other languages.
 
-    Each mention, with probability ``rate``, draws one of the other languages that have an entity of its type. It is
-    replaced by the most similar entity of that language (``ess``, entity similarity search) or by any one (``random``).
-    The sentence keeps its language. Every gold sentence must name its language, and there must be at least two. An
-    entity with the same words is never inserted.
+    Each mention, with probability `rate`, draws one of the other languages that have an entity of its type, and becomes
+    the most similar entity of that language (`ess`, entity similarity search) or any (`random`), but never one with the
+    same words. The sentence keeps its language. Every gold sentence must name its language; at least two are needed.
 
-    Similarity is the cosine of embeddings. With ``vectors``, an entity's embedding is the mean of its words' vectors,
-    looked up as written or in lower case; an entity without a known word is neither replaced nor inserted. A vector
-    file is read line by line, so it may exceed memory. If sentences have mentions missing in gold, it is indexed in a
-    second pass (20 bytes per word).
+    Similarity is the cosine of embeddings. With `vectors`, an entity's embedding is the mean of its words' vectors,
+    looked up as written or in lower case; an entity without a known word is neither replaced nor inserted. Vector files
+    are read line by line, so they may exceed memory. If sentences have mentions missing in gold, a second pass indexes
+    them (20 bytes per word).
 
     Args:
         rate: Probability in [0, 1] of replacing a mention.
         similarity: ``ess`` inserts the most similar entity, ``random`` any.
-        vectors: For ess: a word vector file per language, e.g. ``{ en = "wiki.en.align.vec", hi = … }``, in the text
-            format of fastText and MUSE. All vectors must be aligned (in one space).
-        model: For ess instead of ``vectors``: a multilingual sentence encoder by Hugging Face name or folder, or
-            ``bundled``, which knows only English.
+        vectors: For ess: a file of word vectors per language in the text format of fastText and MUSE, e.g. `{ en =
+            "wiki.en.align.vec", hi = … }`, all in one space.
+        model: For ess instead of `vectors`: a multilingual sentence encoder by name or folder; `bundled` knows only
+            English.
 
     Reference:
-        Ran Zhou et al. (2022). MELM: Data Augmentation with Masked Entity Language Modeling for Low-Resource NER.
-        ACL, section 2.5, "entity similarity search"; section 3.4.2, "Code-Mix-ess" and "Code-Mix-random".
+        Zhou et al. (2022), MELM, ACL, section 2.5, "entity similarity search"; section 3.4.2, "Code-Mix-ess" and
+        "Code-Mix-random".
 
     Departures:
         - The paper does not say whether all mentions of a sentence are replaced. By default ours are, each with its own
           language.
-        - The paper aligns languages in pairs (MUSE); we use one space for all, like fastText's aligned vectors. With
-          two languages that is the same.
-        - The paper draws from all other languages. We skip those without an entity of the type or without a known word.
-        - The paper does not mention unknown words: we average over the known ones.
+        - The paper aligns languages in pairs (MUSE); we use one space, like fastText's aligned vectors. For two
+          languages that is the same.
+        - The paper draws from all other languages. We skip those without an entity of the type or without a known word,
+          and average over the known words of an entity.
         - The paper may insert an entity with the same words; we never do.
-        - A sentence encoder instead of word vectors is our addition.
+        - The sentence encoder is our addition.
     """
 
     rate: float = 1.0

@@ -27,35 +27,33 @@ OTHER_LANGUAGE = "a language that gold does not have"
 class DAGA(FineTuningSettings, Augmenter):
     """Generates new labelled sentences with a small language model trained on gold alone.
 
-    The model is an LSTM over gold sentences in which the tag of each entity word precedes it as a separate token. Its
-    output is unrelated to the parent sentence except for the language. Filter the output with `duplicates`.
+    An LSTM reads gold sentences in which the tag of each entity word precedes it as a token of its own. Its output
+    shares only the language with the parent sentence. Filter it with `duplicates`.
 
     Args:
-        min_count: Words that occur less often in gold become one unknown token. When the model generates that token, it
-            is replaced by one of these words, drawn from those with the same tag.
+        min_count: Words that occur less often in gold become one unknown token. A generated unknown token becomes one
+            of these words, drawn from those with the same tag.
         embedding_size: Dimension of the word embeddings.
         hidden_size: Dimension of the LSTM's state.
         dropout: Dropout rate, in [0, 1).
         temperature: Sampling temperature, above 0; below 1 favours probable words.
         max_words: Maximum length including tags; longer texts are rejected.
-        epochs: Passes over the gold sentences. The epoch with the lowest dev loss is used.
+        epochs: Passes over gold. The epoch with the lowest dev loss is used.
         learning_rate: Initial rate of gradient descent; decays to zero.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
 
     Reference:
-        Bosheng Ding, Linlin Liu, Lidong Bing, Canasai Kruengkrai, Thien Hai Nguyen, Shafiq Joty, Luo Si and Chunyan
-        Miao (2020). DAGA: Data Augmentation with a Generation Approach for Low-resource Tagging Tasks. EMNLP.
+        Ding et al. (2020). DAGA: Data Augmentation with a Generation Approach for Low-resource Tagging Tasks. EMNLP.
 
     Departures:
-        - The paper's code leaves ``<unk>``, which stands for words seen once, in its output. With 100 gold sentences
-          nearly every output contains it, and forbidding it puts a tag or a frequent word in its place. Here it becomes
-          one of the words it stands for, with the same tag.
-        - The code replaces all numbers by one; here they stay.
-        - The code truncates texts at its limit; here they are rejected.
+        - The paper's code leaves `<unk>`, which stands for words seen once, in its output. With 100 gold sentences
+          nearly every output has it, and forbidding it puts a tag or a frequent word in its place. Here it becomes one
+          of those words with the same tag.
+        - The code replaces all numbers by one and truncates long texts. Here numbers stay, and long texts are rejected.
         - The code halves the learning rate after each epoch without a lower dev loss and stops after two; here it
           decays at every step.
         - With several languages, each sentence begins with a language token, as in MulDA.
-        - The paper's variants that also use raw text or a knowledge base are not implemented.
+        - The paper's variants with raw text or a knowledge base are not implemented.
     """
 
     min_count: int = 2

@@ -27,36 +27,33 @@ MOST_DRAWS = 100
 class Eda(Augmenter):
     """Changes a sentence by one of several simple operations, drawn at random.
 
-    ``synonyms`` replaces words, inside and outside entities, by synonyms. ``insertion`` inserts synonyms of words
-    outside entities outside entities. ``shuffle`` shuffles words within mentions or within the stretches between them.
-    ``swap`` exchanges words outside entities; ``deletion`` deletes them. If an operation cannot change a sentence,
-    another is tried; if none can, the sentence is rejected. Without WordNet and without a table, operations that need
-    synonyms are skipped, and a note says so.
+    `synonyms` replaces words, inside and outside entities. `insertion` inserts synonyms of words outside entities,
+    outside entities. `shuffle` shuffles words within mentions or within the stretches between them. `swap` exchanges
+    words outside entities; `deletion` deletes them. If an operation cannot change a sentence, another is tried; if all
+    fail, the sentence is rejected. Without WordNet or a table, operations that need synonyms are skipped with a note.
 
     Args:
         operations: Operations to draw from, all equally likely.
-        rate: Share in [0, 1] of words (for ``shuffle``, segments) to change, rounded down, but at least one.
-        wordnet: Folder of WordNet's ``data.*`` files; the default is that of Debian's package ``wordnet-base``.
+        rate: Share in [0, 1] of words (for `shuffle`, segments) to change, rounded down; at least one.
+        wordnet: Folder of WordNet's `data.*` files; the default is that of Debian's package `wordnet-base`.
         table: File with lines of ``word<TAB>synonym[<TAB>synonym …]``, used instead of WordNet.
-        stop_words: File of words, one per line, in any case, that have no synonyms. Empty: none.
+        stop_words: File of words, one per line, in any case, without synonyms. Empty: none.
 
     Reference:
-        Jason Wei and Kai Zou (2019). EDA: Easy Data Augmentation Techniques for Boosting Performance on Text
-        Classification Tasks. EMNLP-IJCNLP, section 2. For word labels: Xiang Dai and Heike Adel (2020), An
-        Analysis of Simple Data Augmentation for Named Entity Recognition, COLING; Bosheng Ding et al. (2020), DAGA:
-        Data Augmentation with a Generation Approach for Low-resource Tagging Tasks, EMNLP, cited by Liu et al. (2022,
-        PromptDA).
+        Wei and Zou (2019). EDA: Easy Data Augmentation Techniques for Boosting Performance on Text Classification
+        Tasks. EMNLP-IJCNLP, section 2. For word labels: Dai and Adel (2020), COLING; Ding et al. (2020), DAGA, EMNLP,
+        cited by Liu et al. (2022), PromptDA.
 
     Departures:
-        - EDA's four operations were made for sentence labels: synonym replacement, random insertion, swap and deletion.
-          The adaptation that Liu et al. compare with replaces, inserts and shuffles. Swap and deletion are off by
-          default, because a word that moves across a mention or disappears removes the evidence for its label; here
-          they never touch a mention.
+        - EDA's operations (synonym replacement, random insertion, swap, deletion) were made for sentence labels. The
+          adaptation that Liu et al. compare with replaces, inserts and shuffles. Swap and deletion are off by default:
+          a word that moves across a mention or disappears removes the evidence for its label. Here they never touch a
+          mention.
         - The papers do not say how shuffle and insertion keep labels right. We shuffle within segments, as Dai and Adel
           do, and insert nothing inside a mention, nor a mention's synonym elsewhere.
         - EDA's code makes a fixed number of sentences per operation. We draw one operation per sentence and copy.
-        - EDA's code skips stop words. We skip English function words with WordNet, and with a table only those in
-          ``stop_words``. EDA also lower-cases and removes punctuation; we do not.
+        - EDA skips stop words, lower-cases and removes punctuation. We skip English function words with WordNet, with a
+          table only `stop_words`, and change neither case nor punctuation.
     """
 
     operations: list[Operation] = field(default_factory=lambda: ["synonyms", "insertion", "shuffle"])

@@ -43,10 +43,10 @@ NOT_NEW = "no candidate with new words"
 class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, ModelSettings):
     """Gives entities other types and other words; a tagger selects the best of several candidates.
 
-    Each entity, with probability ``flip_rate``, gets another type and new words; a share of all other words is replaced
-    under their own labels. The words come from a masked language model fine-tuned on gold with labels. A tagger trained
-    on gold reads the candidates. Of those on which it predicts exactly the intended labels, the one with the most
-    probable entities is used.
+    Each entity, with probability `flip_rate`, gets another type and new words; a share of all other words is replaced
+    under their own labels. The words come from a masked language model fine-tuned on gold with labels. Of the
+    candidates on which a tagger trained on gold predicts exactly the intended labels, the one with the most probable
+    entities is used.
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
@@ -56,21 +56,20 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
         mask_rate: Probability in [0, 1] that any other word is replaced; in fine-tuning, that a subword is masked.
         candidates: Candidates per sentence.
         top_k: Draw each word from this many most probable words, in proportion to their probability.
-        in_turn: Replace the words of a sentence one after the other, each prediction seeing the previous ones,
-            instead of all at once. Time grows with the number of words.
+        in_turn: Replace the words of a sentence one after the other, each prediction seeing the previous ones, instead
+            of all at once. Time grows with the number of words.
 
     Reference:
-        Jing Zhou, Yanan Zheng, Jie Tang, Jian Li and Zhilin Yang (2022). FlipDA: Effective and Robust Data Augmentation
-        for Few-Shot Learning. ACL.
+        Zhou et al. (2022). FlipDA: Effective and Robust Data Augmentation for Few-Shot Learning. ACL.
 
     Departures:
-        - The paper classifies whole texts. Here the label of a text is the types of its entities: each may flip
-          independently, and the tagger must find exactly these.
+        - The paper classifies texts. Here a text's label is the types of its entities: each may flip independently, and
+          the tagger must find exactly these.
         - The paper states the label to T5 in a sentence, without fine-tuning. Here tag tokens around entity words state
-          it to a masked language model, which must learn them. An entity therefore keeps its number of words.
+          it to a masked language model, which must learn them; so an entity keeps its number of words.
         - The paper keeps the most probable candidate per label. A tagger gives probabilities only for entities it
           predicts, so candidates with other predictions are removed first, as in the paper's code.
-        - A flipped entity whose words did not change is not used; the paper leaves that to the classifier.
+        - A flipped entity with unchanged words is not used; the paper leaves that to the classifier.
     """
 
     tagger: ModelName | None = None

@@ -24,31 +24,28 @@ from nersery.models.model_settings import ModelSettings
 class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, Augmenter, ModelSettings):
     """Replaces words by predictions of a masked language model that sees definitions of their types.
 
-    The definition of the masked word's type ("named person or family"; "other" outside entities) precedes the
-    sentence, so predictions fit both the context and the type. The paper generates ten sentences per gold sentence
-    (``copies = 10``) and then filters noise with `self_training`.
+    The definition of the masked word's type ("named person or family"; "other" outside entities) precedes the sentence,
+    so predictions fit both context and type. The paper generates ten sentences per gold sentence (`copies = 10`) and
+    then filters noise with `self_training`.
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
-        definitions: Definitions of types, in place of the defaults for common type sets. The model sees the bare name
-            of a type without a definition; a note says so.
-        epochs: Fine-tuning passes over the gold sentences, with one masked word per sentence. The epoch with the
-            lowest dev loss is used.
+        definitions: Definitions of types, in place of the defaults for common type sets. Without one, the model sees
+            the type's bare name, and a note says so.
+        epochs: Fine-tuning passes over gold, with one masked word per sentence. The epoch with the lowest dev loss is
+            used.
 
     Reference:
-        Jian Liu, Yufeng Chen and Jinan Xu (2022). Low-Resource NER by Data Augmentation With Prompting. IJCAI,
-        section 3.1.
+        Liu, Chen and Xu (2022). Low-Resource NER by Data Augmentation With Prompting. IJCAI, section 3.1.
 
     Departures:
-        - The paper samples from the whole distribution. Its tail holds tens of thousands of improbable words that
-          together are drawn often, so by default it is cut off after ``top_k = 50``; a number as large as the
-          vocabulary is the paper's way.
+        - The paper samples from the whole distribution, whose tail of tens of thousands of improbable words is drawn
+          often. By default we cut it off after `top_k = 50`; a number as large as the vocabulary is the paper's way.
         - The paper takes its definitions from spaCy; ours are our own, and also cover MultiCoNER and MaSciP.
         - The paper does not report epochs, learning rate or the number of replaced words. We use three epochs, the
           learning rate of its tagger, and one word.
-        - Any word with a letter or digit may be replaced, inside entities or not. All subwords of a word are masked
-          at once, and a new word is one whole word of the vocabulary; with ``by_subword`` it has as many subwords as
-          the old one.
+        - Any word with a letter or digit may be replaced, inside entities or not. All its subwords are masked at once;
+          the new word is one whole word of the vocabulary, unless `by_subword`.
         - All segment ids are 0, including those of the definition.
         - The paper uses BERT base, cased, five times as large as the bundled model.
     """

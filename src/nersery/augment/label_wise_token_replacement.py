@@ -23,22 +23,22 @@ from nersery.core.training_context import NO_TRAINING, Training
 class LabelWiseTokenReplacement(Augmenter):
     """Replaces words by training words with the same tag.
 
-    Each word, with probability ``rate``, is replaced by a different training word with the same IOB2 tag, in proportion
-    to its frequency with that tag. Lengths and tags do not change.
+    Each word, with probability `rate`, becomes a different training word with the same IOB2 tag, in proportion to its
+    frequency with that tag. Lengths and tags stay.
 
     Args:
         rate: Probability in [0, 1] of replacing a word.
         stop_words: File of words, one per line, in any case, that are neither replaced nor inserted. Empty: none.
 
     Reference:
-        Xiang Dai and Heike Adel (2020). An Analysis of Simple Data Augmentation for Named Entity Recognition.
-        COLING, section 3, "label-wise token replacement".
+        Dai and Adel (2020). An Analysis of Simple Data Augmentation for Named Entity Recognition. COLING, section 3,
+        "label-wise token replacement".
 
     Departures:
-        - The paper replaces any token; its code skips NLTK's English stop words. We follow the paper;
-          ``stop_words`` is the code's way, in any language.
+        - The paper replaces any token; its code skips NLTK's English stop words. We follow the paper; `stop_words` is
+          the code's way, in any language.
         - The paper draws "another" token; its code may draw the same one again. We never do.
-        - The default rate, 0.3, is that of the code.
+        - The default rate is the code's.
     """
 
     rate: float = 0.3

@@ -51,26 +51,26 @@ SEEDS = 31
 class LlmSentences(Augmenter, EndpointSettings):
     """Asks a large language model for sentences around given entities, or for other entities.
 
-    Each request has one sentence or its entities, the meanings of the types and a few gold sentences as examples, which
-    change with seed and copy. A new sentence without each given entity, exactly as it was given, is rejected. Answers
-    are kept in a cache, so no request is paid for twice.
+    Each request has one sentence or its entities, the meanings of the types and some gold sentences as examples, which
+    change with seed and copy. A new sentence that lacks a given entity, word for word, is rejected. Answers are cached,
+    so no request is paid for twice.
 
     Args:
-        write: ``sentences`` keeps the entities of a gold sentence and writes a new one around them; ``entities`` keeps
-            the sentence and replaces its entities.
+        write: `sentences` writes a new sentence around the entities of a gold sentence; `entities` keeps the sentence
+            and replaces its entities.
         definitions: Meanings of types, in place of the defaults for common type sets.
         examples: Gold sentences shown with each request.
-        split: How the answer is split into words: ``spaces``, ``punctuation`` or ``characters``.
-        temperature: Of sampling; higher values give more varied sentences.
+        split: How the answer is split into words: `spaces`, `punctuation`, `signs` or `characters`.
+        temperature: Of sampling; higher values vary more.
 
     Reference:
-        Junjie Ye et al. (2024). LLM-DA: Data Augmentation via Large Language Models for Few-Shot Named Entity
-        Recognition. arXiv 2402.14568, sections 3.1 (context) and 3.2 (entities).
+        Ye et al. (2024). LLM-DA: Data Augmentation via Large Language Models for Few-Shot Named Entity Recognition.
+        arXiv 2402.14568, sections 3.1 (context) and 3.2 (entities).
 
     Departures:
         - LLM-DA asks for many entities of a type first and draws from them; here each sentence is asked for its own.
         - LLM-DA adds strategies for style and noise to its prompts; here the examples show the style.
-        - The paper does not check its sentences; here given entities must be there exactly.
+        - The paper does not check its sentences; here they must have the given entities.
     """
 
     write: Literal["sentences", "entities"] = "sentences"

@@ -23,12 +23,11 @@ class MaskedEntity(MentionPredictions, AdaptationSettings, Augmenter, ModelSetti
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
 
     Reference:
-        The baseline MLM-Entity of Zhou et al. (2022). MELM: Data Augmentation with Masked Entity Language Modeling
-        for Low-Resource NER. ACL, section 3.3.
+        The baseline MLM-Entity of Zhou et al. (2022), MELM, ACL, section 3.3.
 
     Departures:
-        - A new word is one whole word of the vocabulary; with ``by_subword`` it has as many subwords as the old one.
-        - At least one word of each sentence is replaced. Words without a letter or digit are never replaced.
+        - A new word is one whole word of the vocabulary, unless `by_subword`. Words without a letter or digit are never
+          replaced. At least one word of each sentence is replaced.
         - The paper uses XLM-R base, twelve times as large as the bundled model.
     """
 

@@ -40,23 +40,21 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, AdaptationS
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
         linearize: Show the tags to the model. False is the paper's ablation.
-        mask_rate: Probability in [0, 1] of masking a subword of a mention in fine-tuning (the paper's η); at least one
-            per sentence is masked.
-        learning_rate: Of Adam. None: 1e-5 as in the paper, or 1e-4 for the bundled model.
+        mask_rate: Probability in [0, 1] of masking a subword of a mention in fine-tuning (the paper's η), at least one
+            per sentence.
 
     Reference:
-        Ran Zhou, Xin Li, Ruidan He, Lidong Bing, Erik Cambria, Luo Si and Chunyan Miao (2022). MELM: Data Augmentation
-        with Masked Entity Language Modeling for Low-Resource NER. ACL.
+        Zhou et al. (2022). MELM: Data Augmentation with Masked Entity Language Modeling for Low-Resource NER. ACL.
 
     Departures:
         - The paper masks and samples subwords, which combines halves of different words. Here a new word is one whole
-          word of the vocabulary; ``by_subword`` is the paper's way, with initial and inner subwords in their places.
+          word of the vocabulary; `by_subword` is the paper's way, with initial and inner subwords in their places.
         - The paper's code removes the first character of every word and never uses the best prediction. We do neither.
-        - At least one word of each sentence is replaced, so the word of an only mention of one word always is. In the
-          paper its mask is drawn like any other. Words without a letter or digit are never replaced.
-        - The paper's three rounds are ``copies = 3``.
+        - At least one word of each sentence is replaced, so the word of an only mention of one word always is; the
+          paper draws its mask like any other. Words without a letter or digit are never replaced.
+        - The paper's three rounds are `copies = 3`.
         - With several languages, one marker precedes each entity. The language of a mention is that of the sentences
-          that contain it, so mentions inserted by `code_mixing` keep their own language.
+          that contain it, so mentions inserted by `code_mixing` keep their own.
         - The paper uses XLM-R base at 1e-5; the bundled English model is a twelfth of its size and learns at 1e-4.
     """
 

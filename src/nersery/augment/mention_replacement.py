@@ -18,22 +18,21 @@ from nersery.core.training_context import NO_TRAINING, Training
 class MentionReplacement(Augmenter):
     """Replaces mentions by other mentions of their type from the training sentences.
 
-    Each mention, with probability ``rate``, is replaced by a different mention of its type, whose length may differ. A
-    sentence without entities is rejected; the only mention of a type stays. A sentence with m mentions stays unchanged
-    with probability (1 - rate)^m.
+    Each mention, with probability `rate`, becomes a different mention of its type, whose length may differ. A sentence
+    without entities is rejected; the only mention of a type stays. A sentence with m mentions stays unchanged with
+    probability (1 - rate)^m.
 
     Args:
         rate: Probability in [0, 1] of replacing a mention.
 
     Reference:
-        Xiang Dai and Heike Adel (2020). An Analysis of Simple Data Augmentation for Named Entity Recognition.
-        COLING, section 3, "mention replacement". MELM's "label-wise substitution" is the same.
+        Dai and Adel (2020), COLING, section 3, "mention replacement"; MELM's "label-wise substitution".
 
     Departures:
         - The paper does not say whether frequent mentions are drawn more often. Like its code, we draw uniformly from
           the *distinct* mentions of a type.
         - The paper draws "another" mention; its code may draw the same one again. We never do.
-        - The default rate, 0.3, is that of the code.
+        - The default rate is the code's.
     """
 
     rate: float = 0.3

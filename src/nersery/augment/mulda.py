@@ -39,9 +39,9 @@ NO_ENTITIES = "no entities"
 class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
     """Continues the beginnings of gold sentences, including entities, with a fine-tuned encoder-decoder.
 
-    In fine-tuning the model sees the beginning of a sentence, in which a tag token precedes each entity word, and
-    writes the whole sentence. The length of the beginning is drawn in each epoch. One model learns all languages of
-    gold. Filter the output with `duplicates` and `agreement`.
+    In fine-tuning the model sees the beginning of a sentence, of a length drawn in each epoch, in which a tag token
+    precedes each entity word, and writes the whole sentence. One model learns all languages of gold. Filter the output
+    with `duplicates` and `agreement`.
 
     Args:
         model: An encoder-decoder with a mask token or sentinels, by name or folder.
@@ -54,13 +54,12 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         language: Language of sentences that do not name theirs, for models with language codes such as mBART.
 
     Reference:
-        Linlin Liu, Bosheng Ding, Lidong Bing, Shafiq Joty, Luo Si and Chunyan Miao (2021). MulDA: A Multilingual Data
-        Augmentation Framework for Low-Resource Cross-Lingual NER. ACL.
+        Liu et al. (2021). MulDA: A Multilingual Data Augmentation Framework for Low-Resource Cross-Lingual NER. ACL.
 
     Departures:
         - The paper first translates gold sentences into other languages; here gold has the languages it has.
-        - The paper uses mBART; the default is mBART-50, which ACLM uses to compare with MulDA.
-        - The share of the sentence to start from is our choice; fine-tuning and sampling settings are ACLM's.
+        - The paper uses mBART; the default is mBART-50, with which ACLM compares.
+        - The share to start from is our choice; fine-tuning and sampling settings are ACLM's.
     """
 
     model: ModelName = "facebook/mbart-large-50"

@@ -15,20 +15,17 @@ from nersery.core.sentence import Sentence
 class ShuffleWithinSegments(Augmenter):
     """Shuffles the words inside each mention and inside each stretch between mentions.
 
-    A sentence is split at the borders of its entities: each mention is a segment, and so is each run of
-    words between two. Each segment, with probability ``rate``, has its words put in random order. Entities
-    stay where they are; the values of extra columns move with their words.
+    Each mention is a segment, and so is each run of words between two. Each segment, with probability `rate`, has its
+    words put in random order. Entities stay where they are; values of extra columns move with their words.
 
     Args:
-        rate: Probability in [0, 1] with which a segment is shuffled.
+        rate: Probability in [0, 1] of shuffling a segment.
 
     Reference:
-        Xiang Dai and Heike Adel (2020). An Analysis of Simple Data Augmentation for Named Entity Recognition.
-        COLING, section 3, "shuffle within segments".
+        Dai and Adel (2020), COLING, section 3, "shuffle within segments".
 
     Departures:
-        - None known. A shuffle may by chance leave a short segment as it was, as in the paper's code, whose
-          default rate, 0.3, is ours.
+        - None known. A shuffle may leave a short segment as it was, as in the paper's code, whose default rate is ours.
     """
 
     rate: float = 0.3

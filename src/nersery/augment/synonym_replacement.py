@@ -19,29 +19,28 @@ from nersery.core.training_context import NO_TRAINING, Training
 class SynonymReplacement(Augmenter):
     """Replaces words by synonyms from WordNet (English) or from your own table.
 
-    Each word, inside and outside entities, is replaced with probability ``rate`` by one of its synonyms, all equally
-    likely. Lookup ignores case; a capital first letter is kept. An entity grows with a synonym of several words. A
-    sentence in which no word has synonyms is rejected.
+    Each word, inside and outside entities, becomes one of its synonyms with probability `rate`, all equally likely.
+    Lookup ignores case; a capital first letter is kept. An entity grows with a synonym of several words. A sentence in
+    which no word has synonyms is rejected.
 
     Args:
         rate: Probability in [0, 1] of replacing a word that has synonyms.
-        wordnet: Folder of WordNet's ``data.*`` files; the default is that of Debian's package ``wordnet-base``.
-            Entries of one or two characters, or spelled like a function word, are skipped.
+        wordnet: Folder of WordNet's `data.*` files; the default is that of Debian's package `wordnet-base`. Entries of
+            one or two characters, or spelled like a function word, are skipped.
         table: File with lines of ``word<TAB>synonym[<TAB>synonym …]``, used instead of WordNet.
         stop_words: File of words, one per line, in any case, that are not replaced. Empty: none.
 
     Reference:
-        Xiang Dai and Heike Adel (2020). An Analysis of Simple Data Augmentation for Named Entity Recognition.
-        COLING, section 3, "synonym replacement". George A. Miller (1995). WordNet: A Lexical Database for
+        Dai and Adel (2020), COLING, section 3, "synonym replacement". Miller (1995). WordNet: A Lexical Database for
         English. Communications of the ACM 38(11).
 
     Departures:
-        - The code looks up base forms through NLTK (``cars`` becomes ``automobile``, a singular). We look up the
-          written form, so inflected words stay instead of losing their ending.
-        - The code skips NLTK's English stop words. We skip English function words with WordNet, and with a table only
-          those in ``stop_words``.
-        - The code also splits synonyms at hyphens; we keep ``self-made`` one word.
-        - The default rate, 0.3, is that of the code.
+        - The code looks up base forms through NLTK (`cars` becomes `automobile`, a singular). We look up the written
+          form, so inflected words stay.
+        - The code skips NLTK's English stop words. We skip English function words with WordNet, with a table only
+          `stop_words`.
+        - The code also splits synonyms at hyphens; we keep `self-made` one word.
+        - The default rate is the code's.
     """
 
     rate: float = 0.3

@@ -26,19 +26,18 @@ ROUNDING = 1e-9
 class AlignmentQuality(Selector):
     """Scores a projected sentence by its alignment quality, and keeps the best share of the sentences.
 
-    Of the many sentences without entities, a small random share is kept, whatever their quality. The score itself does
-    not change, so another share needs no new alignment.
+    A small random share of the many sentences without entities is kept, whatever their quality. The score stays the
+    same, so another share needs no new alignment.
 
     Args:
-        measure: Quality that decides: over all ``words``, as in the paper; over the words of ``entities``; or the
-            product of ``both``. The latter two keep more correct labels.
+        measure: Quality of `words`: all of them, as in the paper; `entities`: only their words; `both`: the product.
+            The latter two keep more correct labels.
         threshold: Minimum quality, in [0, 1], however few sentences that leaves.
-        keep: Share of the sentences with entities to keep, in (0, 1]: the best, including ties with the last.
+        keep: Share of the sentences with entities to keep, in (0, 1]: the best, with ties.
         empty_rate: Probability in [0, 1] of keeping a sentence without entities.
 
     Reference:
-        Mhaske et al. (2023). Naamapadam: A Large-Scale Named Entity Annotated Data for Indic Languages. ACL,
-        section 3.4.
+        Mhaske et al. (2023), Naamapadam, ACL, section 3.4.
 
     Departures:
         - The paper measures only whole sentences.

@@ -23,16 +23,15 @@ class Certainty(Selector):
     Args:
         threshold: Minimum score, in [0, 1].
         passes: Forward passes over each sentence, all in one batch.
-        tagger: Folder of a tagger trained on gold, or a Hugging Face token-classification model. None: in a run, the
-            tagger of the system's base; elsewhere the default tagger, trained on gold first.
+        tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run, the tagger of the system's
+            base; elsewhere the default tagger, trained on gold first.
 
     Reference:
         Liu et al. 2022, PromptDA, section 3.3 (the certainty of uncertainty-guided self-training).
 
     Departures:
         - The paper samples candidates by certainty; here a threshold decides. `self_training` is the paper's loop.
-        - Dropout masks are those of `nersery.models.training.dropout`: a pass uses one thinned network for all
-          sentences.
+        - A forward pass uses one thinned network for all sentences (`nersery.models.training.dropout`).
     """
 
     threshold: float = 0.9

@@ -23,18 +23,17 @@ SOURCES = ("held-out data", "gold", "another generated sentence")
 class Duplicates(Selector):
     """Rejects sentences that repeat a sentence of gold, dev, test or an earlier generated sentence.
 
-    The score is 1 minus the similarity to the nearest earlier sentence that is at least ``similarity`` similar, or 1
-    without one; the first of several generated duplicates scores 1. Only words are compared, because the same words
-    with other labels contradict each other. Words are equal if Unicode calls them canonically equivalent. The reason
-    names what a sentence duplicates: held-out data (a leak from dev or test), gold, or another generated sentence;
-    exactly or nearly.
+    The score is 1 minus the similarity to the nearest earlier sentence that is at least `similarity` similar, or 1
+    without one; the first of several generated duplicates scores 1. Only words are compared, by Unicode's canonical
+    equivalence, because the same words with other labels contradict each other. The reason names what a sentence
+    duplicates, exactly or nearly: held-out data (a leak from dev or test), gold, or another generated sentence.
 
     Args:
-        similarity: Minimum similarity of duplicates, in (0, 1]. 1 finds only exact duplicates, by hash. Below 1 it is
-            the share of both sentences' words in their longest common subsequence; a sentence close to its parent is
-            then a near-duplicate of gold: at 0.9, one new word in ten is not enough.
+        similarity: Minimum similarity of duplicates, in (0, 1]. 1 finds only exact ones, by hash. Below 1 it is the
+            share of both sentences' words in their longest common subsequence; at 0.9, a sentence needs more than one
+            new word in ten.
         ignore_case: Whether words that differ only in case are equal.
-        threshold: Minimum score; 1 rejects every duplicate found.
+        threshold: Minimum score; 1 rejects every duplicate.
     """
 
     reads_first: ClassVar[bool] = True

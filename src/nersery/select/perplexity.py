@@ -20,22 +20,20 @@ if TYPE_CHECKING:
 class Perplexity(Selector, ModelSettings):
     """Scores a sentence by minus its perplexity under a language model, so that -20 is better than -200.
 
-    A masked model gives the pseudo-perplexity. The values depend on the model and its subwords: compare with gold
-    (``nersery inspect quality``) before choosing a threshold. A model rates its own text as more fluent than human
-    text.
+    A masked model gives the pseudo-perplexity. Values depend on the model and its subwords: compare with gold (`nersery
+    inspect quality`) before you choose a threshold. A model finds its own text more fluent than human text.
 
     Args:
-        threshold: Minimum score, below 0. The default suits the bundled model: most human English is above it, most
-            text with randomly inserted words below.
+        threshold: Minimum score, below 0. The default suits the bundled model: most human English scores above it, most
+            text with random words inserted below.
         model: ``bundled``, or a causal or masked language model by Hugging Face name or folder.
 
     Reference:
-        Perplexity as a measure of generated sentences: Ghosh et al. (2023). ACLM: A Selective-Denoising based
-        Generative Data Augmentation Approach for Low-Resource Complex NER. ACL, section 5.1. Pseudo-perplexity:
-        Salazar et al. (2020). Masked Language Model Scoring. ACL.
+        Perplexity of generated sentences: Ghosh et al. (2023), ACLM, ACL, section 5.1. Pseudo-perplexity: Salazar et
+        al. (2020). Masked Language Model Scoring. ACL.
 
     Departures:
-        The paper only reports perplexity; it does not select by it.
+        - The paper only reports perplexity.
     """
 
     threshold: float = -500.0

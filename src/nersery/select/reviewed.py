@@ -23,15 +23,12 @@ class Reviewed(Selector):
     """Keeps the sentences that a person accepts on the page of `nersery label review`, under the labels given there.
 
     A run stops until all candidates are decided, and prints the command that shows them; the same `nersery run` then
-    resumes. The candidates of each system and seed have files of their own in the folder of the run.
+    resumes. Each system and seed has its own file of candidates in the folder of the run.
 
     Args:
-        threshold: An accepted sentence has the score 1, any other 0.
+        threshold: An accepted sentence scores 1, any other 0.
         file: What `nersery label review` wrote. None: a file beside the output, named ``….checked.jsonl``.
-        wait: Stop while there are sentences that nobody has decided about; else these are rejected.
-
-    Departures:
-        - It changes labels: those of the person hold.
+        wait: Stop while sentences are undecided; if false, these are rejected.
     """
 
     threshold: float = 1.0

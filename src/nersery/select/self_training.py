@@ -43,38 +43,36 @@ class SelfTraining(Selector):
     """Scores a sentence by the step of a self-training at which it joined the training data.
 
     The score is 1 divided by the number of that step, or 0. A tagger trained on gold judges the candidates; some join
-    gold; a new tagger is trained on both and judges the rest; until dev F1 stops rising. Candidates that joined after
-    the best step count as not joined; if no step beats gold alone, none do. Without dev all steps are made, and all
-    that joined is kept. The certainty on joining is in the score ``self_training.certainty``.
+    gold; a new tagger is trained on both and judges the rest, until dev F1 stops rising. Candidates that joined after
+    the best step score 0, as all do if no step beats gold alone. Without dev all steps are made, and all that joined
+    are kept. The score `self_training.certainty` is the certainty on joining.
 
     Args:
-        threshold: Minimum score. 0.5 keeps what joined in the first two steps; the default keeps all that joined. For
-            relabelled candidates, the first step at which they joined counts, and only those of the best step remain.
-        strategy: Which candidates join: ``uncertainty`` samples in proportion to the exponential of the certainty,
-            ``easy_first`` takes the most certain, ``hard_first`` the least certain, ``all`` takes all at once.
-        per_step: Number of candidates that join at each step.
-        steps: Maximum number of steps.
+        threshold: Minimum score; the default keeps all that joined, 0.5 those of the first two steps. Relabelled
+            candidates count from the first step at which they joined, and only those of the best step remain.
+        strategy: Which candidates join: `uncertainty` samples in proportion to the exponential of the certainty,
+            `easy_first` takes the most certain, `hard_first` the least certain, `all` takes all at once.
+        per_step: Candidates that join at each step.
+        steps: Maximum steps.
         patience: Stop after this many steps without a better dev F1.
-        passes: Forward passes with dropout; the certainty is the share of passes that predict a word's label, averaged
-            over words.
-        examined: Judge only this many candidates at each step, sampled at random; None judges all.
-        relabel: The tagger of each step relabels the candidates, and ``per_step`` times the step's number of them are
-            redrawn: for candidates labelled by a tagger, whose labels then improve.
-        with_entities: Only sentences with an entity join. Taggers are most certain of sentences without entities, often
-            wrongly.
+        passes: Forward passes with dropout; the certainty is the share that predict a word's label, averaged over
+            words.
+        examined: Judge only this many candidates at each step, drawn at random; None judges all.
+        relabel: The tagger of each step relabels the candidates and redraws `per_step` times the step's number of them:
+            for candidates that a tagger labelled, whose labels then improve.
+        with_entities: Only sentences with an entity join. Taggers are most certain, often wrongly, of those without.
         upsampling: Repeat gold sentences until they are this share of the training data, in [0, 1).
-        second_stage: Settings of the tagger for a second training stage on gold alone at each step; see
-            `nersery.taggers.components.second_stage`. Empty: none.
+        second_stage: Settings of the tagger for a second training on gold alone at each step. Empty: none.
         warm_start: Start each tagger from the weights of the previous one.
-        tagger: Settings of the tagger to train, including its ``method``; empty: the run's, or the default.
+        tagger: Settings of the tagger to train, with its `method`; empty: the run's, or the default.
 
     Reference:
-        Liu et al. 2022, PromptDA, section 3.3 (uncertainty-guided self-training) and Figure 3 (the other strategies).
+        Liu et al. (2022), PromptDA, section 3.3 (uncertainty-guided self-training) and Figure 3 (the other strategies).
 
     Departures:
-        - The paper only says "stop by dev F1". Ours continues for ``patience`` steps after the best one, and keeps the
+        - The paper only says "stop by dev F1". Ours continues for `patience` steps after the best one, and keeps the
           best.
-        - Dropout masks are those of `nersery.models.training.dropout`.
+        - A forward pass uses one thinned network for all sentences (`nersery.models.training.dropout`).
     """
 
     threshold: float = LEAST_SCORE

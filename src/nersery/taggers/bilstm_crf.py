@@ -52,39 +52,38 @@ LEXICON_FILE = "lexicon.json"
 
 @dataclass
 class BiLSTMCRF(Tagger, TrainingSettings):
-    """A BiLSTM over words and their characters with a CRF on top, trained from nothing: the quick tagger.
+    """A BiLSTM over words and their characters with a CRF on top, trained from scratch: the quick tagger.
 
     Args:
-        vectors: A file of word vectors in the text format of GloVe or fastText, from which the words start; without
-            it they start at random.
-        most_vectors: How many vectors of the file are kept, from its beginning, where the frequent words are; those of
-            training words are kept wherever they stand.
+        vectors: File of word vectors in the text format of GloVe or fastText to start from. None: random.
+        most_vectors: Vectors to keep from the start of the file, where the frequent words are; those of training words
+            are kept wherever they stand.
         steps: Training steps. If neither steps nor epochs are given: 800, or eight epochs if that is more.
-        learning_rate: The highest rate.
-        clip: The longest gradient of a step.
-        dropout: Share of the features left out before and behind the BiLSTM, in [0, 1).
-        word_dropout: How often training shows a word as one that it does not know, in [0, 1).
-        word_size: Dimension of word embeddings; with ``vectors``, their dimension.
-        character_size: Numbers that stand for a character.
-        spelling_size: Numbers that stand for a word by its characters, half of them from each end.
-        hidden_size: Numbers in each direction of the BiLSTM.
+        learning_rate: Peak rate.
+        clip: Maximum norm of a step's gradient.
+        dropout: Dropout rate before and after the BiLSTM, in [0, 1).
+        word_dropout: Probability, in [0, 1), of showing a training word as unknown.
+        word_size: Dimension of word embeddings, and of `vectors`.
+        character_size: Dimension of character embeddings.
+        spelling_size: Dimension of a word's representation by its characters, half from each end.
+        hidden_size: Dimension of each direction of the BiLSTM.
         precision: ``auto`` computes in bf16 where the processor has it.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
 
     Reference:
-        Lample et al. 2016, Neural Architectures for Named Entity Recognition; Ma and Hovy 2016, End-to-end Sequence
-        Labeling via Bi-directional LSTM-CNNs-CRF.
+        Lample et al. (2016). Neural Architectures for Named Entity Recognition. NAACL. Ma and Hovy (2016). End-to-end
+        Sequence Labeling via Bi-directional LSTM-CNNs-CRF. ACL.
 
     Departures:
-        - Both train by gradient descent with a constant or slowly falling rate for 50 to 100 epochs; AdamW with a
-          rate that rises and falls takes a few hundred steps.
-        - Lample et al. show words that occur once as unknown half of the time; any word is unknown with a probability
-          here. A user's vector stays visible then: so unseen words are met that have one.
-        - A user's vectors stay as they are, and what is learnt of a training word is added to its vector: both papers
-          change the vectors themselves. Words that only the vectors know are read in the same space.
+        - Both train by gradient descent with a constant or slowly falling rate for 50 to 100 epochs; AdamW with a rate
+          that rises and falls takes a few hundred steps.
+        - Lample et al. show words that occur once as unknown half of the time. Here any word may be unknown, but keeps
+          its user's vector: so it looks like an unseen word that has one.
+        - User's vectors are frozen, and training adds to them; both papers change them. Words that only the vectors
+          know are read in the same space.
         - Words are known by their lower case, characters as they are; no digit is replaced.
-        - A sentence of more than 512 words is read in overlapping windows, a word of more than 64 characters is
-          spelled by both its ends.
+        - A sentence of more than 512 words is read in overlapping windows, a word of more than 64 characters by both
+          its ends.
     """
 
     vectors: FileName | None = None

@@ -63,28 +63,25 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
     """A pretrained encoder with a linear or CRF head on each word's first subword.
 
     Args:
-        model: ``bundled``, any Hugging Face encoder by name or folder, or ``bundled-qa``: the bundled encoder as
-            question answering about names left it, a better start for English.
-        head: What scores tag sequences: ``linear`` scores each word by itself, ``crf`` also the step from tag to tag.
-            Either way only legal sequences are predicted.
+        model: `bundled`, any Hugging Face encoder by name or folder, or `bundled-qa`: the bundled encoder after
+            training on questions about names, a better start for English.
+        head: `linear` scores the tags of each word; `crf` also scores transitions. Both predict only legal sequences.
         steps: Training steps. If neither steps nor epochs are given: 300, or three epochs if that is more.
-        learning_rate: The encoder's highest rate. None: 1e-4 for an encoder of up to six layers, such as the bundled
-            one, and 4e-5 for a deeper one, which higher rates harm.
-        head_learning_rate: The highest rate of what was not pretrained; None takes ``learning_rate``, for which a
-            recipe gives the same number.
-        clip: The longest gradient of a step.
-        dropout: Before the head, in [0, 1); None keeps the model's own.
-        max_subwords: The longest window that the model reads at once; None is the model's limit, at most 512.
+        learning_rate: Peak rate of the encoder. None: 1e-4 for up to six layers, as in the bundled one; 4e-5 for deeper
+            ones, which higher rates harm.
+        head_learning_rate: Peak rate of what was not pretrained. None, or the same number: `learning_rate`.
+        clip: Maximum norm of a step's gradient.
+        dropout: Before the head, in [0, 1). None: the model's own.
+        max_subwords: Longest window that the model reads. None: the model's limit, at most 512.
 
     Reference:
-        Devlin et al. 2019, BERT (first subword, linear layer); Lample et al. 2016, Neural Architectures for Named
+        Devlin et al. (2019), BERT (first subword, linear layer); Lample et al. (2016). Neural Architectures for Named
         Entity Recognition (CRF).
 
     Departures:
-        - Linear heads are decoded by Viterbi over the legal sequences of the scheme rather than word by word, so
-          that no broken sequence is ever scored.
-        - A sentence longer than the model is read in overlapping windows.
-        - Of the table of subwords only the rows of subwords that training data or dev have are trained and decay.
+        - Linear heads are decoded by Viterbi over the legal sequences, not word by word.
+        - Sentences longer than the model are read in overlapping windows.
+        - Only the embeddings of subwords in training data or dev are trained and decay.
     """
 
     head: Head = "crf"

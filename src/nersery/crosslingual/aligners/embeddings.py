@@ -58,42 +58,39 @@ WATCHED_PAIRS = 1000
 
 @dataclass
 class Embeddings(Aligner, ModelSettings):
-    """Links words whose states in a multilingual encoder are alike.
+    """Links words whose hidden states in a multilingual encoder are similar.
 
-    Two words are linked when any of their subwords are. The probability of a link is that of its best two subwords:
-    with ``softmax`` and ``entmax`` the geometric mean of the probabilities of both directions, with the others the
-    cosine moved into [0, 1].
+    Two words are linked if any of their subwords are. The probability of a link is that of its best two subwords: for
+    `softmax` and `entmax` the geometric mean of the probabilities of both directions, for the others the cosine scaled
+    to [0, 1].
 
     Args:
         model: ``bundled-multilingual``, or any multilingual Hugging Face encoder by name or folder.
-        layer: Whose states are compared, from 1; None takes the one that a fine-tuned model was trained at, or else
-            the one two thirds of the way up: layer 8 of multilingual BERT's 12.
-        extraction: ``softmax`` and ``entmax`` link what is probable both ways; ``argmax`` what is each other's most
-            similar, ``itermax`` the same twice, ``match`` one to one with the largest sum. None takes ``argmax`` for
-            multilingual E5, whose cosines lie close together, and ``softmax`` for other models.
-        threshold: The probability of ``softmax`` and ``entmax`` above which subwords are linked, in [0, 1).
-        distortion: How much ``argmax``, ``itermax`` and ``match`` hold different places in the sentences against two
-            subwords, in [0, 1].
-        temperature: ``softmax`` and ``entmax`` compare words instead of subwords, by cosines divided by this number,
-            above 0. A word is the mean of its subwords, from each of which the mean of the sentence is subtracted. None
-            compares subwords by dot products, as the paper does.
-        fine_tune: How the model learns from the pairs first, as a table of which all may be left out: weights of the
-            objectives ``tlm``, ``mlm``, ``so`` and ``co``; ``threshold``, ``mask_rate``, ``epochs``, ``batch_size`` and
-            ``learning_rate``. None takes the model as it is. All pairs are held in memory while it learns.
+        layer: Layer whose states are compared, from 1. None: the one a fine-tuned model was trained at, or else the one
+            two thirds of the way up (layer 8 of multilingual BERT's 12).
+        extraction: `softmax` and `entmax` link what is probable in both directions; `argmax` links mutual nearest
+            neighbours, `itermax` does so twice, `match` links one to one with the largest sum. None: `argmax` for
+            multilingual E5, whose cosines lie close together, otherwise `softmax`.
+        threshold: Minimum probability of a link of subwords for `softmax` and `entmax`, in [0, 1).
+        distortion: Penalty of `argmax`, `itermax` and `match` for different positions in the sentences, in [0, 1].
+        temperature: Above 0: `softmax` and `entmax` compare words, not subwords, by cosines divided by this number. A
+            word is the mean of its subwords minus the mean of the sentence. None: subwords by dot products, as in the
+            paper.
+        fine_tune: Train the model on the pairs first: a table, all keys optional, with weights of the objectives `tlm`,
+            `mlm`, `so` and `co`, and `threshold`, `mask_rate`, `epochs`, `batch_size`, `learning_rate`. All pairs are
+            held in memory. None: no training.
 
     Reference:
-        Zi-Yi Dou and Graham Neubig (2021). Word Alignment by Fine-tuning Embeddings on Parallel Corpora. EACL
-        (``softmax``, ``entmax``, fine-tuning). Masoud Jalili Sabet, Philipp Dufter, François Yvon and Hinrich Schütze
-        (2020). SimAlign: High Quality Word Alignments Without Parallel Training Data Using Static and Contextualized
-        Embeddings. Findings of EMNLP (``argmax``, ``itermax``, ``match``, distortion).
+        Dou and Neubig (2021). Word Alignment by Fine-tuning Embeddings on Parallel Corpora. EACL (`softmax`, `entmax`,
+        fine-tuning). Jalili Sabet et al. (2020). SimAlign: High Quality Word Alignments Without Parallel Training Data
+        Using Static and Contextualized Embeddings. Findings of EMNLP (`argmax`, `itermax`, `match`, distortion).
 
     Departures:
-        - ``temperature``, with means of words and of the sentence, is ours.
-        - 1.5-entmax links what is above the threshold; in the paper what is above 0, which ``threshold = 0`` gives.
-        - SimAlign may compare whole words, and remove links whose rows are nearly even; here subwords are compared, and
-          no link is removed.
-        - The papers' code cuts sentences at the length of the model; here they are read in overlapping windows.
-        - A word that the tokenizer turns into nothing is shown to the model as unknown, and has no link.
+        - `temperature`, with means of words and of the sentence, is ours.
+        - 1.5-entmax links what is above the threshold; in the paper what is above 0, which `threshold = 0` gives.
+        - SimAlign may compare whole words, and remove links whose rows are nearly even; we do neither.
+        - The papers' code truncates sentences to the model's length; here they are read in overlapping windows.
+        - A word that the tokenizer drops is shown to the model as unknown, and has no link.
     """
 
     model: ModelName = bundled.MULTILINGUAL

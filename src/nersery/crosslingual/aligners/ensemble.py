@@ -47,33 +47,31 @@ FAINT = 0.02
 class Ensemble(Aligner, ModelSettings):
     """Lets several aligners vote on each link.
 
-    The probability of a link is the weighted mean of the members' probabilities, where a member without the link counts
-    as 0. Linked are words above ``threshold`` that are each other's most probable one, and words above it that touch
-    such a link.
+    The probability of a link is the weighted mean of the members' probabilities; a member without the link counts as 0.
+    Words are linked above `threshold` if each is the other's most probable one, or if they touch such a link.
 
     Members that can use suggestions hear the vote of the others first: the statistical aligner counts suggested links
-    as seen while it learns, and weighs the words of a pair by them. This improves it more than the vote itself does,
-    above all with a few hundred pairs. A member that rejects a pair has no vote on it; if all do, the pair is rejected.
+    as seen while it learns, and weighs the words of a pair by them. This helps more than the vote itself, above all
+    with a few hundred pairs. A member that rejects a pair has no vote on it; if all do, the pair is rejected.
 
     Args:
-        members: The aligners, a table of settings for each name. The name is that of an aligner unless ``method`` is
-            one. Empty takes ``statistical`` and three ways of extraction by ``embeddings`` (``softmax``, ``argmax``,
-            ``itermax``), or ``statistical`` alone if the bundled multilingual model is not installed.
-        weights: Votes of members by name, above 0; a member that is not named has 1. Without ``members`` it changes the
-            votes of the default ones.
-        threshold: The least probability of a link, in (0, 1).
-        counts: How many observations a suggested link is worth; 0 ignores suggestions while learning.
+        members: The aligners, a table of settings by name: that of an aligner, unless `method` names one. Empty:
+            `statistical` and `embeddings` three times (`softmax`, `argmax`, `itermax`), or `statistical` alone without
+            the bundled multilingual model.
+        weights: Votes of members by name, above 0; 1 for those not named.
+        threshold: Minimum probability of a link, in (0, 1).
+        counts: Observations that a suggested link is worth; 0 ignores suggestions in learning.
         trust: Exponent of the suggested probabilities when a pair is aligned; 0 ignores them.
-        learn_from: Maximum number of pairs whose suggestions count while learning; 0 takes all. A processor core
-            suggests links for about 40 pairs a second.
-        join: Whether characters of scripts without spaces that stand as words are joined while they are aligned, as the
-            vocabulary of ``model`` has them. All characters of a joined word get its links.
-        model: The encoder of members that have one and name none.
+        learn_from: Maximum pairs whose suggestions count in learning; 0 takes all. A core suggests links for about 40
+            pairs a second.
+        join: Join characters of scripts without spaces for the alignment, as the vocabulary of `model` has them. All
+            characters of a joined word get its links.
+        model: The encoder of members that need one and name none.
 
     Reference:
-        Masoud Jalili Sabet, Philipp Dufter, François Yvon and Hinrich Schütze (2020). SimAlign: High Quality Word
-        Alignments Without Parallel Training Data Using Static and Contextualized Embeddings. Findings of EMNLP
-        (``argmax``, ``itermax``). Percy Liang, Ben Taskar and Dan Klein (2006). Alignment by Agreement. NAACL.
+        Jalili Sabet et al. (2020). SimAlign: High Quality Word Alignments Without Parallel Training Data Using Static
+        and Contextualized Embeddings. Findings of EMNLP (`argmax`, `itermax`). Liang, Taskar and Klein (2006).
+        Alignment by Agreement. NAACL.
 
     Departures:
         - Suggestions, the vote and its weights are ours.

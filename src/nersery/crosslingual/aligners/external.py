@@ -32,28 +32,27 @@ TOO_UNEVEN = "the program cannot read sides so different in length"
 class External(Aligner):
     """Runs a word aligner that is on the PATH, over all pairs at once.
 
-    The program sees numbers for words, so no character can confuse it. It gives no probabilities: all are 1. A pair
-    that was not among those it learnt from is rejected, for most programs cannot align another one. eflomal draws at
-    random without a seed: it never gives quite the same links twice. All pairs are held in memory until the program is
-    done, their links until all are written; over shards it runs once, in the first worker.
+    The program sees numbers for words, so no character can confuse it. All links have probability 1. A pair that was
+    not among those it learnt from is rejected, because most programs cannot align another one. eflomal draws at random
+    without a seed, so its links differ between calls. All pairs and links are held in memory; over shards it runs once,
+    in the first worker.
 
     Args:
         program: ``eflomal``, ``fast_align``, ``mgiza`` or ``giza++``.
-        symmetrize: How the links of both directions become one set: ``intersection``, ``union``, ``grow-diag``,
-            ``grow-diag-final``, ``grow-diag-final-and``.
+        symmetrize: How the links of both directions become one set: `intersection`, `union`, `grow-diag`,
+            `grow-diag-final` or `grow-diag-final-and`.
         lower: Whether words are counted without regard to case and to variants of one character.
         prefix: By how many of its first letters a word is counted; 0 takes all. Words with digits stay whole.
         arguments: More arguments for the program, as on a command line.
 
     Reference:
-        Robert Östling and Jörg Tiedemann (2016). Efficient Word Alignment with Markov Chain Monte Carlo. PBML 106.
-        Chris Dyer, Victor Chahuneau and Noah A. Smith (2013). A Simple, Fast, and Effective Reparameterization of IBM
-        Model 2. NAACL. Franz Josef Och and Hermann Ney (2003). A Systematic Comparison of Various Statistical Alignment
-        Models. Computational Linguistics 29 (GIZA++). Qin Gao and Stephan Vogel (2008). Parallel Implementations of
-        Word Alignment Tool (mgiza).
+        Östling and Tiedemann (2016). Efficient Word Alignment with Markov Chain Monte Carlo. PBML 106. Dyer, Chahuneau
+        and Smith (2013). A Simple, Fast, and Effective Reparameterization of IBM Model 2. NAACL. Och and Ney (2003). A
+        Systematic Comparison of Various Statistical Alignment Models. Computational Linguistics 29 (GIZA++). Gao and
+        Vogel (2008). Parallel Implementations of Word Alignment Tool (mgiza).
 
     Departures:
-        - Words are cut to prefixes first, which helps where there is little text; ``prefix = 0`` does not.
+        - Words are cut to prefixes first, which helps with little text, unless `prefix = 0`.
         - Pairs that GIZA++ would cut or leave out (over 100 words, or a side nine times as long as the other) are
           rejected.
     """

@@ -62,42 +62,41 @@ LEAST = 1e-6
 class Statistical(Aligner):
     """Learns from the pairs which words translate each other, and links those.
 
-    IBM model 1 and then a hidden Markov model run in both directions; a link counts as much as both directions together
-    believe in it, which keeps rare words from collecting all that is left over. Words are counted by their beginnings.
-    Those that look alike count as linked before: equal numbers, marks for the same purpose, names and words of one
-    origin, also across scripts. The probability of a link is the geometric mean of both directions.
+    IBM model 1 and then a hidden Markov model run in both directions; a link counts as much as both directions believe
+    in it, which keeps rare words from collecting leftovers. Words are counted by their beginnings. Similar words count
+    as linked before: equal numbers, punctuation with the same purpose, names and cognates, also across scripts. The
+    probability of a link is the geometric mean of both directions.
 
-    ``agreement`` takes the links above the threshold that are the best of both their words, and
-    links above it that touch those. The heuristics join each word's most probable link of either direction.
+    `agreement` takes the links above the threshold that are the best of both their words, and links above it that touch
+    those. The heuristics join each word's most probable link of either direction.
 
     Args:
-        symmetrize: ``agreement``, or a heuristic: ``intersection``, ``union``, ``grow-diag``, ``grow-diag-final``,
-            ``grow-diag-final-and``.
-        threshold: The least probability of a link for ``agreement``; in (0, 1).
+        symmetrize: `agreement`, or a heuristic: `intersection`, `union`, `grow-diag`, `grow-diag-final` or
+            `grow-diag-final-and`.
+        threshold: Minimum probability of a link for `agreement`, in (0, 1).
         lower: Whether words are counted without regard to case and to variants of one character.
         prefix: By how many of its first letters a word is counted; 0 takes all. Words with digits stay whole.
-        string_similarity: How often two words that look the same count as linked before anything is read; 0 ignores
-            how words look.
-        ibm1_steps: How often the pairs are gone through by words alone.
-        hmm_steps: How often with the places of the words.
+        string_similarity: Observations that two identical words count for before learning; 0 ignores spelling.
+        ibm1_steps: Passes over the pairs by words alone.
+        hmm_steps: Passes that also use positions.
         null: Probability in (0, 1) that a word comes from none.
-        learn: Whether it learns from the pairs; if not, ``priors`` are all there is, and no more is held in memory.
-        learn_from: Maximum number of pairs to learn from, spread evenly over all; 0 takes all. They alone are held in
-            memory while it learns, with what is counted of them: of 100,000 about a gigabyte, however many there are.
-        max_words: Pairs with a longer side are rejected, and not learnt from.
-        priors: Folder of what was learnt before, by `save` or ``nersery crosslingual align --keep``; it counts as seen.
-            Without `fit` it is all there is.
+        learn: Learn from the pairs; if not, `priors` are all there is, and no pairs are held in memory.
+        learn_from: Maximum pairs to learn from, spread evenly over all; 0 takes all. Only these are held in memory,
+            with their counts: about a gigabyte for 100,000.
+        max_words: Pairs with a longer side are rejected.
+        priors: Folder of earlier counts, from `save` or `nersery crosslingual align --keep`. Without `fit` they are all
+            there is.
 
     Reference:
-        Stephan Vogel, Hermann Ney and Christoph Tillmann (1996). HMM-Based Word Alignment in Statistical Translation.
-        COLING. Percy Liang, Ben Taskar and Dan Klein (2006). Alignment by Agreement. NAACL.
+        Vogel, Ney and Tillmann (1996). HMM-Based Word Alignment in Statistical Translation. COLING. Liang, Taskar and
+        Klein (2006). Alignment by Agreement. NAACL.
 
     Departures:
-        - In the first steps, those of model 1, a link counts as the geometric mean of both directions, not as their
-          product: with some hundred pairs the product forgets rare words at once.
+        - In the steps of model 1, a link counts as the geometric mean of both directions, not their product: with some
+          hundred pairs the product forgets rare words at once.
         - One table of counts, normalized by source and by target, serves both directions.
         - Links by agreement touch each other; in the paper they are all above a threshold.
-        - Prefixes, looks and what is supposed beforehand are ours.
+        - Prefixes, string similarity and priors are ours.
     """
 
     symmetrize: Literal["agreement"] | Heuristic = "agreement"
