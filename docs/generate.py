@@ -84,10 +84,7 @@ def page(title: str, introduction: str, parts: Iterable[str]) -> str:
 
 def methods_page() -> str:
     """Every method of nersery's own, then the other names that a recipe or command takes."""
-    introduction = (
-        "Every method that comes with nersery, as its own documentation describes it. "
-        "`nersery list METHOD` shows the same in the terminal, methods of other packages included."
-    )
+    introduction = "All methods of nersery; `nersery list METHOD` shows the same in the terminal."
     parts = [_contents()]
     shared = _shared_settings()
     for kind, (title, text) in KINDS.items():
@@ -111,8 +108,8 @@ def _contents() -> str:
     return "\n".join([*lines, *(f"- [{title}](#{title.lower().replace(' ', '-')})" for title in others)])
 
 
-Setting = tuple[str, str, str, str]
-SETTING_COLUMNS = ("setting", "type", "default", "what it does")
+Setting = tuple[str, str, str]
+SETTING_COLUMNS = ("setting", "default or type", "what it does")
 SHARED_BY = 2
 """A setting that this many methods have, with one meaning, is described once."""
 
@@ -123,15 +120,16 @@ def _settings(kind: str, name: str) -> list[Setting]:
     meanings = arguments(sections(description["documentation"]).get("Args", ""))
     hints = get_type_hints(registry.get(kind, name))
     return [
-        (f"`{setting}`", _type(hints[setting], meanings[setting]), code(facts["default"]), meanings[setting])
+        (f"`{setting}`", _default_or_type(hints[setting], facts["default"], meanings[setting]), meanings[setting])
         for setting, facts in description["settings"].items()
     ]
 
 
-def _type(hint: Any, meaning: str) -> str:
-    """A setting's type; its choices are left out where the meaning names them all."""
-    choices = get_args(hint) if get_origin(hint) is Literal else ()
-    return "text" if choices and all(f"`{choice}`" in meaning for choice in choices) else type_text(hint)
+def _default_or_type(hint: Any, default: Any, meaning: str) -> str:
+    """A default, which shows its type too; without one the type, and the choices that the meaning does not name."""
+    named = all(f"`{choice}`" in meaning for choice in get_args(hint) if choice)
+    choices = type_text(hint) if get_origin(hint) is Literal and not named else ""
+    return type_text(hint) if default is None else ": ".join(filter(None, (code(default), choices)))
 
 
 def _shared_settings() -> list[Setting]:
@@ -140,23 +138,23 @@ def _shared_settings() -> list[Setting]:
     counts = Counter(_without_default(row) for row in rows)
     defaults: dict[Setting, dict[str, None]] = {}
     for row in rows:
-        defaults.setdefault(_without_default(row), {})[row[2]] = None
+        defaults.setdefault(_without_default(row), {})[row[1]] = None
     shared = sorted(row for row, count in counts.items() if count >= SHARED_BY)
-    return [(name, kind, ", ".join(defaults[name, kind, "", text]), text) for name, kind, _, text in shared]
+    return [(name, ", ".join(defaults[name, "", text]), text) for name, _, text in shared]
 
 
 def _without_default(row: Setting) -> Setting:
-    return row[0], row[1], "", row[3]
+    return row[0], "", row[2]
 
 
 def _method(kind: str, name: str, shared: Sequence[Setting]) -> str:
     parts = sections(registry.describe(kind, name)["documentation"])
     parts.pop("Args", "")
     settings = _settings(kind, name)
-    defaults = {_without_default(row): row[2] for row in shared}
+    defaults = {_without_default(row): row[1] for row in shared}
     own = [row for row in settings if _without_default(row) not in defaults]
     names = ", ".join(
-        row[0] if row[2] == defaults[_without_default(row)] else f"{row[0]} ({row[2]})"
+        row[0] if row[1] == defaults[_without_default(row)] else f"{row[0]} ({row[1]})"
         for row in settings
         if _without_default(row) in defaults
     )
@@ -214,18 +212,17 @@ SECTIONS: Sequence[tuple[str, type[Any], Sequence[str], str]] = (
         "`[sweep]`",
         sweep.SweepSettings,
         ("sizes", "languages", "settings", "score"),
-        "Vary sizes, languages and settings: a table over all of them, as Markdown, HTML, CSV and LaTeX. It resumes "
-        "cell by cell; a system that fails is noted, and the others continue.",
+        "A table over sizes, languages and settings, as Markdown, HTML, CSV and LaTeX. It resumes cell by cell; if a "
+        "system fails, the others continue.",
     ),
     (
         "`[[systems]]`",
         systems.System,
         systems.OWN_KEYS,
         "One table per system: a way to train that is compared with gold only. `method` is an "
-        "[augmenter](methods.md#augmentation) or an [annotator](methods.md#annotation). Other keys than the following "
-        "are settings of the method. `select` is a list of "
-        '[selectors](methods.md#selection): `"duplicates"`, or `{ method = "agreement", threshold = 0.8 }` with '
-        "settings; at the top of the recipe it applies to every system without its own.",
+        "[augmenter](methods.md#augmentation) or an [annotator](methods.md#annotation), `select` a list of "
+        '[selectors](methods.md#selection), such as `"duplicates"` or `{ method = "agreement", threshold = 0.8 }`; at '
+        "the top of the recipe it applies to every system without its own. All other keys are settings of the method.",
     ),
 )
 """Title, class, its keys that a recipe may say (all when empty), and an introduction."""
@@ -238,16 +235,14 @@ UNSAID: Mapping[tuple[type[Any], str], str] = {(systems.System, "name"): "the me
 def recipes_page() -> str:
     """Every key of a recipe."""
     introduction = (
-        "A recipe is a TOML file for `nersery run`. It is checked as a whole before anything runs, and all problems "
-        "are reported at once; `nersery run RECIPE --check` only checks. `nersery list recipes` lists the shipped "
-        "recipes, and `nersery copy demo my-recipe.toml` copies one for you to change. `--set tagger.steps=100` and "
-        "`--set systems.NAME.copies=5` change single keys."
+        "A recipe is a TOML file for `nersery run`, checked as a whole before anything runs. `nersery run RECIPE "
+        "--check` only checks, `nersery list recipes` lists the shipped recipes, and `nersery copy demo "
+        "my-recipe.toml` copies one for you to change. `--set tagger.steps=100` changes a key."
     )
     tagger = (
         "`method` is a [tagger](methods.md#taggers), by default `transformer`. `preset` uses "
         "[a paper's settings](methods.md#tagger-presets) for keys that you leave out. All other keys are settings of "
-        "the tagger. Every system has the same tagger. `[tagger.grid]` lists values for settings: each system tries "
-        "all combinations on the first seed, and dev chooses; see [how to](how-to.md#tune-settings-on-dev)."
+        "the tagger. `[tagger.grid]` [tunes settings on dev](how-to.md#tune-settings-on-dev)."
     )
     parts = [f"## {title}\n\n{text}\n\n{_keys(cls, keys)}" for title, cls, keys, text in SECTIONS]
     return page("Recipes", introduction, [*parts, f"## `[tagger]`\n\n{tagger}"]).replace("\n\n\n", "\n")
@@ -258,21 +253,20 @@ def _keys(cls: type[Any], keys: Sequence[str]) -> str:
     meanings = arguments(sections(inspect.getdoc(cls) or "")["Args"])
     hints = get_type_hints(cls)
     rows = [
-        (
-            f"`{key}`",
-            IN_A_RECIPE.get(key) or type_text(hints[key]),
-            UNSAID.get((cls, key)) or _default_of(known[key]),
-            meanings[key],
-        )
+        (f"`{key}`", UNSAID.get((cls, key)) or _default_of(known[key], hints[key], meanings[key]), meanings[key])
         for key in keys or known
     ]
-    return table(("key", "type", "default", "meaning"), rows)
+    return table(("key", "default or type", "meaning"), rows)
 
 
-def _default_of(field: Field[Any]) -> str:
+def _default_of(field: Field[Any], hint: Any, meaning: str) -> str:
+    if field.name in IN_A_RECIPE:
+        return IN_A_RECIPE[field.name]
     if field.default_factory is not MISSING:
         return code(field.default_factory())
-    return "required" if field.default is MISSING else code(field.default)
+    return (
+        f"{type_text(hint)}, required" if field.default is MISSING else _default_or_type(hint, field.default, meaning)
+    )
 
 
 # --- commands.md ----------------------------------------------------------------------------------------------------

@@ -15,12 +15,12 @@ from nersery.experiments.model_sets import CHECKPOINTS, MODELS, conversion
 from nersery.experiments.recipe import PAPERS, load
 
 ROWS = Path(__file__).with_name("papers.toml")
-HEAD = ("item", "what it shows", "command", "the paper's models", "our result", "how it differs, and why")
+HEAD = ("item", "what it shows", "command", "our result", "how it differs, and why")
 INTRODUCTION = (
     "One row for each table and figure of the four papers with a result. The commands have the papers' models and "
     'settings. Name your files with `--set "data.train=multiconer/{language}/train.conll"`, and likewise `dev` and '
-    "`test`. Add `--models bundled-multilingual` to run them with the small models that come with nersery. All our "
-    "results are from such models, most by commands in [results](results.md). An empty result is not measured yet."
+    "`test`. `--models bundled-multilingual` runs them with our small models, from which all our results are, most by "
+    "commands in [results](results.md). An empty result is not measured yet."
 )
 
 
@@ -52,12 +52,16 @@ def papers_parts() -> list[str]:
     """The tables of the page."""
     parts = []
     for paper, items in rows().items():
-        found = []
-        for item, (shows, command, result, differs) in items.items():
-            recipe = recipe_of(command)
-            models = ", ".join(f"`{model}`" for model in dict.fromkeys(models_of(recipe))) if recipe else ""
-            found.append((item, shows, f"`{command}`" if command else "none", models, result, differs))
+        found = [
+            (item, shows, f"`{command}`" if command else "none", result, differs)
+            for item, (shows, command, result, differs) in items.items()
+        ]
         parts.append(f"## {PAPERS[paper]}\n\n{table(HEAD, found)}")
+        recipes = dict.fromkeys(recipe for _, command, *_ in items.values() if (recipe := recipe_of(command)))
+        models = {recipe: ", ".join(f"`{model}`" for model in dict.fromkeys(models_of(recipe))) for recipe in recipes}
+        parts.append(
+            table(("recipe", "the paper's models"), [(f"`{recipe}`", names) for recipe, names in models.items()])
+        )
     return [*parts, _sets(), _checkpoints()]
 
 

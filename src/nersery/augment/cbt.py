@@ -24,8 +24,6 @@ class CBT(WordPredictions, FineTuningSettings, AdaptationSettings, Augmenter, Mo
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
-        epochs: Fine-tuning passes over gold, with one masked word per sentence. The epoch with the lowest dev loss is
-            used.
 
     Reference:
         The baseline CBT of Liu et al. (2022), PromptDA, IJCAI, section 4; after Kumar, Choudhary and Cho (2020). Data

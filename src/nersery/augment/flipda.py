@@ -56,8 +56,8 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
         mask_rate: Probability in [0, 1] that any other word is replaced; in fine-tuning, that a subword is masked.
         candidates: Candidates per sentence.
         top_k: Draw each word from this many most probable words, in proportion to their probability.
-        in_turn: Replace the words of a sentence one after the other, each prediction seeing the previous ones, instead
-            of all at once. Time grows with the number of words.
+        in_turn: Replace the words of a sentence one by one, each prediction seeing the previous ones. Time grows with
+            their number.
 
     Reference:
         Zhou et al. (2022). FlipDA: Effective and Robust Data Augmentation for Few-Shot Learning. ACL.

@@ -32,8 +32,6 @@ class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, 
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
         definitions: Definitions of types, in place of the defaults for common type sets. Without one, the model sees
             the type's bare name, and a note says so.
-        epochs: Fine-tuning passes over gold, with one masked word per sentence. The epoch with the lowest dev loss is
-            used.
 
     Reference:
         Liu, Chen and Xu (2022). Low-Resource NER by Data Augmentation With Prompting. IJCAI, section 3.1.

@@ -22,8 +22,8 @@ def list_(
     what: Annotated[
         str | None,
         typer.Argument(
-            help="augment, annotate, align, select, tagger, recipes, presets, protocols, repairs, types, examples; or "
-            "a method's name."
+            help="augment, annotate, align, select, tagger, recipes, presets, protocols, repairs, types, examples, or "
+            "a method."
         ),
     ] = None,
     json: options.AsJson = False,

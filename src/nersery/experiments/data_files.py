@@ -51,18 +51,18 @@ class DataSettings:
 
     Args:
         train: Labelled sentences to sample from and to augment: a file, or a table of languages and files.
-        dev: Labelled sentences to choose the best weights by; a file or a table.
-        test: Labelled sentences to score on, used for nothing else; a file or a table. Not for cross-validation.
-        raw: Sentences for methods that label raw text; a file or a table. Labels in it are ignored.
-        languages: Languages, e.g. ``["en", "hi"]``. In a file name, ``{language}`` stands for each of them.
-        language: Language of sentences that name none.
+        dev: Labelled sentences to choose the best weights by.
+        test: Labelled sentences to score on, used for nothing else. Not for cross-validation.
+        raw: Sentences for methods that label raw text; their labels are ignored.
+        languages: Such as `["en", "hi"]`. In a file name, `{language}` stands for each.
+        language: Of sentences that name none.
         format: ``auto``, ``conll``, ``jsonl``, ``parquet``, ``text``, ``spans`` or ``brat``.
-        encoding: For example ``latin-1``.
+        encoding: Such as `latin-1`.
         repair: Repairs to apply, see `nersery list repairs`.
-        word_column: Column of the words in CoNLL files, counted from 1; detected if not set.
-        tag_column: Column of the tags; detected if not set.
-        scheme: Tag scheme, e.g. ``IOB1``; detected if not set.
-        split: How lines of text are split into words: ``spaces``, ``punctuation`` or ``characters``.
+        word_column: Of CoNLL files, counted from 1; detected by default.
+        tag_column: Of the tags, likewise.
+        scheme: Tag scheme, such as `IOB1`; detected by default.
+        split: How lines of text become words: at `spaces`, at `punctuation` too, at all `signs`, or `characters`.
     """
 
     train: str | dict[str, Any]

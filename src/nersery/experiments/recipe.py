@@ -64,11 +64,11 @@ class SampleSettings:
     """How much of the training data is used.
 
     Args:
-        folds: Cross-validation: a seed is the number of a fold, from 0. It trains on the other folds of train and is
-            scored on this one; no test file is needed.
-        size: Sentences to draw for each seed, of each language that has its own file; all if not set.
-        protocol: How they are drawn; see `nersery list protocols`.
-        dev_size: Sentences of dev to draw, likewise; all if not set.
+        folds: Cross-validation: a seed is the number of a fold, from 0, to score on; the other folds are trained on.
+            Needs no test file.
+        size: Sentences to draw for each seed and each language with its own file; all by default.
+        protocol: How to draw; see `nersery list protocols`.
+        dev_size: Sentences of dev to draw; all by default.
     """
 
     size: Size | None = None
@@ -82,7 +82,7 @@ class EvaluateSettings:
     """How test results are compared.
 
     Args:
-        bootstrap_samples: Resamplings of the test sentences for the interval and p-value against gold only.
+        bootstrap_samples: Resamplings of the test sentences for interval and p-value.
     """
 
     bootstrap_samples: Annotated[int, Field(ge=100, le=MOST_SAMPLES)] = 10_000
@@ -93,11 +93,11 @@ class Recipe:
     """A checked recipe. The first system is the baseline, gold only.
 
     Args:
-        name: The title of the report and, without ``--out``, the name of the run's folder.
-        description: The purpose of the recipe.
+        name: Title of the report and, without `--out`, name of the run's folder.
+        description: Its purpose.
         paper: The paper whose experiment it is: ``aclm``, ``melm``, ``promptda`` or ``naamapadam``.
-        seeds: Every system is trained once for each; each draws its own sample.
-        keep_taggers: Keep the trained taggers in the run's folder; each has the size of its model.
+        seeds: Every system is trained once for each, on a sample of its own.
+        keep_taggers: Keep the trained taggers, each of the size of its model.
         source: The file, or the name of a shipped recipe.
         overrides: The changes by ``--set``.
         models: The choice of models by ``--models``.

@@ -24,10 +24,10 @@ class SweepSettings:
     """What is varied. Sizes and languages are runs of their own; settings are systems of one run, which share gold.
 
     Args:
-        sizes: Values of ``sample.size``. If the recipe has ``dev_size``, it has the same values.
-        languages: Languages to train and test on alone, each with the files that `[data]` names for it.
-        settings: Tables with the name of a ``system`` and lists of values for one or two of its settings, e.g.
-            ``{ system = "aclm", copies = [1, 3, 5] }``. Each makes a table of the report.
+        sizes: Values of `sample.size`, and of `dev_size` if the recipe has it.
+        languages: Languages to train and test on alone, with the files that `[data]` names.
+        settings: Tables of a `system` and lists of values for one or two of its settings, e.g. `{ system = "aclm",
+            copies = [1, 3, 5] }`; each makes a table of the report.
         score: ``test``, or ``dev`` for F1 on dev with the weights that were kept.
     """
 

@@ -87,21 +87,19 @@ class System:
     """One way to train: gold sentences, plus what a method made from them or from raw text.
 
     Args:
-        name: Its name in the report.
-        method: An augmentation method or an annotator; none for the baseline, for merged systems, and for systems that
-            only train another tagger.
-        base: A system above this one. Its kept sentences count as gold: the method learns from them and starts from
-            them, and the tagger trains on them. Empty: gold alone.
-        merge: Systems above this one. The selectors choose from the sentences that these systems kept; there is no
-            method. If several systems labelled the same raw sentence, the labels of the last one count.
-        vote: For raw text that several merged systems labelled: use the entities that more than half of them found,
-            not the labels of the last one; see `nersery.experiments.voting`.
-        copies: New sentences to try for each sentence that the method starts from.
+        name: Name in the report.
+        method: An augmentation method or an annotator; none for merged systems and those that only train another
+            tagger.
+        base: A system above this one, whose kept sentences count as gold: the method learns from them and starts from
+            them, and the tagger trains on them.
+        merge: Systems above this one, whose kept sentences the selectors choose from; there is no method. If several
+            labelled the same raw sentence, the last one's labels count.
+        vote: In merged systems, use the entities of raw text that more than half of them found.
+        copies: New sentences to try for each sentence.
         select: Selectors, applied one after another.
-        gold_copies: How often each gold sentence occurs in the training data; 0 trains on the other sentences alone.
-        upsampling: Repeat gold sentences until they are at least this share of the training data, in [0, 1).
-        second_stage: Settings of the tagger for a second training on gold alone, see
-            `nersery.taggers.components.second_stage`. Empty: no second training.
+        gold_copies: How often each gold sentence occurs in the training data; 0 trains on the others alone.
+        upsampling: Repeat gold sentences until they are this share of the training data, in [0, 1).
+        second_stage: Settings of the tagger for a second training on gold alone. Empty: none.
         tagger_settings: Settings of the tagger that differ from the recipe's, e.g. ``{ model = "bundled-qa" }``.
     """
 

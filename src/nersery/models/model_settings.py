@@ -18,7 +18,7 @@ class ModelSettings:
     Args:
         model: ``bundled``, or a model by Hugging Face name or folder.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
-        precision: ``auto`` computes in bf16 if the processor supports it.
+        precision: `auto`: `bf16` if the processor supports it, else `fp32`.
         revision: Branch, tag or commit of a model on the hub.
         trust_remote_code: Run code from the model's repository.
     """

@@ -67,7 +67,7 @@ class BiLSTMCRF(Tagger, TrainingSettings):
         character_size: Dimension of character embeddings.
         spelling_size: Dimension of a word's representation by its characters, half from each end.
         hidden_size: Dimension of each direction of the BiLSTM.
-        precision: ``auto`` computes in bf16 where the processor has it.
+        precision: `auto`: `bf16` if the processor supports it, else `fp32`.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:0``.
 
     Reference:

@@ -28,8 +28,8 @@ class MentionPredictions:
         mean_rate: Mean share of a mention's words to replace, in [0, 1] (the papers' μ).
         top_k: Draw each word from this many most probable words, all equally likely.
         by_subword: Draw each subword of a word separately instead of a whole word.
-        in_turn: Replace the words of a sentence one after the other, each prediction seeing the previous ones,
-            instead of all at once. Time grows with the number of words.
+        in_turn: Replace the words of a sentence one by one, each prediction seeing the previous ones. Time grows with
+            their number.
     """
 
     mean_rate: float = 0.5

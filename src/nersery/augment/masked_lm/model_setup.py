@@ -34,7 +34,7 @@ class AdaptationSettings:
     """Settings of methods whose model may first learn from raw text.
 
     Args:
-        adapt: File of raw text, one sentence per line, to train the model on first. Empty: none.
+        adapt: File of raw text, one sentence per line, to train the model on first.
         adapt_epochs: Passes over that text.
     """
 
@@ -48,8 +48,8 @@ class FineTuningSettings:
     """Settings of methods that train a model on gold sentences.
 
     Args:
-        epochs: Fine-tuning passes over the gold sentences. The epoch with the lowest dev loss is used.
-        patience: Stop after this many epochs without a lower dev loss. None: never.
+        epochs: Fine-tuning passes over gold. The epoch with the lowest dev loss is used.
+        patience: Stop after this many epochs without a lower dev loss.
         batch_size: Sentences per step.
         learning_rate: Of Adam. None: 1e-5, or 1e-4 for the bundled model.
     """
@@ -66,8 +66,8 @@ class TypeDescriptions:
     """Setting of methods that show tags to a model.
 
     Args:
-        descriptions: Short descriptions of types, which initialize the embeddings of the tag tokens. Types without
-            one use the default (`nersery list types`) or their name.
+        descriptions: Descriptions of types, which initialize the embeddings of the tag tokens. Without one: the default
+            (`nersery list types`), or the name.
     """
 
     _: KW_ONLY

@@ -29,7 +29,7 @@ class WordPredictions:
     """Settings and generation of the methods that replace random words by predictions of a masked language model.
 
     Args:
-        words: Number of words to replace per sentence, one after the other; each prediction sees the previous ones.
+        words: Words to replace per sentence, one by one; each prediction sees the previous ones.
         top_k: Draw each word from this many most probable words, in proportion to their probability.
         by_subword: Draw each subword of a word separately instead of a whole word.
     """

@@ -41,8 +41,8 @@ class External(Aligner):
         program: ``eflomal``, ``fast_align``, ``mgiza`` or ``giza++``.
         symmetrize: How the links of both directions become one set: `intersection`, `union`, `grow-diag`,
             `grow-diag-final` or `grow-diag-final-and`.
-        lower: Whether words are counted without regard to case and to variants of one character.
-        prefix: By how many of its first letters a word is counted; 0 takes all. Words with digits stay whole.
+        lower: Ignore case and variants of one character in counting.
+        prefix: Count words by this many first letters; 0: all. Words with digits stay whole.
         arguments: More arguments for the program, as on a command line.
 
     Reference:

@@ -74,8 +74,8 @@ class Statistical(Aligner):
         symmetrize: `agreement`, or a heuristic: `intersection`, `union`, `grow-diag`, `grow-diag-final` or
             `grow-diag-final-and`.
         threshold: Minimum probability of a link for `agreement`, in (0, 1).
-        lower: Whether words are counted without regard to case and to variants of one character.
-        prefix: By how many of its first letters a word is counted; 0 takes all. Words with digits stay whole.
+        lower: Ignore case and variants of one character in counting.
+        prefix: Count words by this many first letters; 0: all. Words with digits stay whole.
         string_similarity: Observations that two identical words count for before learning; 0 ignores spelling.
         ibm1_steps: Passes over the pairs by words alone.
         hmm_steps: Passes that also use positions.

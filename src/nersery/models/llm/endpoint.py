@@ -22,18 +22,18 @@ class Endpoint:
 
     Args:
         model: The model's name on the server.
-        server: URL of an OpenAI-compatible server, such as ``http://localhost:11434/v1``. Empty: ``OPENAI_BASE_URL`` of
-            the environment, or else OpenAI. The key is in the environment too: ``OPENAI_API_KEY``, or for a server
-            named here ``LLM_API_KEY``.
+        server: URL of an OpenAI-compatible server, such as `http://localhost:11434/v1`. Empty: `OPENAI_BASE_URL` of the
+            environment, or else OpenAI. The environment also has the key: `OPENAI_API_KEY`, or `LLM_API_KEY` for a
+            server named here.
         temperature: Of sampling; 0 takes the most probable answer.
         max_tokens: Maximum tokens of an answer.
         structured: ``auto`` sends a JSON schema if the server accepts one; ``off`` never does.
         concurrency: Maximum requests at the same time.
-        requests_per_minute: Maximum requests in a minute. None: no limit but the server's.
-        retries: How often a request is repeated after errors of the server, with growing pauses.
+        requests_per_minute: Maximum requests in a minute.
+        retries: Repetitions of a request after errors of the server, with growing pauses.
         timeout: Seconds to wait for an answer.
         budget: Maximum tokens of one call, prompts included; then the job stops. The same command resumes, with as much
-            again. None: no limit.
+            again.
         input_price: Dollars per million tokens of prompts, for the cost in reports.
         output_price: Dollars per million tokens of answers.
         cache: Folder of the answers. Empty: ``~/.cache/nersery/llm``.

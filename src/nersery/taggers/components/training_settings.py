@@ -23,17 +23,17 @@ class TrainingSettings:
     """Settings of the training of a tagger; the documentation of the taggers includes them.
 
     Args:
-        scheme: The tags inside the model, IOB2 or BIOES.
+        scheme: Tag scheme inside the model: `IOB2` or `BIOES`.
         steps: Training steps. If neither steps nor epochs are given, each tagger has a default.
         epochs: Passes over the training data, instead of steps.
-        evaluate_every: Steps between two evaluations on dev. None evaluates after each epoch, but at most ten times
-            if ``steps`` is given.
-        patience: Stop after this many evaluations without a better F1 on dev. None never stops early.
+        evaluate_every: Steps between two evaluations on dev. None: once per epoch, but at most ten times if `steps` is
+            given.
+        patience: Stop after this many evaluations without a better dev F1.
         batch_size: Sentences per step.
-        warmup: Share of the steps during which the learning rate rises, in [0, 1].
+        warmup: Share of the steps in which the learning rate rises, in [0, 1].
         schedule: ``linear`` lowers the learning rate to zero, ``constant`` keeps it.
         optimizer: ``adamw``, ``adam`` or ``sgd``.
-        weight_decay: AdamW's, applied to weights but not to biases and norms.
+        weight_decay: AdamW's, for weights but not biases and norms.
     """
 
     _: KW_ONLY
