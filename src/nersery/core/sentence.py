@@ -75,8 +75,9 @@ class Sentence:
 
     def _issue(self) -> str | None:
         return issue_in(
-            self.words, self.entities, self.columns, self.comments, self.id, self.language, self.scores, self.origin,
-            self.soft_labels, self.document, self.offsets,
+            words=self.words, entities=self.entities, columns=self.columns, comments=self.comments, id=self.id,
+            language=self.language, scores=self.scores, origin=self.origin, soft_labels=self.soft_labels,
+            document=self.document, offsets=self.offsets,
         )  # fmt: skip
 
     def __len__(self) -> int:

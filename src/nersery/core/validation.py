@@ -24,6 +24,7 @@ ROUNDING = 0.01
 
 
 def issue_in(
+    *,
     words: tuple[str, ...],
     entities: tuple[Entity, ...],
     columns: tuple[tuple[str, ...], ...],
