@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import re
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,9 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from nersery.models import bundled, bundled_heads
 from nersery.models.loading import ModelSource, autocast, pick_device
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from low_rank import save_differences
 
 CORPORA = ("wikitext2", "squad_sentences", "textbooks", "wikipedia_crowd")
 HELD_OUT = 0.1
@@ -273,7 +277,7 @@ def main() -> None:
     train(trainer, held_out, arguments.work)
     target = arguments.work / "masked_lm.safetensors"
     trained = trainer.accuracy(held_out)
-    bundled_heads.save_differences(trainer.model, target)
+    save_differences(trainer.model, target)
     trainer.model = ModelSource(bundled.NAME).model("AutoModelForMaskedLM").to(trainer.device)
     bundled_heads.add_head(trainer.model, target, "masked language model")
     shipped = trainer.accuracy(held_out)

@@ -13,6 +13,7 @@ import argparse
 import json
 import math
 import re
+import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -26,10 +27,12 @@ from torch import Tensor, nn
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng
 from nersery.models import bundled
-from nersery.models.bundled_heads import add_head, save_adapters
+from nersery.models.bundled_heads import add_head
 from nersery.models.loading import ModelSource, autocast, pick_device
-from nersery.models.training.low_rank import LowRankEmbedding, TiedDecoder, add_adapters, replace_module
 from nersery.models.training.trainer import TrainingPlan, seeded, train
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from low_rank import LowRankEmbedding, TiedDecoder, add_adapters, replace_module, save_adapters
 
 LANGUAGES = {
     "en": "eng", "de": "deu", "es": "spa", "nl": "nld", "tr": "tur", "ru": "rus", "ko": "kor", "zh": "zho",

@@ -13,6 +13,7 @@ import hashlib
 import json
 import random
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +33,10 @@ from nersery.models.loading import ModelSource, autocast, pick_device
 from nersery.models.question_answering import best_spans, word_scores
 from nersery.models.subwords.pair_inputs import PairEncoder
 from nersery.models.subwords.subwords import SubwordEncoder
-from nersery.models.training.low_rank import add_adapters
 from nersery.models.training.trainer import TrainingPlan, seeded, train
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from low_rank import add_adapters, save_adapters
 
 TEXTS = ("wikitext2", "textbooks", "wikipedia_crowd")
 RANK = 32
@@ -315,7 +318,7 @@ def main() -> None:
         model = build(encoder, arguments.start).to(device)
     run(data, model, encoder, arguments.work, arguments.steps, arguments.seed)
     target = arguments.work / "qa_head.safetensors"
-    bundled_heads.save_adapters(model, target)
+    save_adapters(model, target)
     shipped = ModelSource(encoder).model("AutoModelForQuestionAnswering")
     bundled_heads.add_head(shipped, target, "question-answering model")
     figures = f1(

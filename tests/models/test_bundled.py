@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from low_rank import STEPS_OF_DIFFERENCES, save_differences
 from safetensors import safe_open
 from transformers import AutoModelForMaskedLM
 
@@ -32,19 +33,19 @@ def test_what_was_learnt_comes_back_nearly_as_it_was(tmp_path: Path) -> None:
     with torch.no_grad():
         weights[LAYER] += 0.01 * torch.randn(weights[LAYER].shape, generator=chance)
         weights[EMBEDDINGS][[5, 700]] += 0.01
-    bundled_heads.save_differences(trained, tmp_path / "learnt.safetensors")
+    save_differences(trained, tmp_path / "learnt.safetensors")
     again = fresh()
     bundled_heads.add_head(again, tmp_path / "learnt.safetensors", "masked language model")
     for name, weight in again.named_parameters():
         largest = (weight - weights[name]).abs().max()
-        assert largest <= max(1e-3, 0.51 * 0.05 / bundled_heads.STEPS_OF_DIFFERENCES), name  # half a step of 5 sigma
+        assert largest <= max(1e-3, 0.51 * 0.05 / STEPS_OF_DIFFERENCES), name  # half a step of 5 sigma
 
 
 def test_rows_that_did_not_change_take_no_room(tmp_path: Path) -> None:
     trained = fresh()
     with torch.no_grad():
         trained.get_input_embeddings().weight[[5, 700]] += 0.01
-    bundled_heads.save_differences(trained, tmp_path / "learnt.safetensors")
+    save_differences(trained, tmp_path / "learnt.safetensors")
     with safe_open(tmp_path / "learnt.safetensors", framework="pt") as file:
         assert file.get_tensor(EMBEDDINGS + bundled_heads.ROWS).tolist() == [5, 700]
         assert file.get_tensor(EMBEDDINGS).shape == (2, 384)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from low_rank import adapters, add_adapters, save_adapters
 from safetensors.torch import load_file, save_file
 from tokenizers import processors
 from transformers import (
@@ -27,7 +28,6 @@ from nersery.models.loading import ModelSource
 from nersery.models.question_answering import ROWS, ExtractedAnswer, QuestionAnswerer, best_spans
 from nersery.models.subwords.pair_inputs import PairEncoder, SpecialTokens
 from nersery.models.subwords.subwords import SubwordEncoder
-from nersery.models.training.low_rank import adapters, add_adapters
 from tests.conftest import TINY, build_tokenizer
 
 QUESTIONS = ["Who wrote it ?", "Which place is named in the text ?"]
@@ -280,7 +280,7 @@ def test_what_the_bundled_head_has_learnt_comes_back_nearly_as_it_was(tmp_path: 
     add_adapters(trained, bundled_heads.LAYERS, 2)
     adapter = dict(adapters(trained))[LAYER]
     adapter.up.data, adapter.down.data = up, down
-    bundled_heads.save_adapters(trained, path, [bundled_heads.EMBEDDINGS + "weight"])
+    save_adapters(trained, path, [bundled_heads.EMBEDDINGS + "weight"])
     with torch.no_grad():
         weights[LAYER] += up @ down
     again = fresh()

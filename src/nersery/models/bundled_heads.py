@@ -12,18 +12,15 @@ Integers have ``.scale``, a factor for each of their rows. ``NAME.rows`` of fact
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
 from nersery.core.errors import MissingResourceError
 from nersery.models import bundled
-from nersery.models.training.low_rank import LowRankEmbedding, adapters
 
 _WEIGHTS = Path(__file__).with_name("weights")
 MASKED_LM = {
@@ -39,8 +36,6 @@ QUESTION_ANSWERING = {
 """The question-answering models."""
 BASE = "bert."
 LAYERS, EMBEDDINGS = f"{BASE}encoder.layer.", f"{BASE}embeddings.word_embeddings."
-STEPS_OF_DIFFERENCES = 31
-"""As accurate as 127 (35.2 % of held-out subwords), and a quarter smaller in a compressed wheel."""
 UP, DOWN, SCALE, ROWS = ".up", ".down", ".scale", ".rows"
 
 
@@ -105,46 +100,3 @@ def _add_one(parameter: Tensor, file: Any, name: str, stored: set[str]) -> None:
 def is_learnt(name: str) -> bool:
     """Whether a weight of ``bundled``'s masked language model differs from the installed encoder's."""
     return not name.startswith(BASE) or name.startswith((LAYERS, EMBEDDINGS))
-
-
-def save_differences(model: Any, path: Path) -> None:
-    """Write what a trained `BertForMaskedLM` has learnt on top of ``bundled``; unchanged rows are left out."""
-    with safe_open(bundled.folder() / "model.safetensors", framework="pt") as file:
-        installed = {BASE + name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    tensors: dict[str, Tensor] = {}
-    for name, parameter in model.named_parameters():
-        weight = parameter.detach().cpu().float()
-        if name.startswith((LAYERS, EMBEDDINGS)) and weight.ndim == 2:
-            difference = weight - installed[name]
-            rows = difference.any(dim=1).nonzero()[:, 0]
-            tensors |= _quantized(name, difference[rows], STEPS_OF_DIFFERENCES)
-            tensors[name + ROWS] = rows.int()
-        elif is_learnt(name):
-            tensors[name] = weight.half()
-    save_file(tensors, path)
-
-
-def save_adapters(model: Any, path: Path, skipped: Iterable[str] = ()) -> None:
-    """Write what the adapters of a model have learnt, and its other trainable weights.
-
-    Args:
-        skipped: Names of weights to leave out.
-    """
-    tensors: dict[str, Tensor] = {}
-    adapted = dict(adapters(model))
-    for name, module in adapted.items():
-        tensors |= _quantized(name + UP, module.up) | _quantized(name + DOWN, module.down)
-        if isinstance(module, LowRankEmbedding):
-            tensors[name + ROWS] = module.rows.int()
-    factors = {name.removesuffix("weight") + part for name in adapted for part in ("up", "down")}
-    for name, parameter in model.named_parameters():
-        if parameter.requires_grad and name not in {*factors, *skipped}:
-            tensors[name] = parameter.detach().half()
-    save_file({name: tensor.cpu().contiguous() for name, tensor in tensors.items()}, path)
-
-
-def _quantized(name: str, weight: Tensor, steps: int = 127) -> dict[str, Tensor]:
-    """A matrix as integers, up to ``steps`` for each row's largest value."""
-    weight = weight.detach().cpu().float()
-    scale = (weight.abs().amax(dim=1, keepdim=True) / steps).clamp(min=1e-7)
-    return {name: (weight / scale).round().to(torch.int8), name + SCALE: scale.half()}

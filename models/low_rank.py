@@ -1,4 +1,4 @@
-"""Low-rank adapters: frozen matrices plus a product of two narrow ones, which alone learn.
+"""Low-rank adapters, frozen matrices plus a product of two narrow ones, which alone learn; and how weights are stored.
 
 Reference:
     Hu et al. 2022, LoRA.
@@ -9,12 +9,21 @@ Departures:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn import functional
+
+from nersery.models import bundled
+from nersery.models.bundled_heads import BASE, DOWN, EMBEDDINGS, LAYERS, ROWS, SCALE, UP, is_learnt
+
+STEPS_OF_DIFFERENCES = 31
+"""As accurate as 127 (35.2 % of held-out subwords), and a quarter smaller in a compressed wheel."""
 
 
 class LowRankLinear(nn.Module):
@@ -103,3 +112,46 @@ def adapters(model: nn.Module) -> Iterator[tuple[str, Any]]:
     for name, module in model.named_modules():
         if isinstance(module, LowRankLinear | LowRankEmbedding):
             yield f"{name}.weight", module
+
+
+def save_differences(model: Any, path: Path) -> None:
+    """Write what a trained `BertForMaskedLM` has learnt on top of ``bundled``; unchanged rows are left out."""
+    with safe_open(bundled.folder() / "model.safetensors", framework="pt") as file:
+        installed = {BASE + name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    tensors: dict[str, Tensor] = {}
+    for name, parameter in model.named_parameters():
+        weight = parameter.detach().cpu().float()
+        if name.startswith((LAYERS, EMBEDDINGS)) and weight.ndim == 2:
+            difference = weight - installed[name]
+            rows = difference.any(dim=1).nonzero()[:, 0]
+            tensors |= _quantized(name, difference[rows], STEPS_OF_DIFFERENCES)
+            tensors[name + ROWS] = rows.int()
+        elif is_learnt(name):
+            tensors[name] = weight.half()
+    save_file(tensors, path)
+
+
+def save_adapters(model: Any, path: Path, skipped: Iterable[str] = ()) -> None:
+    """Write what the adapters of a model have learnt, and its other trainable weights.
+
+    Args:
+        skipped: Names of weights to leave out.
+    """
+    tensors: dict[str, Tensor] = {}
+    adapted = dict(adapters(model))
+    for name, module in adapted.items():
+        tensors |= _quantized(name + UP, module.up) | _quantized(name + DOWN, module.down)
+        if isinstance(module, LowRankEmbedding):
+            tensors[name + ROWS] = module.rows.int()
+    factors = {name.removesuffix("weight") + part for name in adapted for part in ("up", "down")}
+    for name, parameter in model.named_parameters():
+        if parameter.requires_grad and name not in {*factors, *skipped}:
+            tensors[name] = parameter.detach().half()
+    save_file({name: tensor.cpu().contiguous() for name, tensor in tensors.items()}, path)
+
+
+def _quantized(name: str, weight: Tensor, steps: int = 127) -> dict[str, Tensor]:
+    """A matrix as integers, up to ``steps`` for each row's largest value."""
+    weight = weight.detach().cpu().float()
+    scale = (weight.abs().amax(dim=1, keepdim=True) / steps).clamp(min=1e-7)
+    return {name: (weight / scale).round().to(torch.int8), name + SCALE: scale.half()}

@@ -5,17 +5,10 @@ from typing import Any
 
 import pytest
 import torch
+from low_rank import LowRankEmbedding, LowRankLinear, TiedDecoder, adapters, add_adapters, replace_module, save_adapters
 from transformers import BertConfig, BertForMaskedLM
 
-from nersery.models.bundled_heads import add_head, save_adapters
-from nersery.models.training.low_rank import (
-    LowRankEmbedding,
-    LowRankLinear,
-    TiedDecoder,
-    adapters,
-    add_adapters,
-    replace_module,
-)
+from nersery.models.bundled_heads import add_head
 from tests.conftest import TINY
 
 ROWS = [2, 5, 7, 30]
