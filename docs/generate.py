@@ -276,8 +276,8 @@ def commands_page() -> str:
     """Every command with its arguments, options and examples, and once the options of reading."""
     commands = all_commands()
     introduction = (
-        "`nersery COMMAND --help` shows the same in the terminal. Results go to standard output, progress and notes "
-        "to standard error; the [exit codes](how-to.md#use-nersery-in-scripts) are made for scripts."
+        "`nersery COMMAND --help` shows the same in the terminal, with more examples. Results go to standard output, "
+        "progress and notes to standard error; see [exit codes](how-to.md#use-nersery-in-scripts)."
     )
     contents = "\n".join(f"- {title}: {_listed(names, commands)}" for title, names in GROUPS.items())
     common = _common(commands)
@@ -334,7 +334,7 @@ def _command(name: str, command: Any, common: Sequence[Row]) -> str:
     taken = [("Common options", f": {names}"), *((SHARED[panel][0], "") for panel in SHARED if _panel(command, panel))]
     links = [f"[{title}](#{title.lower().replace(' ', '-')}){names}" for title, names in taken]
     parts.append(f"{'. '.join(links)}.")
-    return "\n\n".join([*filter(None, parts), "```sh\n" + "\n".join(examples(command.epilog)) + "\n```"])
+    return "\n\n".join([*filter(None, parts), f"```sh\n{next(examples(command.epilog))}\n```"])
 
 
 def examples(epilog: str | None) -> Iterator[str]:
