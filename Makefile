@@ -31,8 +31,8 @@ format: .venv/dev  ## Fix what tools can fix
 docs: .venv/dev  ## Regenerate docs/methods.md, docs/recipes.md and docs/commands.md
 	$(BIN)/python docs/generate.py
 
-picture: .venv/dev chromium  ## Take the picture of the report for the README, after make demo
-	$(BIN)/python docs/screenshot.py runs/demo/report.html docs/images/report.png
+picture: .venv/dev chromium  ## Take the pictures of the report and of the review page, after make demo
+	$(BIN)/python docs/screenshot.py runs/demo/report.html
 
 site: .venv/dev  ## Build the documentation site in site/; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from nersery import Corpus, Entity, Sentence, annotate
 from nersery.annotate.gliner import GlinerLabels, load_gliner
 from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.io import write
 
 
 def labelled(monkeypatch: pytest.MonkeyPatch, words: str, *found: tuple[int, int, str, float], **settings: Any) -> Any:
@@ -73,6 +75,33 @@ def test_a_real_model_labels_whatever_the_batch(tiny: str) -> None:
     assert results[0] == results[1]
     assert any(sentence.entities for sentence in results[0].corpus)
     assert not results[0].rejects
+
+
+def test_gliner_learns_what_convert_writes(tiny: str, tmp_path: Path) -> None:
+    from gliner import GLiNER
+
+    gold = Corpus(
+        [
+            Sentence(("Ada", "Lovelace", "met", "राम", "."), (Entity(0, 2, "PER"), Entity(3, 4, "PER")), "a"),
+            Sentence(("👩\u200d👩\u200d👧", "in", "New", "York"), (Entity(2, 4, "LOC"),), "b"),
+            Sentence(("nothing",), id="c"),
+        ]
+    )
+    write(gold, tmp_path / "train.json", format="gliner")
+    examples = json.loads((tmp_path / "train.json").read_text("utf-8"))
+    model = GLiNER.from_pretrained(tiny, local_files_only=True)
+    collate = model.data_collator_class(model.config, data_processor=model.data_processor, return_id_to_classes=True)
+    batch = collate(examples)
+    found = [
+        {(*batch["span_idx"][row, span].tolist(), batch["id_to_classes"][row][int(type_) + 1]) for span, type_ in ones}
+        for row, ones in enumerate(labels.nonzero() for labels in batch["labels"])
+    ]
+    assert found == [{(0, 1, "PER"), (3, 3, "PER")}, {(2, 3, "LOC")}, set()], "first and last word"
+    pytest.importorskip("accelerate")
+    model.train_model(
+        examples, examples, output_dir=tmp_path / "out", max_steps=2, per_device_train_batch_size=2, use_cpu=True,
+        dataloader_num_workers=0, save_strategy="no", disable_tqdm=True,
+    )  # fmt: skip
 
 
 def test_other_folders_are_refused(tmp_path: Path) -> None:

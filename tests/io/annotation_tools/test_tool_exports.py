@@ -46,6 +46,12 @@ def test_lines_of_objects_come_back(tmp_path: Path, name: str) -> None:
     assert [s.labels for s in back] == [s.labels for s in CORPUS]
 
 
+def test_doccano_finds_the_encoding_and_the_same_keys_in_each_line(tmp_path: Path) -> None:
+    write([*CORPUS, Sentence(("Bonn",), id="c", language="de")], tmp_path / "a.jsonl", format="spans")
+    text = (tmp_path / "a.jsonl").read_text("ascii")
+    assert len({tuple(json.loads(line)) for line in text.splitlines()}) == 1
+
+
 def test_prodigy_finds_its_spans_and_tokens(tmp_path: Path) -> None:
     write(CORPUS, tmp_path / "a.jsonl", format="prodigy")
     for line, sentence in zip((tmp_path / "a.jsonl").read_text("utf-8").splitlines(), CORPUS, strict=True):

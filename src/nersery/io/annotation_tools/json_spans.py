@@ -33,6 +33,8 @@ ANNOTATIONS = ("annotations", "completions")
 STARTS, ENDS, TYPES = ("start", "start_offset"), ("end", "end_offset"), ("label", "labels", "type")
 REFUSALS = ("reject", "ignore")
 """Answers in Prodigy to a text whose labels are not to be used."""
+ASCII_ENCODER = json.JSONEncoder(allow_nan=False)
+"""doccano 1.8.4 guesses the encoding of a file, and an emoji makes it guess wrong."""
 EXPECTED = 'a "text" with "label": [[start, end, type], …], or a task of Label Studio'
 EXPECTED_LABEL = "[start, end, type], or an object with start, end and label"
 
@@ -277,15 +279,14 @@ class SpansWriter(Writer):
             raise DataError(Issue(message, sentence=sentence.id or None), fix="write .jsonl, which holds everything")
         text, places = layout(sentence)
         label = [[places[start][0], places[end - 1][1], type_] for start, end, type_ in sentence.labels]
-        value: Object = {"id": sentence.id, "text": text, "label": label}
-        if sentence.language:
-            value["language"] = sentence.language
+        value: Object = {"id": sentence.id, "text": text, "label": label, "language": sentence.language or None}
+        value["tokens"] = None  # doccano refuses files in which lines have different keys
         if tuple(splitter("punctuation", sentence.language)(text)) != sentence.words:
             words = zip(sentence.words, places, strict=True)
             value["tokens"] = [
                 {"text": word, "start": start, "end": end, "id": n} for n, (word, (start, end)) in enumerate(words)
             ]
-        return f"{ENCODER.encode(value)}\n"
+        return f"{ASCII_ENCODER.encode(value)}\n"
 
 
 def _begins(start: Beginning) -> bool:

@@ -1,0 +1,65 @@
+"""What the tools themselves say of our files. Install one to run its test; `test_tool_exports` checks the structure."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from nersery import Corpus, Entity, Sentence
+from nersery.io import read, write
+
+FAMILY, FLAG = "👩\u200d👩\u200d👧", "🇮🇳"
+CORPUS = Corpus(
+    [
+        Sentence(
+            ("Ada", "Lovelace", FAMILY, "-", "based", "."), (Entity(0, 2, "PER"), Entity(2, 3, "EMO")), "a:1",
+            document="a", offsets=((0, 3), (5, 13), (14, 19), (19, 20), (20, 25), (25, 26)),
+        ),
+        Sentence(
+            ("שלום", FLAG, "!"), (Entity(0, 1, "PER"),), "a:2", document="a", offsets=((27, 31), (32, 34), (34, 35)),
+        ),
+        Sentence(("राम", "ने", "क्\u200dष"), (Entity(0, 1, "PER"),), "b"),
+    ]
+)  # fmt: skip
+
+
+def covered(corpus: Corpus) -> list[list[tuple[tuple[str, ...], str]]]:
+    return [[(sentence.mention(entity), entity.type) for entity in sentence.entities] for sentence in corpus]
+
+
+@pytest.mark.parametrize("export", ["JSON", "JSON_MIN"])
+def test_label_studio_accepts_tasks_and_predictions_and_its_exports_are_read(tmp_path: Path, export: str) -> None:
+    pytest.importorskip("label_studio_sdk")
+    from label_studio_sdk.converter import Converter
+    from label_studio_sdk.label_interface import LabelInterface
+
+    labels = "".join(f'<Label value="{type_}"/>' for type_ in ("PER", "EMO"))
+    config = f'<View><Labels name="label" toName="text">{labels}</Labels><Text name="text" value="$text"/></View>'
+    write(CORPUS, tmp_path / "tasks.json", format="label-studio")
+    tasks = json.loads((tmp_path / "tasks.json").read_text("utf-8"))
+    interface = LabelInterface(config)
+    for number, task in enumerate(tasks):
+        (prediction,) = task.pop("predictions")
+        assert interface.validate_task(task)
+        assert interface.validate_prediction(prediction, return_errors=True) == []
+        task |= {"id": number, "annotations": [{"id": number, "result": prediction["result"]}]}
+    (tmp_path / "accepted.json").write_text(json.dumps(tasks), "utf-8")
+    converter = Converter(config, project_dir=str(tmp_path), download_resources=False)
+    converter.convert(str(tmp_path / "accepted.json"), str(tmp_path / "out"), export, is_dir=False)
+    assert covered(read(tmp_path / "out" / "result.json")) == covered(CORPUS)
+
+
+def test_brats_own_parser_finds_each_label_where_it_is(tmp_path: Path) -> None:
+    annotation = pytest.importorskip("bratsubset.annotation", reason="brat's parser: pip install bratiaa")
+    write(CORPUS, tmp_path / "brat", format="brat")
+    found = []
+    for path in sorted((tmp_path / "brat").glob("*.ann")):
+        document = annotation.TextAnnotations(str(path.with_suffix("")))
+        assert not document.failed_lines
+        found += [(document.get_document_text()[slice(*t.spans[0])], t.text, t.type) for t in document.get_textbounds()]
+    assert all(text == named for text, named, _ in found)
+    assert [(*text.split(), type_) for text, _, type_ in found] == [
+        (*words, type_) for sentence in covered(CORPUS) for words, type_ in sentence
+    ]
