@@ -1,4 +1,4 @@
-"""Both methods against `transformers serve` with a tiny random model: its answers are noise, and nothing may be lost."""
+"""Both methods against `transformers serve` with a tiny random model: all answers are noise, and nothing is lost."""
 
 from __future__ import annotations
 
