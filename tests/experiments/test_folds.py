@@ -11,6 +11,7 @@ from nersery import io
 from nersery.core.errors import OutOfTimeError, SettingsError
 from nersery.core.progress import Progress, time_limit
 from nersery.experiments.recipe import load
+from nersery.experiments.run_folder import RunFolder
 from tests.experiments.trying import append_system, execute, ids, system
 
 FOLDS = "[sample]\nfolds = 3"
@@ -72,3 +73,13 @@ def test_a_job_stops_when_its_time_is_up() -> None:
         with pytest.raises(OutOfTimeError):
             progress.advance()
     progress.advance()
+
+
+def test_a_part_of_a_folder_finds_generated_sentences_that_systems_share(folder: Path) -> None:
+    append_system('name = "again"\nmethod = "mention_replacement"\ntagger_settings = { longest = 1 }')
+    append_system('name = "and again"\nmethod = "mention_replacement"\ntagger_settings = { longest = 2 }')
+    recipe = load("recipe.toml")
+    whole = RunFolder(recipe, Path("run"))
+    first, second = (system for system in recipe.systems if system.name in ("again", "and again"))
+    assert whole.generated(0, second) == whole.generated(0, first) == whole.path(0, first, "generated.jsonl")
+    assert whole.part([0], [second]).generated(0, second) == whole.generated(0, first)

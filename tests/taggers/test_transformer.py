@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from transformers import BertConfig, BertModel
 
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.progress import Progress
@@ -14,6 +15,7 @@ from nersery.models.loading import ModelSource
 from nersery.taggers.base import load_tagger, strict_f1
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.transformer import TransformerTagger
+from tests.conftest import TINY
 
 NAMES = ["Ada Lovelace", "Grace", "राम", "Halden"]
 PLACES = ["London", "New York", "दिल्ली", "Oslo"]
@@ -34,6 +36,18 @@ def small(model: str, **settings) -> TransformerTagger:
     return TransformerTagger(
         model=model, **{"steps": 60, "learning_rate": 5e-3, "head_learning_rate": 5e-3, "batch_size": 8, **settings}
     )
+
+
+@pytest.mark.parametrize(("layers", "rate"), [(6, 1e-4), (12, 4e-5)])
+def test_deep_encoders_learn_at_a_lower_rate_by_default(
+    layers: int, rate: float, tiny_model: str, tmp_path: Path
+) -> None:
+    deep = shutil.copytree(tiny_model, tmp_path / "deep")
+    BertModel(BertConfig(vocab_size=500, **{**TINY, "num_hidden_layers": layers})).save_pretrained(deep)
+    for named, expected in ((None, rate), (2e-5, 2e-5)):
+        tagger = TransformerTagger(model=str(deep), steps=1, learning_rate=named)
+        tagger.fit(GOLD[:4])
+        assert tagger._plan(4).learning_rate == expected
 
 
 @pytest.mark.parametrize(

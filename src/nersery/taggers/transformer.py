@@ -43,9 +43,9 @@ from nersery.taggers.components.training_settings import (
 Head = Literal["linear", "crf"]
 LEAST_STEPS = 300
 LEAST_EPOCHS = 3
-SHALLOW, SHALLOW_RATE, DEEP_RATE = 6, 1e-4, 4e-5
-"""Layers of encoders that learn at the first rate; others learn at the second."""
 """Without ``steps`` and ``epochs``, training takes as long as both of these ask for."""
+SHALLOW, SHALLOW_RATE, DEEP_RATE = 6, 1e-4, 4e-5
+"""Encoders with at most so many layers learn at the first rate; deeper ones learn at the second."""
 CRF_FILE = "crf.safetensors"
 PIPELINE_FILE = Path(__file__).parent / "components" / "crf_pipeline.py"
 PIPELINE = {

@@ -30,7 +30,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> 
         return made
 
     monkeypatch.setattr(plan, "_table", table)
-    monkeypatch.setattr(plan, "STEPS", (20,))
+    monkeypatch.setattr(plan, "SCHEDULES", ((20, 16),))
     monkeypatch.setattr(plan, "FEWEST_STEPS", 20)
     monkeypatch.setattr(candidates, "MULTILINGUAL", tiny_model)
     monkeypatch.setattr(candidates, "SECOND_STAGE", {"steps": 5})

@@ -17,12 +17,27 @@ from nersery.experiments.recipe import Recipe, parse
 from nersery.experiments.run_time import RunTime
 from nersery.models.loading import ModelSource
 
-STEPS = (600, 450, 300, 200, 150, 100, 60, 30, 10)
+SCHEDULES = (
+    (600, 16),
+    (450, 16),
+    (300, 16),
+    (300, 8),
+    (300, 4),
+    (200, 4),
+    (150, 4),
+    (100, 4),
+    (60, 4),
+    (30, 4),
+    (10, 4),
+)
+"""Training steps and sentences in each, from the best to the shortest. In the same time, many small steps beat few
+large ones; see docs/results.md.
+"""
 SHARE = 0.75
 """Of the time, for the least that is worth it: gold only and the most promising system, on a fold and on all data."""
 FEWEST_STEPS = 60
 """Fewer are taken only if not even gold only could be trained with this number."""
-LABELLING = 0.2
+LABELLING = 0.12
 """Of the time, at most, for labelling the raw text once."""
 FEWEST_RAW = 300
 FEW_FOLDS, MANY_FOLDS, MANY = 3, 5, 1000
@@ -57,14 +72,15 @@ def make_plan(material: Material, named: str, seconds: float, say: Callable[[str
         seconds: The time for everything.
     """
     say(f"{len(material.gold)} labelled sentences, {len(material.raw):,} raw ones; {material.text}")
-    models, notes = _available(models_for(material.text, named), named)
-    recipe = _parsed(_table(material, models, 600))
+    models, notes = _available(models_for(material.text, named, has_raw=bool(material.raw)), named)
+    recipe = _parsed(_table(material, models, SCHEDULES[0]))
     times = RunTime(recipe, material.gold.sentences, material.raw.sentences)
     material, more = _fitting(material, times, seconds)
     times = replace(times, raw=material.raw.sentences)
-    chosen = _steps(material, times, models, SHARE * seconds)
-    if chosen < STEPS[0]:
-        notes.append(f"each training has {chosen} steps instead of {STEPS[0]}: the time allows no more")
+    chosen = _schedule(material, times, models, SHARE * seconds)
+    if chosen != SCHEDULES[0]:
+        given, full = (f"{steps} steps with {batch} sentences" for steps, batch in (chosen, SCHEDULES[0]))
+        notes.append(f"each training has {given} instead of {full}: the time allows no more")
     table = _table(material, models, chosen)
     times = replace(times, recipe=_parsed(table))
     return Plan(material, table, times, (*notes, *more))
@@ -88,8 +104,9 @@ def _available(models: list[str], named: str) -> tuple[list[str], list[str]]:
     return found, notes
 
 
-def _table(material: Material, models: list[str], steps: int) -> dict[str, Any]:
+def _table(material: Material, models: list[str], schedule: tuple[int, int]) -> dict[str, Any]:
     """The recipe with all systems."""
+    steps, batch = schedule
     folds = MANY_FOLDS if len(material.gold) >= MANY else FEW_FOLDS
     data = {"train": "data/train.jsonl", **({"raw": "data/raw.jsonl"} if material.raw else {})}
     stage = max(10, steps // 6)
@@ -100,7 +117,7 @@ def _table(material: Material, models: list[str], steps: int) -> dict[str, Any]:
         "seeds": list(range(folds)),
         "data": data,
         "sample": {"folds": folds},
-        "tagger": {"model": models[0], "steps": steps},
+        "tagger": {"model": models[0], "steps": steps, "batch_size": batch},
         "systems": systems_for(material.text, material.gold.types, models, **sizes),
     }
 
@@ -127,21 +144,21 @@ def _fitting(material: Material, times: RunTime, seconds: float) -> tuple[Materi
     return replace(material, raw=Corpus(s for s in material.raw if s.id in chosen)), [note]
 
 
-def _steps(material: Material, times: RunTime, models: list[str], seconds: float) -> int:
-    """The most steps with which gold only and the first system can be trained on a fold and on all sentences.
+def _schedule(material: Material, times: RunTime, models: list[str], seconds: float) -> tuple[int, int]:
+    """The first schedule with which gold only and the first system can be trained on a fold and on all sentences.
 
-    If these are few, then the most with which gold only can.
+    If it has few steps, then the first with which gold only can.
     """
     for gold_only in (False, True):
-        for steps in STEPS:
-            trial = replace(times, recipe=_parsed(_table(material, models, steps)))
+        for schedule in SCHEDULES:
+            trial = replace(times, recipe=_parsed(_table(material, models, schedule)))
             gold, *others = (s for s in trial.recipe.systems if s.is_baseline or s.makes_sentences)
             cost = 2 * trial.training(gold)
             if not gold_only:
                 cost += trial.making(others[0]) + 2 * trial.training(others[0])
-            if CAUTION * cost <= seconds and (gold_only or steps >= FEWEST_STEPS):
-                return steps
-    return STEPS[-1]
+            if CAUTION * cost <= seconds and (gold_only or schedule[0] >= FEWEST_STEPS):
+                return schedule
+    return SCHEDULES[-1]
 
 
 def recipe_text(table: Mapping[str, Any]) -> str:

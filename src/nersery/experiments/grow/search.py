@@ -165,23 +165,31 @@ class Search:
         before = [self.run.recipe.system(system.base)] if system.base else []
         return [*(one for base in before for one in self.chain(base)), system] if system.name != GOLD else []
 
-    def cost(self, system: System, seed: int) -> float:
-        """Estimated seconds of a system and of what it goes on from, without what is done."""
+    def cost(self, system: System, seed: int, after: System | None = None) -> float:
+        """Estimated seconds of a system and of what it goes on from, without what is done.
+
+        Args:
+            after: Count what this one makes for all folds at once as done, too.
+        """
+        ready = self.chain(after) if after else []
         seconds = 0.0
         for one in self.chain(system) or [system]:
             if not self.run.path(seed, one, "tagger").exists():
                 seconds += self.run_time.training(one)
             labels_once = one.method is not None and one.method.method == "qa_prompting"
             seeds = range(self.folds + 1) if labels_once else [seed]
-            if not any(self.run.generated(other, one).exists() for other in seeds):
+            is_made = any(self.run.generated(other, one).exists() for other in seeds)
+            if not is_made and not (labels_once and one in ready):
                 seconds += self.run_time.making(one)
         return seconds
 
     def final_cost(self, system: System) -> float:
-        """Estimated seconds to train it on all sentences, and gold only for comparison where there is a test file."""
+        """Estimated seconds to train it on all sentences once it was tried on a fold, and gold only for comparison
+        where there is a test file.
+        """
         gold = self.run.recipe.systems[0]
         compared = [gold] if self.run.corpora["test"] and system is not gold else []
-        return sum(self.cost(one, self.folds) for one in [*compared, system])
+        return sum(self.cost(one, self.folds, after=system) for one in [*compared, system])
 
     def attempt(self, system: System, fold: int, beyond: float = 0.0) -> bool:
         """Train and score a system on a fold if the time allows; whether that was done.

@@ -71,7 +71,7 @@ class SubwordEncoder:
 
     def __init__(self, tokenizer: Any, *limits: int | None, borders: bool = False) -> None:
         self.tokenizer = tokenizer
-        self._joins = (lambda word: False) if borders else follows_without_space
+        self._borders = borders
         self.max_subwords = min(MAX_SUBWORDS, tokenizer.model_max_length, *(limit for limit in limits if limit))
         self.prefix, self.suffix = frame(tokenizer)
         if self.max_subwords <= len(self.prefix) + len(self.suffix):
@@ -105,7 +105,9 @@ class SubwordEncoder:
             nothing = (unknown if unknown is not None else self.pad,)
             if unknown is not None:
                 encoded = [[unknown if subword in self._special else subword for subword in ids] for ids in encoded]
-            encoded = [self._inside(ids) if self._joins(word) else ids for word, ids in zip(new, encoded, strict=True)]
+            if not self._borders:
+                pairs = zip(new, encoded, strict=True)
+                encoded = [self._inside(ids) if follows_without_space(word) else ids for word, ids in pairs]
             self._cache.update((word, tuple(ids) or nothing) for word, ids in zip(new, encoded, strict=True))
         return [self._cache[word] for word in words]
 

@@ -1,0 +1,51 @@
+"""Which systems a grow job considers for which data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from nersery.core.sentence import Sentence
+from nersery.experiments.grow.candidates import DEEP_HALF_RATE, HALF_RATE, models_for, systems_for
+from nersery.experiments.grow.text_profile import TextProfile, profile
+
+ENGLISH = profile([Sentence(("The", "man", "of", "the", "Year"))])
+LOWER_CASE = profile([Sentence(("the", "man", "of", "the", "year"))])
+HINDI = profile([Sentence(("राम", "दिल्ली", "में", "रहता", "है"))])
+
+
+def systems(text: TextProfile, models: list[str], **sizes: int) -> dict[str, dict[str, Any]]:
+    found = systems_for(text, ["PER"], models, **{"gold": 100, "raw": 100, "stage_steps": 50, **sizes})
+    return {entry["name"]: entry for entry in found}
+
+
+@pytest.mark.parametrize(
+    ("text", "has_raw", "expected"),
+    [
+        (ENGLISH, False, ["bundled", "bundled-qa", "bundled-multilingual"]),
+        (ENGLISH, True, ["bundled", "bundled-multilingual"]),
+        (LOWER_CASE, False, ["bundled", "bundled-qa"]),
+        (HINDI, True, ["bundled-multilingual"]),
+    ],
+)
+def test_encoders_suit_the_text(text: TextProfile, has_raw: bool, expected: list[str]) -> None:
+    assert models_for(text, has_raw=has_raw) == expected
+    assert models_for(text, "mine", has_raw=has_raw) == [*expected, "mine"]
+
+
+def test_another_language_is_asked_in_the_multilingual_model() -> None:
+    assert systems(HINDI, ["bundled-multilingual"])["questions"]["model"] == "bundled-multilingual"
+    assert "model" not in systems(ENGLISH, ["bundled"])["questions"]
+    assert "questions" not in systems(HINDI, ["mine"])
+
+
+def test_deep_encoders_go_on_at_a_lower_rate() -> None:
+    found = systems(ENGLISH, ["bundled", "bundled-multilingual"])
+    assert found["questions"]["second_stage"]["learning_rate"] == HALF_RATE
+    assert found["questions, bundled-multilingual"]["second_stage"]["learning_rate"] == DEEP_HALF_RATE
+
+
+def test_without_raw_text_nothing_is_labelled() -> None:
+    methods = {entry.get("method") for entry in systems(ENGLISH, ["bundled"], raw=0).values()}
+    assert methods == {"melm", "mention_replacement"}
