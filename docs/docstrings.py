@@ -72,7 +72,7 @@ def type_text(hint: Any) -> str:
     >>> type_text(int | None), type_text(Literal["a", "b"]), type_text(dict[str, str]), type_text(list[str] | None)
     ('integer', '`"a"` or `"b"`', 'table of text', 'list of text')
     """
-    if choices := _choices(hint):
+    if choices := choices_of(hint):
         *others, last = map(code, choices)
         return f"{', '.join(others)} or {last}" if others else last
     if get_origin(hint) in (dict, list, tuple):
@@ -84,11 +84,11 @@ def type_text(hint: Any) -> str:
     return " or ".join(map(type_text, members)) if members else PLAIN_TYPES.get(hint, str(hint))
 
 
-def _choices(hint: Any) -> list[Any]:
+def choices_of(hint: Any) -> list[Any]:
     """The values that a setting may have, where all are named; a group of them may stand among others."""
     if get_origin(hint) is Literal:
         return [*get_args(hint)]
     members = [member for member in get_args(hint) if member is not NoneType]
-    if get_origin(hint) not in (Union, UnionType) or not all(map(_choices, members)):
+    if get_origin(hint) not in (Union, UnionType) or not all(map(choices_of, members)):
         return []
-    return [choice for member in members for choice in _choices(member)]
+    return [choice for member in members for choice in choices_of(member)]

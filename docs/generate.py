@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import library_stub
-from docstrings import Sections, arguments, code, sections, table, type_text
+from docstrings import Sections, arguments, choices_of, code, sections, table, type_text
 from papers import INTRODUCTION, papers_parts
 
 import nersery
@@ -127,9 +127,12 @@ def _settings(kind: str, name: str) -> list[Setting]:
 
 def _default_or_type(hint: Any, default: Any, meaning: str) -> str:
     """A default, which shows its type too; without one the type, and the choices that the meaning does not name."""
-    named = all(f"`{choice}`" in meaning for choice in get_args(hint) if choice)
-    choices = type_text(hint) if get_origin(hint) is Literal and not named else ""
-    return type_text(hint) if default is None else ": ".join(filter(None, (code(default), choices)))
+    choices = [choice for choice in choices_of(hint) if choice]
+    named = all(f"`{choice}`" in meaning for choice in choices)
+    type_ = "text" if choices and named else type_text(hint)
+    if default is None:
+        return type_
+    return code(default) if named else f"{code(default)}: {type_}"
 
 
 def _shared_settings() -> list[Setting]:

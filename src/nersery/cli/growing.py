@@ -32,7 +32,7 @@ def grow(
     ],
     raw: Annotated[str | None, typer.Option(help="Raw text in the same language.", metavar="TEXT")] = None,
     test: Annotated[
-        str | None, typer.Option(help="Labelled sentences to score the result on; nothing is chosen by them.")
+        str | None, typer.Option(help="Labelled sentences to score the result on, for nothing else.")
     ] = None,
     minutes: Annotated[float, typer.Option(help="Minutes for everything, over all calls that resume the job.")] = 30,
     model: Annotated[str, typer.Option(help="An encoder to try besides the bundled ones.")] = "",

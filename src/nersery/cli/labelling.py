@@ -35,11 +35,9 @@ def next_(
     ] = None,
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="Sentences to choose.")] = 50,
     labelled: Annotated[
-        list[str] | None, typer.Option(help="Sentences that are labelled already; others are chosen. May be repeated.")
+        list[str] | None, typer.Option(help="Sentences labelled already; others are chosen. May be repeated.")
     ] = None,
-    most: Annotated[
-        int, typer.Option(min=1, help="Of more raw sentences, draw this number at random and predict only these.")
-    ] = 10_000,
+    most: Annotated[int, typer.Option(min=1, help="Maximum raw sentences to predict, drawn at random.")] = 10_000,
     to: Annotated[
         str | None, typer.Option(help=f"Output format: {', '.join(io.writable())}; by default from its extension.")
     ] = None,

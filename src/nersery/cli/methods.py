@@ -126,7 +126,7 @@ def select(
     target: options.Target,
     method: Annotated[str, typer.Option(help="A selector of `nersery list select`.")],
     gold: Annotated[
-        str | None, typer.Option(help="The labelled sentences that the new ones were made from, or will be added to.")
+        str | None, typer.Option(help="Labelled sentences that the new ones were made from, or will join.")
     ] = None,
     held_out: Annotated[
         list[str] | None,

@@ -157,8 +157,8 @@ def evaluate(
     missing: Annotated[
         Missing,
         typer.Option(
-            help="What to do with gold sentences that the other file lacks: refuse; leave them out, and say how many; "
-            "or count all their entities as missed."
+            help="Gold sentences that the other file lacks: refuse them; leave them out, and say how many; "
+            "or count their entities as missed."
         ),
     ] = "refuse",
     errors: Annotated[bool, typer.Option("--errors", help="Show the mistakes by kind, with examples.")] = False,

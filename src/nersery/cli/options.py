@@ -86,8 +86,8 @@ def read_options(
     split: Annotated[
         str,
         typer.Option(
-            help="How to split lines of text into words: at spaces, at punctuation too, at every sign, "
-            "or into characters where a script has no spaces.",
+            help="How lines of text become words: at spaces, at punctuation too, at all signs, "
+            "or characters where a script has no spaces.",
             rich_help_panel=_PANEL,
         ),
     ] = "spaces",

@@ -24,15 +24,13 @@ GIVEN = {"train": "train", "dev": "validation", "validation": "validation", "tes
 
 Similarity = Annotated[
     float,
-    typer.Option(
-        help="Sentences that share at least this part of their words get the same split; 1: only equal sentences."
-    ),
+    typer.Option(help="Sentences that share at least this part of their words get the same split; 1: only equal ones."),
 ]
 Leaks = Annotated[
     str,
     typer.Option(
-        help="If a sentence is a near-duplicate of one in a later given split (train, dev, test): refuse everything, "
-        "drop it, or keep it."
+        help="For near-duplicates of sentences in a later given split (train, dev, test): refuse everything, "
+        "drop them, or keep them."
     ),
 ]
 
@@ -55,19 +53,13 @@ def publish(
     ],
     about: Annotated[
         str | None,
-        typer.Option(
-            help="TOML with name, description, license, citation and a list of sources of name, url, license, note."
-        ),
+        typer.Option(help="TOML with name, description, license, citation and sources (name, url, license, note)."),
     ] = None,
     errors: Annotated[
         str | None, typer.Option(help="Output of `nersery evaluate GOLD PREDICTED --errors --json`, for the card.")
     ] = None,
-    dev_share: Annotated[
-        float, typer.Option(help="Share of the sentences without a split that goes to dev, in [0, 1).")
-    ] = 0.1,
-    test_share: Annotated[
-        float, typer.Option(help="Share of the sentences without a split that goes to test, in [0, 1).")
-    ] = 0.1,
+    dev_share: Annotated[float, typer.Option(help="Share of sentences without a split for dev, in [0, 1).")] = 0.1,
+    test_share: Annotated[float, typer.Option(help="Share of sentences without a split for test, in [0, 1).")] = 0.1,
     similarity: Similarity = 0.8,
     leaks: Leaks = "refuse",
     parquet: Annotated[

@@ -42,12 +42,9 @@ def review(
     source: options.Source,
     target: options.Target,
     beside: Annotated[
-        str | None,
-        typer.Option(help="Sentences to show beside each one: that with the same id, and those that it was made from."),
+        str | None, typer.Option(help="Sentences to show beside: that with the same id, and those it was made from.")
     ] = None,
-    types: Annotated[
-        str, typer.Option(help="More types that may be given than the sentences have, e.g. PER,LOC.")
-    ] = "",
+    types: Annotated[str, typer.Option(help="Types besides those of the sentences, e.g. PER,LOC.")] = "",
     by: Annotated[str, typer.Option(help="A score: sentences with the lowest come first.", metavar="SCORE")] = "",
     goal: Annotated[
         int | None, typer.Option(min=1, help="Review this number only, drawn evenly over types and methods.")
