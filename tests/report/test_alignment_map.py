@@ -10,7 +10,8 @@ from nersery import Entity, Sentence
 from nersery.core.alignments import Alignment, Link
 from nersery.core.outcome import Reject
 from nersery.crosslingual.projection import Projection
-from nersery.report.alignment_map import CELL, alignment_map
+from nersery.report.alignment_map import alignment_map
+from nersery.report.matrix import CELL
 
 SVG = "{http://www.w3.org/2000/svg}"
 SOURCE = Sentence(("Ada", "Lovelace", "<b>", "Bo"), (Entity(0, 2, "PER"), Entity(3, 4, "LOC")), id="s")
@@ -34,7 +35,7 @@ def labels(picture: ElementTree.Element) -> dict[str, str]:
 
 def test_cells_stand_where_the_links_are_and_are_as_dark():
     found = [
-        (float(cell["x"]) // CELL, float(cell["y"]) // CELL, cell["fill-opacity"]) for cell in parts(drawn(), "link")
+        (float(cell["x"]) // CELL, float(cell["y"]) // CELL, cell["fill-opacity"]) for cell in parts(drawn(), "cell")
     ]
     assert found == [(1, 0, "0.50"), (2, 1, "0.25"), (0, 2, "1.00")]
     titles = [title.text for title in drawn().iter(f"{SVG}title")]
@@ -51,7 +52,7 @@ def test_words_of_users_are_escaped():
 
 def test_what_went_over_is_framed_and_what_did_not_is_struck_out():
     picture = drawn()
-    (frame,) = parts(picture, "projected")
+    (frame,) = parts(picture, "chosen")
     assert (int(frame["x"]) // CELL, int(frame["y"]) // CELL) == (1, 0)
     assert (int(frame["width"]), int(frame["height"])) == (2 * CELL - 2, 2 * CELL - 2)
     found = labels(picture)
@@ -66,7 +67,7 @@ def test_an_entity_is_lost_though_a_link_of_it_leads_to_another_one(name: str):
     alignment = (Link(3, 1), Link(0, 0), Link(1, 1))
     for source in (SOURCE, Sentence(SOURCE.words, (Entity(0, 2, "PER"), Entity(3, 4, "PER")), id="s")):
         picture = ElementTree.fromstring(alignment_map(source, target, alignment))
-        assert len(parts(picture, "projected")) == 1
+        assert len(parts(picture, "chosen")) == 1
         assert labels(picture)[f"Bo {source.entities[1].type}"] == "lost"
         assert labels(picture)["Ada PER"] == "entity"
 
@@ -83,5 +84,5 @@ def test_any_script_in_a_page_that_holds_it(target: str):
 
 
 def test_without_links_or_entities():
-    assert parts(drawn(alignment=()), "link") == []
-    assert parts(drawn(source=Sentence(("a",), id="s"), alignment=()), "projected") == []
+    assert parts(drawn(alignment=()), "cell") == []
+    assert parts(drawn(source=Sentence(("a",), id="s"), alignment=()), "chosen") == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from markupsafe import Markup
@@ -14,32 +15,19 @@ from nersery.core.files import write_atomic
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Entity, Sentence
 from nersery.crosslingual.projection import Projection, Task, alignment_issue
-from nersery.report.charts import shortened, width_of
+from nersery.report.charts import shortened
+from nersery.report.matrix import CELL, Label, cell, frame, matrix
 
-CELL = 20
-"""Width and height of a word's column and row, in pixels."""
-CHARACTER = 8.5
-"""Width of a character of a bold label, in pixels, as fonts have it at most on average."""
 LONGEST = 24
 """Characters of a label; wide ones count twice."""
-GAP = 8
-FOOT = 70
-NARROWEST = 560
-STYLE = """
-text { font: 12px system-ui, sans-serif; }
-.entity { font-weight: 700; } .lost { font-weight: 700; text-decoration: line-through; }
-.frame, .projected { fill: none; } .projected { stroke-width: 2; }
-.page { fill: #fff; } .frame { stroke: #d0d7de; } .link { fill: #0550ae; } .projected { stroke: #1a7f37; }
-.word { fill: #57606a; } .entity { fill: #953800; } .lost { fill: #cf222e; } .band { fill: #953800; fill-opacity: .1; }
-@media (prefers-color-scheme: dark) {
-  .page { fill: #0d1117; } .frame { stroke: #30363d; } .link { fill: #79c0ff; } .projected { stroke: #7ee787; }
-  .word { fill: #9198a1; } .entity { fill: #ffa657; } .lost { fill: #ff7b72; } .band { fill: #ffa657; }
-}
-"""
-"""Without variables, which not every program that shows SVG knows."""
-
-Head = tuple[str, str]
-"""What a row or column says, and of which kind it is."""
+FAINTEST = 0.1
+LEGEND = (
+    Markup("A row is linked to a column, the surer the stronger the shade."),
+    Markup(
+        '<tspan class="entity">an entity and its type</tspan>; framed: where it was projected to; '
+        '<tspan class="lost">an entity that was not projected</tspan>'
+    ),
+)
 
 
 def alignment_map(source: Sentence, target: Sentence, alignment: Alignment) -> Markup:
@@ -55,30 +43,14 @@ def alignment_map(source: Sentence, target: Sentence, alignment: Alignment) -> M
     """
     projected = _projected(source, target, alignment)
     lost = [entity for entity in source.entities if entity not in projected]
-    rows, columns = _heads(source, lost), _heads(target, ())
-    left, top = (GAP + CHARACTER * max(width_of(text) for text, _ in heads) for heads in (rows, columns))
-    width, height = CELL * len(columns), CELL * len(rows)
-    page = max(NARROWEST, round(left + width + GAP)), round(top + height + FOOT)
-    text = Markup('<text class="{}" text-anchor="end" x="{:.1f}" y="{:.1f}">{}</text>')
-    turned = Markup('<text class="{}" transform="translate({:.1f} {:.1f}) rotate(-90)">{}</text>')
-    parts = [
-        Markup('<rect class="page" width="{}" height="{}"/>').format(*page),
-        *(text.format(kind, left - GAP / 2, top + CELL * (at + 0.7), head) for at, (head, kind) in enumerate(rows)),
-        *(
-            turned.format(kind, left + CELL * (at + 0.7), top - GAP / 2, head)
-            for at, (head, kind) in enumerate(columns)
-        ),
-        Markup('<g transform="translate({:.1f} {:.1f})">').format(left, top),
-        *_bands(source.entities, target.entities, width, height),
-        *(_cell(link, source, target) for link in alignment),
-        *(_frame(*pair) for pair in projected.items()),
-        Markup('<rect class="frame" width="{}" height="{}"/></g>').format(width, height),
-        _legend(round(top + height)),
-    ]
-    return Markup(
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img"'
-        ' aria-labelledby="title"><title id="title">Links: {2} → {3}</title><style>{4}</style>{5}</svg>\n'
-    ).format(*page, printable(source.text), printable(target.text), Markup(STYLE), Markup("").join(parts))
+    rows, columns = _labels(source, lost), _labels(target, ())
+    cells = (
+        cell(row, column, probability, max(FAINTEST, probability), (rows[row].text, columns[column].text), inset=2)
+        for row, column, probability in alignment
+    )
+    frames = (frame((one.start, one.end), (other.start, other.end)) for one, other in projected.items())
+    title = f"Links: {printable(source.text)} → {printable(target.text)}"
+    return matrix(title, rows, columns, [*_bands(source, target), *cells, *frames], LEGEND)
 
 
 def draw_pair(path: Path, id: str, tasks: Iterable[Task | Reject], projection: Projection) -> None:
@@ -125,43 +97,19 @@ def _projected(source: Sentence, target: Sentence, alignment: Alignment) -> dict
     return {entity: found[entity] for entity in source.entities if entity in found}
 
 
-def _heads(sentence: Sentence, lost: Sequence[Entity]) -> list[Head]:
+def _labels(sentence: Sentence, lost: Sequence[Entity]) -> list[Label]:
     """The words with the types of the entities that begin with them."""
-    heads = [(shortened(printable(word), LONGEST), "word") for word in sentence.words]
+    labels = [Label(shortened(word, LONGEST), "word", word) for word in map(printable, sentence.words)]
     for entity in sentence.entities:
         kind = "lost" if entity in lost else "entity"
         for place in range(entity.start, entity.end):
-            text = heads[place][0]
-            heads[place] = (f"{text} {printable(entity.type)}" if place == entity.start else text, kind)
-    return heads
+            shown = labels[place].shown + (f" {printable(entity.type)}" if place == entity.start else "")
+            labels[place] = replace(labels[place], shown=shown, kind=kind)
+    return labels
 
 
-def _bands(rows: Sequence[Entity], columns: Sequence[Entity], width: int, height: int) -> list[Markup]:
+def _bands(source: Sentence, target: Sentence) -> list[Markup]:
     band = Markup('<rect class="band" x="{}" y="{}" width="{}" height="{}"/>')
-    across = [band.format(0, CELL * entity.start, width, CELL * (entity.end - entity.start)) for entity in rows]
-    down = [band.format(CELL * entity.start, 0, CELL * (entity.end - entity.start), height) for entity in columns]
-    return across + down
-
-
-def _cell(link: tuple[int, int, float], source: Sentence, target: Sentence) -> Markup:
-    row, column, probability = link
-    title = printable(source.words[row]), printable(target.words[column]), probability
-    return Markup(
-        '<rect class="link" x="{0}" y="{1}" width="{2}" height="{2}" fill-opacity="{3:.2f}">'
-        "<title>{4} → {5}: {6:.3f}</title></rect>"
-    ).format(column * CELL + 2, row * CELL + 2, CELL - 4, max(0.1, probability), *title)
-
-
-def _frame(source: Entity, target: Entity) -> Markup:
-    place = target.start * CELL + 1, source.start * CELL + 1
-    size = (target.end - target.start) * CELL - 2, (source.end - source.start) * CELL - 2
-    frame = Markup('<rect class="projected" x="{}" y="{}" width="{}" height="{}"/>')
-    return frame.format(*place, *size)
-
-
-def _legend(top: int) -> Markup:
-    return Markup(
-        '<text class="word" x="{0}" y="{1}">A row is linked to a column, the surer the stronger the shade.</text>'
-        '<text class="word" x="{0}" y="{2}"><tspan class="entity">an entity and its type</tspan>; framed: where it was '
-        'projected to; <tspan class="lost">an entity that was not projected</tspan></text>'
-    ).format(GAP, top + 28, top + 50)
+    width, height = CELL * len(target), CELL * len(source)
+    across = [band.format(0, CELL * e.start, width, CELL * (e.end - e.start)) for e in source.entities]
+    return across + [band.format(CELL * e.start, 0, CELL * (e.end - e.start), height) for e in target.entities]
