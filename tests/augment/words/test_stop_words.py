@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from nersery import Entity, Sentence
-from nersery.augment.words.stop_words import bare, stop_words
+from nersery.augment.words.stop_words import LISTS, bare, stop_words
 from nersery.augment.words.thesaurus import FUNCTION_WORDS
 from nersery.core import warnings
 from nersery.core.errors import DataError, MissingResourceError
@@ -44,6 +44,18 @@ def test_listed_words_that_are_common(language: str, capsys: pytest.CaptureFixtu
 def test_each_language_has_its_own() -> None:
     found = stop_words([*text("the und"), *text("the und", "de"), *text("वह the है।", "hi")])
     assert found == {"en": FUNCTION_WORDS, "de": {"und"}, "hi": {"वह", "है"}}
+
+
+def test_a_language_has_the_list_that_lies_beside_the_code() -> None:
+    found = stop_words(text("హైదరాబాద్ మరియు తిరుపతి .", "te"))
+    assert found == {"te": {"మరియు"}}
+
+
+@pytest.mark.parametrize("path", sorted(LISTS.iterdir()), ids=lambda path: path.name)
+def test_lists_have_different_words_without_punctuation(path: Path) -> None:
+    words = path.read_text("utf-8").split("\n")
+    assert words.pop() == ""
+    assert [bare(word) for word in words] == words == list(dict.fromkeys(words))
 
 
 def test_rare_pronouns_and_prepositions_count_too() -> None:

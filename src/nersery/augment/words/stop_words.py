@@ -1,4 +1,8 @@
-"""Stop words: words that say nothing about the entities beside them. Lists come from the package stopwordsiso."""
+"""Stop words: words that say nothing about the entities beside them.
+
+Lists come from the package stopwordsiso, and for languages that it lacks from ``languages/``: to add one, add a file
+such as ``te.txt`` with a word on each line.
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ COMMON = 1 / 1000
 """A listed word is a stop word where it makes up this share of the text."""
 FREQUENT = 1 / 200
 """Without a list, each word that makes up this share of the text is one."""
+LISTS = Path(__file__).with_name("languages")
 LEAST_COUNT = 5
 """Minimum count of such a word, for short texts in which a few words are a large share."""
 
@@ -23,7 +28,7 @@ LEAST_COUNT = 5
 def stop_words(gold: Sequence[Sentence], file: str | Path = "") -> Mapping[str, frozenset[str]]:
     """The stop words of each language of gold, normalized by `bare`.
 
-    A language's list comes from the package stopwordsiso. Because its lists are too long (1,298 English words, among
+    Because the lists of stopwordsiso are too long (1,298 English words, among
     them *system*, *group* and *test*), only words that are common in gold count; English function words always count.
     Languages without a list use their most frequent words, with a warning. Languages missing in gold use their whole
     list.
@@ -93,7 +98,9 @@ def _listed(language: str) -> frozenset[str]:
     """The list of a language such as ``en`` or ``en-GB``; empty when there is none."""
     from stopwordsiso import stopwords
 
-    return frozenset(bare(word) for word in stopwords(_code(language))) - {""}
+    own = {path.stem: path for path in LISTS.glob("*.txt")}
+    words = read_words(own[_code(language)]) if _code(language) in own else stopwords(_code(language))
+    return frozenset(map(bare, words)) - {""}
 
 
 def _code(language: str) -> str:
