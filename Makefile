@@ -2,11 +2,13 @@
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PIP_OPTIONS := --quiet --disable-pip-version-check
+PIP := $(BIN)/python -m pip install $(PIP_OPTIONS) -c constraints.txt
 # Bytecode is kept, for tests start many processes that would compile all modules again.
-TESTS := HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE= $(BIN)/pytest -n auto --maxprocesses 4
+OFFLINE := HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE=
+TESTS := $(OFFLINE) $(BIN)/pytest -n auto --maxprocesses 4
 
-.PHONY: demo test check format docs picture site chromium clean help
+.PHONY: demo test torture check format docs picture site chromium wordnet clean help
 
 help:  ## Show the targets
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -16,6 +18,11 @@ demo: .venv/demo  ## Set up, find the best tagger for the shipped corpus in five
 
 test: .venv/dev chromium  ## Set up and run the tests, offline
 	$(TESTS)
+
+# Everything that `make test` skips runs here too: `make test` installs no Ray, ONNX, GLiNER or WordNet.
+torture: .venv-torture/ready .venv-gliner/ready chromium wordnet  ## All tests, and hostile use: kills, full disks, hard scripts; 40 minutes
+	$(OFFLINE) .venv-torture/bin/pytest -n auto --maxprocesses 4 -m "" -rs
+	$(OFFLINE) .venv-gliner/bin/pytest -rs tests/annotate tests/contracts/test_annotators.py
 
 check: .venv/dev  ## Format, lint, types, tests, doctests, generated documents: before each commit
 	$(BIN)/ruff format --check .
@@ -38,7 +45,7 @@ site: .venv/dev  ## Build the documentation site in site/; warnings are errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 clean:  ## Remove the environment and all caches, but no runs
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .venv-torture .venv-gliner .mypy_cache .ruff_cache .pytest_cache
 
 # torch first and by its exact version: otherwise pip may take the newest build with gigabytes of CUDA packages.
 .venv/torch: constraints.txt
@@ -56,10 +63,28 @@ clean:  ## Remove the environment and all caches, but no runs
 	$(PIP) -e ".[bundled,multilingual,dev]"
 	@touch $@ .venv/demo
 
-# Some tests open pages in a browser. Without chromium they are skipped, by name.
+.venv-torture/ready: constraints.txt pyproject.toml
+	$(PYTHON) -m venv .venv-torture
+	.venv-torture/bin/python -m pip install $(PIP_OPTIONS) -c constraints.txt $(TORCH)
+	.venv-torture/bin/python -m pip install $(PIP_OPTIONS) -c constraints.txt -e ".[bundled,multilingual,onnx,ray,dev]"
+	@touch $@
+
+# GLiNER wants an older transformers than the one in constraints.txt.
+.venv-gliner/ready: pyproject.toml
+	$(PYTHON) -m venv .venv-gliner
+	.venv-gliner/bin/python -m pip install $(PIP_OPTIONS) $(TORCH)
+	.venv-gliner/bin/python -m pip install $(PIP_OPTIONS) -e ".[bundled,gliner]" hypothesis pytest
+	@touch $@
+
+# Some tests open pages in a browser, one reads Debian's WordNet. Without these packages they are skipped, by name.
 chromium:
-	@command -v chromium >/dev/null || { \
+	@command -v chromium >/dev/null || $(call install,chromium,tests in a browser are skipped)
+
+wordnet:
+	@test -e /usr/share/wordnet || $(call install,wordnet-base,a test of WordNet is skipped)
+
+install = { \
 	  SUDO=$$([ "$$(id -u)" = 0 ] || echo "sudo -n"); \
 	  command -v apt-get >/dev/null && $$SUDO apt-get -qq update && \
-	  DEBIAN_FRONTEND=noninteractive $$SUDO apt-get -qq install -y --no-install-recommends chromium >/dev/null; \
-	} || echo "note: no chromium here and apt may not install it: tests in a browser are skipped"
+	  DEBIAN_FRONTEND=noninteractive $$SUDO apt-get -qq install -y --no-install-recommends $(1) >/dev/null; \
+	} || echo "note: no $(1) here and apt may not install it: $(2)"

@@ -157,4 +157,10 @@ def tiny_model(tiny_models: dict[str, Path]) -> str:
     return str(tiny_models["wordpiece"])
 
 
-pytest_plugins = ("tests.standins", "tests.forks", "tests.seq2seq_models")
+pytest_plugins = (
+    "tests.standins",
+    "tests.forks",
+    "tests.seq2seq_models",
+    "tests.torture.table",
+    "tests.torture.families",
+)

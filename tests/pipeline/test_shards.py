@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -12,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nersery import Sentence, io
-from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.errors import JobFailedError, NerseryError, SettingsError
 from nersery.pipeline.shards import MANIFEST, ShardJob, batches
-from nersery.pipeline.stage import Answer
+from nersery.pipeline.stage import Answer, EngineLostError
 from tests.pipeline.fakes import Killed, answers, expected, rows
 
 ROWS = rows(50, at3="reject", at4="fail", at41="reject")
@@ -179,6 +180,18 @@ class TestResume:
 
         job(tmp_path).run(ROWS, watched)
         assert seen == ROWS[24:]
+
+    def test_a_lost_engine_is_an_error_that_names_the_shard(
+        self, tmp_path: Path, undisturbed: dict[str, bytes]
+    ) -> None:
+        def lost(given: Iterable[Any]) -> Iterator[Answer]:
+            yield from itertools.islice(answers(given), 5)
+            raise EngineLostError("the node n1 is dead")
+
+        with pytest.raises(JobFailedError, match=r"^the node n1 is dead\. Shard 00001 of .*: the same command resumes"):
+            job(tmp_path).run(ROWS, lost, batch_size=4)
+        job(tmp_path).run(ROWS, answers, batch_size=4)
+        assert files(tmp_path / "out") == undisturbed
 
     def test_what_the_manifest_does_not_name_does_not_count(
         self, tmp_path: Path, undisturbed: dict[str, bytes]

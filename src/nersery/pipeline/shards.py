@@ -29,7 +29,7 @@ from nersery.io.folder import MANIFEST, TOTAL
 from nersery.io.parquet import check_installed, write_lines
 from nersery.pipeline.error_policy import FAILED
 from nersery.pipeline.job import BATCH_SIZE, BrokenRecordError, take_over
-from nersery.pipeline.stage import Answer
+from nersery.pipeline.stage import Answer, EngineLostError
 
 Row = TypeVar("Row")
 Answers = Callable[[Iterable[Sequence[Row | Reject]]], Iterator[Answer]]
@@ -142,8 +142,14 @@ class ShardJob:
         return manifest
 
     def _fill(self, manifest: _Manifest, answers: Iterator[Answer], progress: Progress | None) -> None:
-        for answer in answers:
-            manifest.append(self._write_shard(len(manifest.shards), chain([answer], answers), progress))
+        try:
+            for answer in answers:
+                manifest.append(self._write_shard(len(manifest.shards), chain([answer], answers), progress))
+        except EngineLostError as error:
+            raise JobFailedError(
+                f"{error}. Shard {len(manifest.shards):05} of {self.target} was not finished; those before it are "
+                "kept: the same command resumes, once the cluster runs again if it is your own"
+            ) from None
         if not manifest.shards:  # a reader of the folder shall find a file
             manifest.append(self._write_shard(0, iter(()), progress))
         self._refuse_total_failure(manifest)

@@ -158,6 +158,10 @@ class WorkerDiedError(Exception):
     """The process of a worker ended; the text says how."""
 
 
+class EngineLostError(Exception):
+    """The engine can start no worker any more; the text says why."""
+
+
 class Worker(Protocol):
     """A process that reports once that it is ready, then returns one result per batch, in order."""
 
@@ -189,7 +193,11 @@ class Engine(Protocol[AnyWorker]):
         """
 
     def wait(self, workers: Sequence[AnyWorker], seconds: float | None) -> Sequence[AnyWorker]:
-        """The workers that sent a message or died; waits for one at most ``seconds``, with None without limit."""
+        """The workers that sent a message or died; waits for one at most ``seconds``, with None without limit.
+
+        Raises:
+            EngineLostError: If none ever will.
+        """
 
     def close(self) -> None:
         """Release what the engine holds."""

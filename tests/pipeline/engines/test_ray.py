@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -11,10 +12,10 @@ import pytest
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Tally
 from nersery.pipeline.engines.pool import Pool
-from nersery.pipeline.engines.ray import RayEngine
+from nersery.pipeline.engines.ray import CHECK_SECONDS, RayEngine
 from nersery.pipeline.engines.worker import WorkerTask
 from nersery.pipeline.shards import ShardJob
-from nersery.pipeline.stage import Stage
+from nersery.pipeline.stage import EngineLostError, Stage
 from tests.pipeline.fakes import Capitals, expected, rows
 from tests.standins import environment
 
@@ -23,6 +24,78 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
     with pytest.raises(MissingResourceError, match=r'pip install "ray>=2\.40'):
         RayEngine(1)
+
+
+class SilentRay:
+    """A Ray whose workers never answer.
+
+    Args:
+        alive: For each node whether it lives; the first one is that of this process.
+        cpus: Of each node.
+    """
+
+    def __init__(self, *alive: bool, cpus: float = 4.0) -> None:
+        self._nodes = [
+            {
+                "NodeID": f"{number}" * 20,
+                "NodeManagerAddress": f"10.0.0.{number}",
+                "Alive": one,
+                "Resources": {"CPU": cpus},
+            }
+            for number, one in enumerate(alive)
+        ]
+        self.waited = 0
+
+        self.waited = 0
+
+    def wait(self, references: list[Any], num_returns: int, timeout: float) -> tuple[list[Any], list[Any]]:
+        self.waited += 1
+        assert timeout <= CHECK_SECONDS, "it would never look at the nodes"
+        return (references[:1] if self.waited == 20 else []), references
+
+    def is_initialized(self) -> bool:
+        return True
+
+    def nodes(self) -> list[dict[str, Any]]:
+        return self._nodes
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {}
+
+    def get_runtime_context(self) -> Any:
+        return SimpleNamespace(get_node_id=lambda: self._nodes[0]["NodeID"])
+
+    def remote(self, **options: Any) -> Any:
+        call = SimpleNamespace(remote=lambda *args: object())
+        return lambda actor: SimpleNamespace(remote=lambda task: SimpleNamespace(prepare=call, answer=call))
+
+
+class TestDeadNodes:
+    def waited(self, monkeypatch: pytest.MonkeyPatch, ray: SilentRay) -> int:
+        """How often it waited until a worker answered at last."""
+        monkeypatch.setattr("nersery.pipeline.engines.ray._ray", lambda: ray)
+        engine = RayEngine(1)
+        assert engine.wait([engine.start(b"")], None)
+        return ray.waited
+
+    @pytest.mark.parametrize("alive", [(True, True), (True, False)])
+    def test_a_worker_that_another_node_can_replace_is_waited_for(
+        self, alive: tuple[bool, ...], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        assert self.waited(monkeypatch, SilentRay(*alive)) == 20
+
+    def test_the_node_of_this_process_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        with pytest.raises(EngineLostError, match=r"this process, 10\.0\.0\.0 \(00000000\), is dead"):
+            self.waited(monkeypatch, SilentRay(False, True))
+
+    def test_without_room_for_a_worker_the_dead_node_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        with pytest.raises(EngineLostError, match=r"10\.0\.0\.1 \(11111111\) is dead, and no other"):
+            self.waited(monkeypatch, SilentRay(True, False, cpus=0.5))
+
+    def test_a_poll_does_not_wait(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("nersery.pipeline.engines.ray._ray", lambda: SilentRay(False))
+        engine = RayEngine(1)
+        assert engine.wait([engine.start(b"")], 0) == []
 
 
 @pytest.fixture(scope="module")

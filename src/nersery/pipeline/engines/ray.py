@@ -6,16 +6,20 @@ installed on every node, and the files that the stage names must lie under the s
 
 from __future__ import annotations
 
+import math
 import os
+import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.pipeline.engines.worker import MessageHandler
-from nersery.pipeline.stage import Message, WorkerDiedError
+from nersery.pipeline.stage import EngineLostError, Message, WorkerDiedError
 
 LOCAL = "local"
+CHECK_SECONDS = 5.0
+"""While no worker answers, the nodes are looked at this often. Ray itself takes 15 s to notice that one is dead."""
 SETTINGS = {
     "RAY_USAGE_STATS_ENABLED": "0",  # nothing is sent anywhere
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # workers without GPUs of their own share what is there, as local ones
@@ -44,6 +48,7 @@ class RayEngine:
         if self._is_ours:
             _start(self._ray, workers, quiet=quiet)
         self._check_gpus(workers * gpus)
+        self._wanted = {"CPU": 1.0, "GPU": gpus}
         self._actor = self._ray.remote(num_cpus=1, num_gpus=gpus, max_restarts=0)(_Actor)
 
     def _check_gpus(self, wanted: float) -> None:
@@ -61,8 +66,26 @@ class RayEngine:
     def wait(self, workers: Sequence[RayWorker], seconds: float | None) -> list[RayWorker]:
         """See `nersery.pipeline.stage.Engine`."""
         by_reference = {worker.references[0]: worker for worker in workers}
-        ready, _ = self._ray.wait([*by_reference], num_returns=1, timeout=seconds)
-        return [by_reference[reference] for reference in ready]
+        until = math.inf if seconds is None else time.monotonic() + seconds
+        while True:
+            left = max(0.0, until - time.monotonic())
+            ready, _ = self._ray.wait([*by_reference], num_returns=1, timeout=min(left, CHECK_SECONDS))
+            if ready or left <= CHECK_SECONDS:
+                return [by_reference[reference] for reference in ready]
+            self._check_nodes()
+
+    def _check_nodes(self) -> None:
+        """Notice dead nodes, without which Ray waits forever for a place to start a worker."""
+        nodes = self._ray.nodes()
+        dead = [node for node in nodes if not node["Alive"]]
+        own = self._ray.get_runtime_context().get_node_id()
+        if any(node["NodeID"] == own for node in dead):
+            raise EngineLostError(f"Ray's node of this process, {_named(dead, own)}, is dead: its raylet ended")
+        if dead and not any(self._has_room(node["Resources"]) for node in nodes if node["Alive"]):
+            raise EngineLostError(f"Ray's node {_named(dead)} is dead, and no other node can run a worker")
+
+    def _has_room(self, resources: Mapping[str, float]) -> bool:
+        return all(resources.get(name, 0.0) >= amount for name, amount in self._wanted.items())
 
     def close(self) -> None:
         """Leave the cluster, or end the one that was started here."""
@@ -76,6 +99,12 @@ def _ray() -> Any:
     except ImportError:
         raise MissingResourceError('Ray is not installed. Install it with: pip install "ray>=2.40,<3"') from None
     return ray
+
+
+def _named(nodes: Sequence[Mapping[str, Any]], id: str = "") -> str:
+    """A node by its address and the beginning of its id, as Ray's own messages name it."""
+    node = next(node for node in nodes if node["NodeID"].startswith(id))
+    return f"{node['NodeManagerAddress']} ({node['NodeID'][:8]})"
 
 
 def _address() -> str:
