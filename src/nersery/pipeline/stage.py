@@ -155,7 +155,15 @@ Message = Ready | Answer | Failure
 
 
 class WorkerDiedError(Exception):
-    """The process of a worker ended; the text says how."""
+    """The process of a worker ended; the text says how.
+
+    Args:
+        with_its_node: Whether its whole machine was lost, which says nothing of the worker.
+    """
+
+    def __init__(self, reason: str, *, with_its_node: bool = False) -> None:
+        super().__init__(reason)
+        self.with_its_node = with_its_node
 
 
 class EngineLostError(Exception):

@@ -17,8 +17,8 @@ from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.worker import BatchRunner, WorkerTask
 from nersery.pipeline.error_policy import FAILED, LONGEST_REASON, reason_of
 from nersery.pipeline.shards import batches
-from nersery.pipeline.stage import Answer, Stage
-from tests.pipeline.fakes import Capitals, Inline, expected, rows
+from nersery.pipeline.stage import Answer, Stage, WorkerDiedError
+from tests.pipeline.fakes import Capitals, Inline, InlineWorker, expected, rows
 
 
 def run(
@@ -33,6 +33,10 @@ def run(
     assert engine.closed
     assert all(worker.stopped for worker in engine.started)
     return whole, engine, said
+
+
+def throw(error: Exception) -> Any:
+    raise error
 
 
 def reasons(answer: Answer) -> dict[str, str]:
@@ -162,6 +166,14 @@ class TestWorkersThatDie:
         monkeypatch.setattr(pools, "MOST_DEATHS", 3)
         with pytest.raises(JobFailedError, match="3 workers died, the last one at 2 rows from s0 on: killed"):
             run(rows(9, at0="kill"))
+
+    def test_workers_that_a_lost_node_takes_along_are_no_bad_starts(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        left, receive = [WorkerDiedError("its node died", with_its_node=True)] * 5, InlineWorker.receive
+        monkeypatch.setattr(InlineWorker, "receive", lambda worker: throw(left.pop()) if left else receive(worker))
+        answer, engine, said = run(rows(9))
+        assert answer.output == expected(rows(9))
+        assert len(engine.started) > 5
+        assert said == ["a worker died before it was ready: its node died; another one replaces it"] * 5
 
     def test_too_many_that_are_never_ready_stop_the_job(self) -> None:
         with pytest.raises(

@@ -15,7 +15,7 @@ from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.ray import CHECK_SECONDS, RayEngine
 from nersery.pipeline.engines.worker import WorkerTask
 from nersery.pipeline.shards import ShardJob
-from nersery.pipeline.stage import EngineLostError, Stage
+from nersery.pipeline.stage import EngineLostError, Stage, WorkerDiedError
 from tests.pipeline.fakes import Capitals, expected, rows
 from tests.standins import environment
 
@@ -26,6 +26,10 @@ def test_without_ray_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None
         RayEngine(1)
 
 
+class RayError(Exception):
+    """How Ray says that an actor ended."""
+
+
 class SilentRay:
     """A Ray whose workers never answer.
 
@@ -33,6 +37,8 @@ class SilentRay:
         alive: For each node whether it lives; the first one is that of this process.
         cpus: Of each node.
     """
+
+    exceptions = SimpleNamespace(RayError=RayError)
 
     def __init__(self, *alive: bool, cpus: float = 4.0) -> None:
         self._nodes = [
@@ -52,6 +58,9 @@ class SilentRay:
         self.waited += 1
         assert timeout <= CHECK_SECONDS, "it would never look at the nodes"
         return (references[:1] if self.waited == 20 else []), references
+
+    def get(self, reference: Exception) -> Any:
+        raise reference
 
     def is_initialized(self) -> bool:
         return True
@@ -91,6 +100,17 @@ class TestDeadNodes:
     def test_without_room_for_a_worker_the_dead_node_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         with pytest.raises(EngineLostError, match=r"10\.0\.0\.1 \(11111111\) is dead, and no other"):
             self.waited(monkeypatch, SilentRay(True, False, cpus=0.5))
+
+    @pytest.mark.parametrize(("node", "is_dead"), [("0" * 20, False), ("1" * 20, True), ("worker", False)])
+    def test_a_worker_that_ends_with_its_node_says_so(
+        self, node: str, is_dead: bool, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("nersery.pipeline.engines.ray._ray", lambda: SilentRay(True, False))
+        worker = RayEngine(1).start(b"")
+        worker.references[0] = RayError(f"The actor died because its node has died. Node Id: {node}")
+        with pytest.raises(WorkerDiedError, match="Ray reports RayError") as caught:
+            worker.receive()
+        assert caught.value.with_its_node is is_dead
 
     def test_a_poll_does_not_wait(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("nersery.pipeline.engines.ray._ray", lambda: SilentRay(False))

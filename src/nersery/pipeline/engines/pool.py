@@ -136,7 +136,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
             try:
                 message = worker.receive()
             except WorkerDiedError as death:
-                self._replace_dead(slot, str(death))
+                self._replace_dead(slot, death)
                 continue
             if isinstance(message, Failure):
                 raise message.error
@@ -146,12 +146,13 @@ class Pool(Generic[AnyWorker, Row, Item]):
             else:
                 slot.batches.popleft().answer = message
 
-    def _replace_dead(self, slot: _Slot[AnyWorker, Row], reason: str) -> None:
+    def _replace_dead(self, slot: _Slot[AnyWorker, Row], death: WorkerDiedError) -> None:
         """Requeue the batches of a dead worker."""
         slot.worker.stop()
         self._slots.remove(slot)
+        reason = str(death)
         if not slot.is_ready:
-            self._bad_starts += 1
+            self._bad_starts += not death.with_its_node
             if self._bad_starts == MOST_BAD_STARTS:
                 raise JobFailedError(
                     f"{MOST_BAD_STARTS} workers in a row died before they were ready, the last one: {reason}. If that "

@@ -152,8 +152,12 @@ class RayWorker:
         try:
             message: Message = self._ray.get(self.references.popleft())
         except self._ray.exceptions.RayError as error:
-            raise WorkerDiedError(_ending(error)) from None
+            raise WorkerDiedError(_ending(error), with_its_node=self._is_of_dead_node(error)) from None
         return message
+
+    def _is_of_dead_node(self, error: Exception) -> bool:
+        """Ray places actors on a dead node until it notices, and then ends all of them with the node's id."""
+        return any(node["NodeID"] in str(error) for node in self._ray.nodes() if not node["Alive"])
 
     def stop(self) -> None:
         """Kill the actor."""
