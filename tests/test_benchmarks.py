@@ -39,6 +39,7 @@ RUNS: dict[str, list[list[str]]] = {
     "bilstm_crf.py": [["--model", "MODEL"]],
     "embedding_aligner.py": [["--model", "MODEL"]],
     "engine.py": [[]],
+    "entities_or_contexts.py": [["OUT", "--data", "DATA/multiconer/en", "--model", "MODEL"]],
     "four_bits.py": [["OUT", "--model", "MODEL"]],
     "hindi_model.py": [["DATA/multiconer/hi/unlabelled.txt", "OUT"]],
     "llm.py": [[]],

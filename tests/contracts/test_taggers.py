@@ -14,10 +14,12 @@ from nersery.core.progress import Progress
 from nersery.taggers.base import load_tagger, strict_f1
 
 SETTINGS = {
+    "coregularized": {"learning_rate": 5e-3, "head_learning_rate": 5e-3},
     "bilstm_crf": {"learning_rate": 2e-2, "word_size": 16, "spelling_size": 16, "hidden_size": 16, "dropout": 0.2},
     "transformer": {"learning_rate": 5e-3, "head_learning_rate": 5e-3},
 }
-"""What makes a tagger of each kind small; a transformer is given a tiny model too."""
+"""What makes a tagger of each kind small; those with a pretrained encoder are given a tiny one too."""
+ENCODERS = ("coregularized", "transformer")
 
 NAMES = ["Ada Lovelace", "Grace", "राम", "Halden"]
 PLACES = ["London", "New York", "दिल्ली", "Oslo"]
@@ -49,7 +51,7 @@ def new(tiny_models):
     def build(name, **settings):
         if name not in SETTINGS:
             pytest.skip("not covered: test_every_tagger_is_covered fails")
-        model = {"model": str(tiny_models["wordpiece"])} if name == "transformer" else {}
+        model = {"model": str(tiny_models["wordpiece"])} if name in ENCODERS else {}
         return registry.create("tagger", name, {"steps": 40, "batch_size": 8, **SETTINGS[name], **model, **settings})
 
     return build

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -135,7 +136,9 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
             self._warn_if_unsuited(gold)
             learnt = [example for sentence in gold for example in self._examples(sentence)]
             plan = self._plan(len(learnt))
-            with pruned_vocabulary(network, self._subwords(learnt, dev)):
+            with ExitStack() as pruned:
+                for one in self._learners(goes_on):
+                    pruned.enter_context(pruned_vocabulary(one, self._subwords(learnt, dev)))
                 self.history = train_tagger(
                     self,
                     self._trained_parts(),
@@ -147,7 +150,7 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
                     progress=progress,
                     folder=folder,
                     warm=warm,
-                    is_new=lambda name: not name.startswith(f"network.{network.base_model_prefix}."),
+                    is_new=lambda name: not name.partition(".")[2].startswith(f"{network.base_model_prefix}."),
                 )
         return self.history
 
@@ -173,12 +176,25 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         default = SHALLOW_RATE if layers <= SHALLOW else DEEP_RATE
         return plan_of(self, examples, LEAST_STEPS, LEAST_EPOCHS, learning_rate=self.learning_rate or default)
 
+    def _learners(self, warm: bool) -> list[Any]:
+        """The networks that learn; the one that labels comes first."""
+        return [self._network]
+
     def _trained_parts(self) -> nn.Module:
         """Everything with weights; names that begin with ``crf`` are the CRF's."""
         return nn.ModuleDict({"network": self._network} | ({"crf": self._crf} if self._crf is not None else {}))
 
     def _build(self, tags: TagSet) -> Any:
-        """A pretrained network with a new head for the tags."""
+        """Adopt a pretrained network with a new head for the tags."""
+        network = self._new_network(tags)
+        crf = None
+        if self.head == "crf":
+            crf = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
+        self._adopt(network, self.source.tokenizer(), tags, crf)
+        return self._network
+
+    def _new_network(self, tags: TagSet) -> Any:
+        """A pretrained network with a new head."""
         source = self.source
         labels: dict[str, Any] = {
             "num_labels": len(tags.names),
@@ -190,11 +206,7 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
             _renew_head(network)
         if self.dropout is not None:
             _set_dropout(network, self.dropout, self.model)
-        crf = None
-        if self.head == "crf":
-            crf = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
-        self._adopt(network, source.tokenizer(), tags, crf)
-        return self._network
+        return network
 
     def _adopt(self, network: Any, tokenizer: Any, tags: TagSet, crf: ConditionalRandomField | None) -> None:
         device = pick_device(self.device)
@@ -221,12 +233,18 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         scores, mask = self._scores([window for window, *_ in batch])
         return loss(scores, mask, batch, self._crf, self._tags)
 
-    def _scores(self, windows: Sequence[Window], passes: int = 1, **shape: int) -> tuple[Tensor, Tensor]:
+    def _scores(
+        self, windows: Sequence[Window], passes: int = 1, *, network: Any = None, **shape: int
+    ) -> tuple[Tensor, Tensor]:
         """Scores of each tag at each word's first subword, and the word mask; pass after pass over all windows.
 
         Shape: (passes * windows, words, tags) and (windows, words).
+
+        Args:
+            network: None: the one that labels.
         """
-        network, encoder = self.parts
+        own, encoder = self.parts
+        network = own if network is None else network
         batch = collate(windows, encoder.pad, longest=encoder.max_subwords, **shape).to(network.device)
         ids, attention_mask, firsts = (
             t.repeat(passes, 1) for t in (batch.input_ids, batch.attention_mask, batch.firsts)

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+import torch
+
+from nersery.core.errors import SettingsError
+from nersery.taggers.coregularized import CoRegularizedTagger, disagreement
+from tests.taggers.test_transformer import GOLD
+
+
+def test_disagreement_is_the_divergence_from_the_mean() -> None:
+    ours, theirs = torch.tensor([[0.8, 0.2]]), torch.tensor([[0.4, 0.6]])
+    mean = (ours + theirs) / 2
+    divergences = [(mean * (mean / one).log()).sum() for one in (ours, theirs)]
+    assert disagreement(ours.log(), theirs.log()).item() == pytest.approx(sum(divergences).item() / 2)
+    assert disagreement(ours.log(), ours.log() + 3).item() == pytest.approx(0, abs=1e-6)
+
+
+def test_agreement_draws_the_encoders_together(tiny_model: str) -> None:
+    def apart(agreement: float) -> float:
+        """How much two encoders disagree on gold after the last step."""
+        tagger = CoRegularizedTagger(
+            model=tiny_model, agreement=agreement, steps=30, batch_size=8, learning_rate=5e-3, dropout=0.0
+        )
+        seen: list[float] = []
+        scores_of = tagger._loss
+
+        def watched(batch):
+            both = [tagger._scores([one[0] for one in batch], network=n) for n in (tagger._network, tagger._peer)]
+            seen.append(disagreement(*(scores[mask] for scores, mask in both)).item())
+            return scores_of(batch)
+
+        tagger._loss = watched
+        tagger.fit(GOLD)
+        return sum(seen[:15])
+
+    assert apart(20.0) < 0.5 * apart(0.0)
+
+
+def test_the_second_encoder_does_not_stay(tiny_model: str) -> None:
+    tagger = CoRegularizedTagger(model=tiny_model, steps=1)
+    tagger.fit(GOLD)
+    assert tagger._peer is None
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"), [({"head": "crf"}, "head is linear"), ({"agreement": -1.0}, "0 or more")]
+)
+def test_wrong_settings(settings: dict, message: str) -> None:
+    with pytest.raises(SettingsError, match=message):
+        CoRegularizedTagger(**settings)
