@@ -43,6 +43,9 @@ def run(
     check: Annotated[
         bool, typer.Option("--check", help="Check recipe and files and estimate the run time; run nothing.")
     ] = False,
+    jobs: Annotated[
+        int, typer.Option(min=1, help="Processes that share the systems and seeds, each with its part of the cores.")
+    ] = 1,
     log: Annotated[str, typer.Option(help="Also log the results to mlflow or wandb, if installed.")] = "",
     json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -62,19 +65,23 @@ def run(
         if loaded.sweep:
             raise SettingsError("--log takes a single run, and this recipe has a sweep: leave out --log")
     if loaded.sweep:
-        _sweep(loaded, folder, check=check, json=json, quiet=quiet)
+        _sweep(loaded, folder, jobs, check=check, json=json, quiet=quiet)
         return
-    job = Run(loaded, folder, quiet)
+    job = Run(loaded, folder, quiet, jobs)
     if check:
         job.check()
+        from nersery.experiments.cells import makespan
         from nersery.experiments.run_time import estimates
 
+        seconds = estimates(loaded, job.corpora, job.threads)
         plan = {
             "recipe": recipe,
             "systems": [system.name for system in loaded.systems],
             "seeds": loaded.seeds,
             "notes": job.notes,
-            "seconds": estimates(loaded, job.corpora),
+            "seconds": seconds,
+            "jobs": jobs,
+            "seconds_in_all": makespan(job, seconds, jobs),
         }
         options.print_json(plan) if json else _print_plan(plan)
         return
@@ -86,11 +93,11 @@ def run(
         print(f"Next: nersery copy {recipe} my-recipe.toml, put your own files into its [data]", file=sys.stderr)
 
 
-def _sweep(recipe: Recipe, folder: Path, *, check: bool, json: bool, quiet: bool) -> None:
+def _sweep(recipe: Recipe, folder: Path, jobs: int, *, check: bool, json: bool, quiet: bool) -> None:
     """Run or check a recipe with a sweep."""
     from nersery.experiments.sweep_runner import Sweep
 
-    job = Sweep(recipe, folder, quiet)
+    job = Sweep(recipe, folder, quiet, jobs)
     runs = [part.name for part, _ in job.runs()]
     if check:
         notes, systems = job.check(), [system.name for system in recipe.systems]
@@ -112,10 +119,10 @@ def _print_plan(plan: dict[str, Any]) -> None:
     print(f"{plan['recipe']}: {found}. Systems: {', '.join(plan['systems'])}. Seeds: {plan['seeds']}")
     from nersery.report.number_format import in_minutes
 
-    seconds = plan["seconds"]
-    for name, each in seconds.items():
+    for name, each in plan["seconds"].items():
         print(f"  {name}: about {in_minutes(each)} a seed on this machine")
-    print(f"  all: about {in_minutes(len(plan['seeds']) * sum(seconds.values()))}")
+    shared = f" with {plan['jobs']} jobs" if plan["jobs"] > 1 else ""
+    print(f"  all: about {in_minutes(plan['seconds_in_all'])}{shared}")
 
 
 def _print_summary(report: Report, folder: Path) -> None:

@@ -239,23 +239,34 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = ""
     return "\n".join(lines)
 
 
-@contextlib.contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def locked(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Lock a folder against other processes; the system releases the lock of a killed process.
 
     Raises:
         SettingsError: If another process holds the lock.
     """
+    return _locked(folder, "lock", wait=False)
+
+
+def turn(folder: Path) -> contextlib.AbstractContextManager[None]:
+    """Wait until no other process has its turn in a folder, which is created."""
+    return _locked(folder, "turn", wait=True)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path, name: str, *, wait: bool) -> Iterator[None]:
     try:
         import fcntl
     except ImportError:  # Windows has no flock; two jobs on one file are then the user's own care
         yield
         return
-    file = folder / "lock"
+    file = folder / name
     while True:
+        if wait:
+            folder.mkdir(parents=True, exist_ok=True)
         with file.open("w") as stream:
             try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             except BlockingIOError:
                 raise SettingsError(
                     f"another process is writing {folder}. Wait for it, or choose another output"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import TracebackType
@@ -13,6 +13,23 @@ from nersery.core.errors import OutOfTimeError
 
 LOG_SECONDS = 15.0
 _END: ContextVar[float] = ContextVar("_END", default=float("inf"))
+_SHOW: ContextVar[Callable[[str], None] | None] = ContextVar("_SHOW", default=None)
+
+
+@contextmanager
+def shown_by(show: Callable[[str], None]) -> Iterator[None]:
+    """Within it, each line of progress goes to a function instead of standard error."""
+    token = _SHOW.set(show)
+    try:
+        yield
+    finally:
+        _SHOW.reset(token)
+
+
+def print_line(text: str, end: str = "") -> None:
+    """Print a text on standard error: in a terminal in the place of the last line, in a log as a line."""
+    start, end = ("\r\x1b[K", end) if sys.stderr.isatty() else ("", "\n")
+    print(f"{start}{text}", end=end, file=sys.stderr, flush=True)
 
 
 @contextmanager
@@ -81,8 +98,8 @@ class Progress:
         if self.total and speed and self.done < self.total:
             left = f", {(self.total - self.done) / speed:.0f} s left"
         text = f"{self.label}: {count}, {speed:.3g}/s{left}{', ' + self.note if self.note else ''}"
-        if sys.stderr.isatty():
-            print(f"\r\x1b[K{text}", end=end, file=sys.stderr, flush=True)
-        elif self.done != self._logged:  # a log needs no line twice
+        if show := _SHOW.get():
+            show(text)
+        elif sys.stderr.isatty() or self.done != self._logged:  # a log needs no line twice
             self._logged = self.done
-            print(text, file=sys.stderr, flush=True)
+            print_line(text, end)

@@ -15,7 +15,6 @@ from nersery.core.sentence import Corpus
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_time import estimates
 from nersery.report.model import RunTimeReport
-from nersery.report.number_format import in_minutes
 
 RUN_TIME_FILE = "run_time.json"
 
@@ -43,19 +42,20 @@ class Clock:
             found = {}
         return {"estimates": {}, "systems": {}} | (found if isinstance(found, dict) else {})
 
-    def estimated(self, recipe: Recipe, corpora: Mapping[str, Corpus]) -> str:
-        """Estimate what each system will take for a seed, once, and note that; the sum in words.
+    def estimates(self, recipe: Recipe, corpora: Mapping[str, Corpus], threads: int | None) -> dict[str, float]:
+        """The estimated seconds of each system for a seed; estimated and noted by the first call.
 
         Args:
             corpora: By split, as a run reads them.
+            threads: Of the process that carries them out; None takes those of this process.
         """
         record = self.record()
         is_new = not record["estimates"] and not record["systems"]
         if is_new and any(sentence.entities for sentence in corpora["train"]):
-            record["estimates"] = estimates(recipe, corpora)
+            record["estimates"] = estimates(recipe, corpora, threads)
             write_json(self.path, record)
-        seconds = len(recipe.seeds) * sum(record["estimates"].values())
-        return f"estimated run time in all: {in_minutes(seconds)}" if seconds else "the run time was not estimated"
+        found: dict[str, float] = record["estimates"]
+        return found
 
     def resume(self) -> None:
         """Note which systems a kill stopped, if there is a record."""
@@ -73,11 +73,13 @@ class Clock:
         entry = record["systems"].setdefault(system, {}).setdefault(str(seed), none)
         entry["is_running"] = True
         write_json(self.path, record)
-        began = time.monotonic()
+        began, before = time.monotonic(), entry["seconds"]
         try:
             yield
         finally:
-            entry |= {"is_running": False, "seconds": round(entry["seconds"] + time.monotonic() - began, 1)}
+            record = self.record()  # others may have begun or ended in the meantime
+            ended = {"is_running": False, "seconds": round(before + time.monotonic() - began, 1)}
+            record["systems"][system][str(seed)] |= ended
             write_json(self.path, record)
 
     def report(self, recipe: Recipe) -> dict[str, RunTimeReport]:

@@ -104,15 +104,19 @@ def remove_abandoned(folder: Path, names: Iterable[str]) -> Iterator[str]:
         yield f'the system "{name}" had not finished and is no longer in the recipe: its files were removed'
 
 
-def versions() -> dict[str, str]:
-    """What a result may depend on beside the recipe: versions, processor, precision and threads."""
+def versions(threads: int | None = None) -> dict[str, str]:
+    """What a result may depend on beside the recipe: versions, processor, precision and threads.
+
+    Args:
+        threads: Of the process that makes the result; None takes those of this process.
+    """
     from nersery.models.computer import computer
 
     found = {library: version(library) for library in LIBRARIES}
-    return {"python": ".".join(map(str, sys.version_info[:3])), "nersery": __version__, **found, **computer()}
+    return {"python": ".".join(map(str, sys.version_info[:3])), "nersery": __version__, **found, **computer(threads)}
 
 
-def check_computer(folder: Path) -> None:
+def check_computer(folder: Path, threads: int | None = None) -> None:
     """Refuse to continue a run with another number of threads or another precision, which change its results.
 
     Another processor is not refused, because a run may have to move to another machine; the report says so.
@@ -123,7 +127,8 @@ def check_computer(folder: Path) -> None:
     from nersery.models.computer import ANY
     from nersery.models.loading import PRECISION
 
-    first, now = first_versions(folder), versions()
+    now = versions(threads)
+    first = began_with(folder) or now
     variables = {"precision": PRECISION, "threads": THREADS}
     if ANY in (first.get("threads"), now["threads"]):  # what a GPU began may continue on a CPU
         del variables["threads"]
@@ -137,11 +142,17 @@ def check_computer(folder: Path) -> None:
         )
 
 
-def first_versions(folder: Path) -> dict[str, str]:
-    """The versions with which the run in a folder began; the current ones if it has not begun."""
+def began_with(folder: Path) -> dict[str, str]:
+    """The versions with which the run in a folder began; empty if it has not begun."""
     record = folder / "run.json"
     began: dict[str, str] = json.loads(record.read_text("utf-8")).get("versions", {}) if record.exists() else {}
-    return began or versions()
+    return began
+
+
+def first_threads(folder: Path) -> int | None:
+    """The threads with which the run in a folder began, if it has begun and they matter."""
+    threads = began_with(folder).get("threads", "")
+    return int(threads) if threads.isdecimal() else None
 
 
 def changed_versions(first: Mapping[str, str], later: Mapping[str, str]) -> str:

@@ -19,7 +19,7 @@ from nersery.evaluate.error_analysis import spread
 from nersery.evaluate.novelty import novelty
 from nersery.experiments.analysis import Predictions, analyse, group_scores, measure, predictions, shown
 from nersery.experiments.clock import Clock
-from nersery.experiments.fingerprint import changed_versions, first_versions
+from nersery.experiments.fingerprint import began_with, changed_versions
 from nersery.experiments.grid import grid_record
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_folder import RunFolder
@@ -41,7 +41,7 @@ def build_report(run: RunFolder, inputs: Mapping[str, Any]) -> Report:
     Args:
         inputs: The hashes that the data files had when they were read, see `nersery.experiments.fingerprint.hashes`.
     """
-    recipe, first = run.recipe, first_versions(run.folder)
+    recipe, first = run.recipe, began_with(run.folder)
     baseline = predictions(run, recipe.systems[0])
     systems = [_system(run, system, baseline) for system in recipe.systems]
     return Report(

@@ -15,6 +15,7 @@ from nersery.core.progress import Progress
 from nersery.core.sentence import Corpus, Sentence
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.systems import GOLD, MethodSettings, System
+from nersery.models.computer import using_threads
 from nersery.models.loading import ModelSource
 from nersery.taggers.base import Tagger
 from nersery.taggers.components.second_stage import changed
@@ -151,11 +152,12 @@ class RunTime:
         return self.making(system) + self.training(system)
 
 
-def estimates(recipe: Recipe, corpora: Mapping[str, Corpus]) -> dict[str, float]:
+def estimates(recipe: Recipe, corpora: Mapping[str, Corpus], threads: int | None = None) -> dict[str, float]:
     """Estimated seconds of each system for a seed, without its base; a few steps are timed for that.
 
     Args:
         corpora: By split, as a run reads them.
+        threads: Of the process that carries them out; None takes those of this process.
     """
     train = sorted(corpora["train"], key=lambda sentence: not sentence.entities)
     size, folds = recipe.sample.size, recipe.sample.folds
@@ -163,7 +165,8 @@ def estimates(recipe: Recipe, corpora: Mapping[str, Corpus]) -> dict[str, float]
     evaluated = recipe.sample.dev_size or len(corpora["dev"])
     times = RunTime(recipe, gold, corpora["raw"].sentences, evaluated)
     scored = len(train) - len(gold) if folds else len(corpora["test"])
-    return {s.name: times.total(s) + scored * times.speed(s).sentence for s in recipe.systems}
+    with using_threads(threads):
+        return {s.name: times.total(s) + scored * times.speed(s).sentence for s in recipe.systems}
 
 
 def steps_of(settings: Mapping[str, Any], sentences: int) -> int:

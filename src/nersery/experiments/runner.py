@@ -21,7 +21,6 @@ Every stage writes its file as a whole or not at all, so the same command resume
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -36,22 +35,23 @@ from nersery.core import registry
 from nersery.core.errors import DataError
 from nersery.core.files import is_missing, locked, remove_folder, write_json
 from nersery.core.outcome import Step
-from nersery.core.progress import Progress
+from nersery.core.progress import Progress, print_line
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.training_context import Training
 from nersery.evaluate.scores import all_scores
 from nersery.experiments.clock import Clock
 from nersery.experiments.fingerprint import (
+    began_with,
     changed_versions,
     check_computer,
     check_folder,
     fingerprint_of,
-    first_versions,
     remove_abandoned,
     versions,
 )
 from nersery.experiments.grid import Settings, choose, combinations, described, grid_record
 from nersery.experiments.inputs import read_inputs
+from nersery.experiments.jobs import Cells, estimated_time, failure_text, threads_of_jobs
 from nersery.experiments.prerequisites import check_prerequisites
 from nersery.experiments.results import NOTHING_LEARNT, build_report
 from nersery.experiments.run_folder import RunFolder
@@ -76,11 +76,19 @@ class Run(RunFolder):
         recipe: Checked by `nersery.experiments.recipe.load`.
         folder: Created if missing; the folder of another run is refused.
         quiet: Show no progress.
+        jobs: Processes that share the cells, see `nersery.experiments.jobs`.
+        threads: Of each job; None takes those of this process, or for several jobs `threads_of_jobs`.
     """
 
     quiet: bool = False
+    jobs: int = 1
+    threads: int | None = None
     _done: int = field(default=0, init=False)
     _abandoned: list[str] = field(default_factory=list, init=False)
+
+    def __post_init__(self) -> None:
+        if self.threads is None:
+            self.threads = threads_of_jobs([self.folder], self.jobs)
 
     def execute(self) -> Report:
         """Run all unfinished stages and write the report.
@@ -89,11 +97,19 @@ class Run(RunFolder):
             DataError: When the files cannot be used; before anything runs.
             SettingsError: When the folder belongs to another run.
         """
+        failures: list[Exception] = []
         with self.started() as fingerprint:
             if not self.quiet:
-                self._note(Clock(self.folder).estimated(self.recipe, self.corpora))
-            for seed in self.recipe.seeds:
-                self._run_seed(seed)
+                self._note(estimated_time(self))
+            cells = Cells([self], lambda _: True)
+            for cell, error in cells.results(self.jobs):
+                if error is not None:
+                    failures.append(error)
+                    self._note(f"note: {cell} failed: {failure_text(error)}")
+                elif not failures and cells.is_over(0, cell.seed):
+                    self.remove_taggers(cell.seed)
+            if failures:
+                raise failures[0]
             report = build_report(self, fingerprint["inputs"])
             write_report(report, self.folder)
         return report
@@ -107,10 +123,13 @@ class Run(RunFolder):
             for note in remove_abandoned(self.folder, self._abandoned):
                 self._note(f"note: {note}")
             Clock(self.folder).resume()
-            first = first_versions(self.folder)
-            if other := changed_versions(first, versions()):
+            now = versions(self.threads)
+            first = began_with(self.folder) or now
+            if other := changed_versions(first, now):
                 self._note(f"note: this run continues with {other}")
             write_json(self.folder / "run.json", {**fingerprint, "versions": first})
+            for seed in self.recipe.seeds if self.jobs > 1 else ():
+                self.sampled(seed)  # here, because two jobs must not draw them at once
             yield fingerprint
 
     # --- before anything runs -----------------------------------------------------------------------------------
@@ -130,7 +149,7 @@ class Run(RunFolder):
             self.path(seed, system, "result.json") for seed in self.recipe.seeds for system in self.recipe.systems
         )
         if not all(path.exists() for path in results):
-            check_computer(self.folder)
+            check_computer(self.folder, self.threads)
         types = {type_ for split in ("train", "dev") for type_ in self.corpora[split].types}
         check_prerequisites(self.recipe, types)
         return fingerprint
@@ -147,11 +166,6 @@ class Run(RunFolder):
 
     # --- one system of one seed ------------------------------------------------------------------------------------
 
-    def _run_seed(self, seed: int) -> None:
-        for system in self.recipe.systems:
-            self.run_system(seed, system)
-        self.remove_taggers(seed)
-
     def remove_taggers(self, seed: int) -> None:
         """Remove the taggers of a seed whose systems are all done, unless the recipe keeps them."""
         if not self.recipe.keep_taggers:
@@ -165,6 +179,15 @@ class Run(RunFolder):
             with Clock(self.folder).running(system.name, seed):
                 self._run_system(seed, system)
         self._done += 1
+
+    def carry_out(self, seed: int, system: str, done: int) -> None:
+        """As `run_system`, in a job: the process that has started it measures the time.
+
+        Args:
+            done: How many cells have begun before.
+        """
+        self._done = done
+        self._run_system(seed, self.recipe.system(system))
 
     def _run_system(self, seed: int, system: System) -> None:
         gold = self.sampled(seed)[0]
@@ -374,4 +397,4 @@ class Run(RunFolder):
 
     def _note(self, text: str) -> None:
         if not self.quiet:
-            print(text, file=sys.stderr, flush=True)
+            print_line(text, end="\n")

@@ -17,12 +17,17 @@ _COPY = re.compile(r"~[^~]+-(\d+)$")
 """The number of the copy in the id of a generated sentence, see `nersery.augment.base.child_id`."""
 
 
-def take_over_labels(run: RunFolder, seed: int, system: System) -> bool:
-    """Take the labels of raw text from another seed, if they depend on no seed; whether there were any."""
+def are_labels_shared(system: System) -> bool:
+    """Whether a system labels raw text, and its labels depend on no seed."""
     if system.method is None or not system.labels_raw_text:
         return False
     method = registry.create(system.method.kind, system.method.method, system.method.settings)
-    if not isinstance(method, Annotator) or method.learns:
+    return isinstance(method, Annotator) and not method.learns
+
+
+def take_over_labels(run: RunFolder, seed: int, system: System) -> bool:
+    """Take the labels of raw text from another seed, if they depend on no seed; whether there were any."""
+    if not are_labels_shared(system):
         return False
     path = run.generated(seed, system)
     others = [run.generated(other, system) for other in run.recipe.seeds if other != seed]

@@ -12,18 +12,19 @@ from __future__ import annotations
 
 import itertools
 import json
-import sys
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from nersery.core.errors import NerseryError, OutOfTimeError
+from nersery.core.errors import NerseryError
 from nersery.core.files import locked, write_json
+from nersery.core.progress import print_line
 from nersery.evaluate.scores import summarise
 from nersery.experiments.data_files import DataSettings
 from nersery.experiments.fingerprint import check_folder, fingerprint_of
+from nersery.experiments.jobs import Cells, failure_text, threads_of_jobs
 from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.results import build_report
 from nersery.experiments.runner import Run
@@ -47,6 +48,7 @@ def run(
     overrides: Iterable[str] = (),
     models: str = "",
     quiet: bool = False,
+    jobs: int = 1,
 ) -> Report | SweepReport:
     """Run an experiment in a folder, or resume it, and return its report; with a sweep, that of all runs.
 
@@ -55,10 +57,11 @@ def run(
         output: The folder; None writes to ``runs/NAME``.
         overrides: Changes of the recipe, ``key=value``.
         models: Replaces all models, see `nersery.experiments.model_sets`.
+        jobs: Processes that share the systems and seeds; a script with several needs ``if __name__ == "__main__":``.
     """
     loaded = load(str(recipe), overrides, models)
     folder = Path(output) if output else Path("runs") / loaded.name
-    return (Sweep if loaded.sweep else Run)(loaded, folder, quiet).execute()
+    return (Sweep if loaded.sweep else Run)(loaded, folder, quiet, jobs).execute()
 
 
 @dataclass
@@ -69,11 +72,13 @@ class Sweep:
         recipe: With a sweep.
         folder: Created if missing; the folder of another run or sweep is refused.
         quiet: Show no progress.
+        jobs: Processes that share the cells of all runs.
     """
 
     recipe: Recipe
     folder: Path
     quiet: bool = False
+    jobs: int = 1
     failures: dict[str, str] = field(default_factory=dict, init=False)
 
     @property
@@ -83,7 +88,11 @@ class Sweep:
 
     def runs(self) -> list[tuple[Part, Run]]:
         """The run of each part."""
-        return [(part, Run(self._recipe(part), self.folder / part.name, self.quiet)) for part in parts(self.settings)]
+        folders = {part: self.folder / part.name for part in parts(self.settings)}
+        threads = threads_of_jobs([*folders.values()], self.jobs)
+        return [
+            (part, Run(self._recipe(part), folder, self.quiet, self.jobs, threads)) for part, folder in folders.items()
+        ]
 
     def _recipe(self, part: Part) -> Recipe:
         sample, named = self.recipe.sample, list(self.recipe.overrides)
@@ -115,47 +124,54 @@ class Sweep:
         self.folder.mkdir(parents=True, exist_ok=True)
         with locked(self.folder):
             write_json(self.folder / "run.json", fingerprint)
-            for part, run in self.runs():
-                with self._noting(part, "", 0):
-                    self._execute(part, run)
-                self._show(part)
+            self._execute()
             report = self.report()
             write_sweep(report, self.folder)
         if self.failures and not report.done:
             raise NerseryError(f"every system of the sweep failed. The first: {next(iter(self.failures.values()))}")
         return report
 
-    def _execute(self, part: Part, run: Run) -> None:
-        with run.started() as fingerprint:
-            failed = len(self.failures)
-            for seed in run.recipe.seeds:
-                for system in run.recipe.systems:
-                    with self._noting(part, system.name, seed):
-                        run.run_system(seed, system)
-                    write_sweep(self.report(), self.folder)
-                run.remove_taggers(seed)
-            if len(self.failures) == failed:
-                write_report(build_report(run, fingerprint["inputs"]), run.folder)
+    def _execute(self) -> None:
+        names = [part.name for part, _ in self.runs()]
+        runs = [run for _, run in self.runs()]
+        fingerprints, failed = dict[int, dict[str, Any]](), set[int]()
+        with ExitStack() as stack:
+            opened = [stack.enter_context(ExitStack()) for _ in runs]
 
-    @contextmanager
-    def _noting(self, part: Part, system: str, seed: int) -> Iterator[None]:
+            def begin(number: int) -> bool:
+                try:
+                    fingerprints[number] = opened[number].enter_context(runs[number].started())
+                except Exception as error:
+                    self._note_failure(names[number], error)
+                return number in fingerprints
+
+            cells = Cells(runs, begin)
+            for cell, error in cells.results(self.jobs):
+                number, run = cell.run, runs[cell.run]
+                if error is not None:
+                    failed.add(number)
+                    self._note_failure(f"{names[number]}, {cell}", error)
+                write_sweep(self.report(), self.folder)
+                if cells.is_over(number, cell.seed):
+                    run.remove_taggers(cell.seed)
+                if cells.is_over(number):
+                    if number not in failed:
+                        write_report(build_report(run, fingerprints[number]["inputs"]), run.folder)
+                    opened[number].close()
+                    run.corpora.clear()
+                    self._show(names[number])
+
+    def _note_failure(self, place: str, error: Exception) -> None:
         """Note an error instead of raising it."""
-        try:
-            yield
-        except OutOfTimeError:
-            raise
-        except Exception as error:
-            kind = "" if isinstance(error, NerseryError) else f"{type(error).__name__}: "
-            place = f"{part.name}, {system}, seed {seed}" if system else part.name
-            self.failures[place] = f"{kind}{error}"
-            if not self.quiet:
-                print(f"note: {place} failed, the others continue: {kind}{error}", file=sys.stderr, flush=True)
+        self.failures[place] = failure_text(error)
+        if not self.quiet:
+            print_line(f"note: {place} failed, the others continue: {self.failures[place]}", end="\n")
 
-    def _show(self, part: Part) -> None:
+    def _show(self, part: str) -> None:
         """Print the tables as they are after a part."""
         if not self.quiet:
             tables = "\n\n".join(str(markdown_table(table)) for table in self.tables())
-            print(f"\nafter {part.name}:\n\n{tables}\n", file=sys.stderr, flush=True)
+            print_line(f"\nafter {part}:\n\n{tables}\n", end="\n")
 
     # --- results ----------------------------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nersery.core.files import copy_atomic, remove_folder, unfinished_path, write_json
+from nersery.core.files import copy_atomic, remove_folder, turn, unfinished_path, write_json
 from nersery.core.progress import Progress
 from nersery.core.registry import name_of, settings_of
 from nersery.core.sentence import Sentence
@@ -42,11 +42,13 @@ def trained_once(folder: Path, fit: Callable[[Path], Tagger], settings: Mapping[
     """
     training = training_folder(folder)
     if not folder.exists():
-        tagger = fit(training)
-        unfinished = unfinished_path(folder)
-        shutil.rmtree(unfinished, ignore_errors=True)
-        tagger.save(unfinished)
-        os.replace(unfinished, folder)
+        with turn(training):
+            if not folder.exists():  # else another job of the run has just trained it
+                tagger = fit(training)
+                unfinished = unfinished_path(folder)
+                shutil.rmtree(unfinished, ignore_errors=True)
+                tagger.save(unfinished)
+                os.replace(unfinished, folder)
     shutil.rmtree(training, ignore_errors=True)  # here, for a kill may have left it behind a finished tagger
     return load_tagger(folder, **{key: settings[key] for key in LOADING if key in settings})
 

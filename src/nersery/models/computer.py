@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import platform
+from collections.abc import Iterator
 from pathlib import Path
 
 import torch
@@ -26,12 +28,27 @@ def environment(device: torch.device, precision: Precision = "auto", threads: in
     return {PRECISION: resolved(precision, device), THREADS: used}
 
 
-def computer() -> dict[str, str]:
-    """Processor, precision and threads, for the record of a run."""
+def computer(threads: int | None = None) -> dict[str, str]:
+    """Processor, precision and threads, for the record of a run.
+
+    Args:
+        threads: None takes those of this process.
+    """
     device = pick_device("auto")
-    found = environment(device)
+    found = environment(device, threads=threads)
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else _processor()
     return {"processor": name, "precision": found[PRECISION], "threads": found[THREADS]}
+
+
+@contextlib.contextmanager
+def using_threads(threads: int | None) -> Iterator[None]:
+    """Within it, this process has a number of threads; None leaves them as they are."""
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(threads or before)
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _processor() -> str:

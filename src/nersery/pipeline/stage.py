@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from nersery import io
+from nersery.core.errors import printable
 from nersery.core.file_settings import files_in
 from nersery.core.outcome import Reject, Step, Tally
 from nersery.core.progress import Progress
@@ -109,6 +110,10 @@ class Stage(ABC, Generic[Row, Item]):
         """The sentence that the reject of a failed row or item shows."""
         return row if isinstance(row, Sentence) else None
 
+    def name_of(self, row: Row | Item) -> str:
+        """The name of a row in messages."""
+        return named(self.sentence_of(row))
+
     def encode(self, made: Any) -> str:
         """A result of the step as text, with line breaks.
 
@@ -116,6 +121,11 @@ class Stage(ABC, Generic[Row, Item]):
             DataError: If the format cannot hold it.
         """
         return _JSONL.encode(made)
+
+
+def named(sentence: Sentence | None) -> str:
+    """The name of a sentence in messages."""
+    return printable(sentence.id) if sentence is not None and sentence.id else "a row without an id"
 
 
 @dataclass(frozen=True)
@@ -151,7 +161,14 @@ class Ready:
     """Message of a worker that has made its step."""
 
 
-Message = Ready | Answer | Failure
+@dataclass(frozen=True)
+class Status:
+    """A line of progress, of a worker that is still at work."""
+
+    text: str
+
+
+Message = Ready | Answer | Failure | Status
 
 
 class WorkerDiedError(Exception):
@@ -171,7 +188,10 @@ class EngineLostError(Exception):
 
 
 class Worker(Protocol):
-    """A process that reports once that it is ready, then returns one result per batch, in order."""
+    """A process that reports once that it is ready, then returns one result per batch, in order.
+
+    Before each of these it may send lines of progress.
+    """
 
     def send(self, rows: bytes) -> None:
         """Send a pickled batch; has no effect if the worker is dead."""

@@ -35,7 +35,7 @@ CHECKPOINT_SECONDS = 60.0
 LARGEST_SHARE = 0.05
 """The largest share of the time that may be spent on writing."""
 RECORD = "state.json"
-OWN_FILES = re.compile(r"state\.json(\.tmp)?|(step|best|final)-\d+\.safetensors|\.tmp\w+|lock")
+OWN_FILES = re.compile(r"state\.json(\.tmp)?|(step|best|final)-\d+\.safetensors|\.tmp\w+|lock|turn")
 """The files of a checkpoint and what a kill leaves of them; safetensors first writes to ``.tmp…``."""
 SHOWN_DIFFERENCES = 10
 

@@ -6,28 +6,36 @@ import contextlib
 import multiprocessing
 import os
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnContext
 from queue import SimpleQueue
 from threading import Thread
 
+from nersery.core.own_process import THREADS
+from nersery.core.progress import shown_by
 from nersery.pipeline.engines.worker import MessageHandler
-from nersery.pipeline.stage import Failure, Message, WorkerDiedError
+from nersery.pipeline.stage import Failure, Message, Status, WorkerDiedError
 
 SECONDS_TO_END = 10.0
 
 
 class LocalEngine:
-    """Starts processes; a script that uses it needs ``if __name__ == "__main__":``, since each imports it."""
+    """Starts processes; a script that uses it needs ``if __name__ == "__main__":``, since each imports it.
 
-    def __init__(self) -> None:
+    Args:
+        threads: Threads of each process; None leaves what the environment says, or else one.
+    """
+
+    def __init__(self, threads: int | None = None) -> None:
         self._context = multiprocessing.get_context("spawn")
+        self._variables = {} if threads is None else {THREADS: str(threads)}
 
     def start(self, task: bytes) -> LocalWorker:
         """A new process; see `nersery.pipeline.stage.Engine`."""
-        return LocalWorker(self._context, task)
+        with _environment(self._variables):
+            return LocalWorker(self._context, task)
 
     def wait(self, workers: Sequence[LocalWorker], seconds: float | None) -> list[LocalWorker]:
         """See `nersery.pipeline.stage.Engine`."""
@@ -75,6 +83,21 @@ class LocalWorker:
 
 
 @contextlib.contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Processes started within this block have these environment variables."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+@contextlib.contextmanager
 def _ignoring_ctrl_c() -> Iterator[None]:
     """Processes started within this block never receive Ctrl-C, not even while they start; the parent handles it."""
     resource_tracker.ensure_running()  # starting it later would unblock the signal
@@ -104,9 +127,11 @@ def _serve(connection: Connection, task: bytes) -> None:
     inbox: SimpleQueue[bytes] = SimpleQueue()
     Thread(target=_take, args=(connection, inbox), daemon=True).start()
     handler = MessageHandler(task)
-    ready = handler.prepare()
-    with contextlib.suppress(OSError):  # the parent closed the pipe
-        connection.send(ready)
+    with (
+        contextlib.suppress(OSError),
+        shown_by(lambda text: connection.send(Status(text))),
+    ):  # the parent closed the pipe
+        connection.send(ready := handler.prepare())
         while not isinstance(ready, Failure):
             connection.send(handler.answer(inbox.get()))
 

@@ -14,11 +14,12 @@ from types import TracebackType
 from typing import Any, Generic
 
 from nersery import io
-from nersery.core.errors import JobFailedError, printable
+from nersery.core.errors import JobFailedError
 from nersery.core.outcome import Reject, Tally
+from nersery.core.progress import print_line
 from nersery.pipeline.engines.worker import WorkerTask
 from nersery.pipeline.error_policy import FAILED, MOST_FAILED
-from nersery.pipeline.stage import Answer, AnyWorker, Engine, Failure, Item, Ready, Row, WorkerDiedError
+from nersery.pipeline.stage import Answer, AnyWorker, Engine, Failure, Item, Ready, Row, Status, WorkerDiedError, named
 
 TRIES = 2
 """Deaths of workers after which a batch is halved, or a single row rejected."""
@@ -69,12 +70,22 @@ class Pool(Generic[AnyWorker, Row, Item]):
         task: For the first worker.
         workers: Most workers at a time.
         report: Receives a note about each worker that dies.
+        ahead: Batches sent to each worker, so that it never waits for the next one.
+        show: Receives the lines of progress of the workers, each with the batch that its worker processes, if any.
     """
 
     def __init__(
-        self, engine: Engine[AnyWorker], task: WorkerTask[Row, Item], workers: int, report: Callable[[str], None]
+        self,
+        engine: Engine[AnyWorker],
+        task: WorkerTask[Row, Item],
+        workers: int,
+        report: Callable[[str], None],
+        *,
+        ahead: int = AHEAD,
+        show: Callable[[str, Sequence[Row | Reject]], None] = lambda text, _: print_line(text),
     ) -> None:
         self._engine, self._task, self._most, self._report = engine, task, workers, report
+        self._ahead, self._show = ahead, show
         self._slots: list[_Slot[AnyWorker, Row]] = []
         self._todo: deque[_Batch[Row]] = deque()
         self._bad_starts = self._deaths = self._failed = 0
@@ -99,7 +110,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
             NerseryError: If no worker can continue.
         """
         source, waiting = iter(batches), deque[_Batch[Row]]()
-        window, has_more = self._most * AHEAD + 1, True
+        window, has_more = self._most * self._ahead + 1, True
         while has_more or waiting:
             if has_more and len(waiting) < window:
                 rows = next(source, None)
@@ -116,10 +127,38 @@ class Pool(Generic[AnyWorker, Row, Item]):
             if waiting:
                 self._receive(0 if has_more and len(waiting) < window else None)
 
+    def answers_in_any_order(
+        self, next_batch: Callable[[], Sequence[Row | Reject] | None]
+    ) -> Iterator[tuple[Sequence[Row | Reject], Answer]]:
+        """Batches with their results, as they are finished, for batches that wait for results of others.
+
+        Args:
+            next_batch: Returns a batch that may start now, or None; called whenever a worker has nothing to do.
+
+        Raises:
+            JobFailedError: If too many workers die.
+            NerseryError: If no worker can continue.
+        """
+        waiting: list[_Batch[Row]] = []
+        while True:
+            while len(waiting) < self._most and (rows := next_batch()) is not None:
+                waiting.append(_Batch(rows))
+                self._todo.append(waiting[-1])
+            if not waiting:
+                return
+            self._assign()
+            for batch in [*waiting]:
+                if (answer := batch.whole_answer()) is not None:
+                    waiting.remove(batch)
+                    yield batch.rows, answer
+                    break
+            else:
+                self._receive(None)
+
     def _assign(self) -> None:
         """Assign batches to workers, the idle ones first, and start those that are missing."""
         while self._todo:
-            free = [slot for slot in self._slots if slot.is_ready and len(slot.batches) < AHEAD]
+            free = [slot for slot in self._slots if slot.is_ready and len(slot.batches) < self._ahead]
             if not free:
                 break
             slot = min(free, key=lambda slot: len(slot.batches))
@@ -140,6 +179,9 @@ class Pool(Generic[AnyWorker, Row, Item]):
                 continue
             if isinstance(message, Failure):
                 raise message.error
+            if isinstance(message, Status):
+                self._show(message.text, slot.batches[0].rows if slot.batches else ())
+                continue
             if isinstance(message, Ready):
                 slot.is_ready, self._bad_starts = True, 0
                 self._task = replace(self._task, is_first=False)
@@ -195,8 +237,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
         return row.sentence if isinstance(row, Reject) else self._task.stage.sentence_of(row)
 
     def _name(self, row: Row | Reject) -> str:
-        sentence = self._sentence_of(row)
-        return printable(sentence.id) if sentence is not None and sentence.id else "a row without an id"
+        return named(row.sentence) if isinstance(row, Reject) else self._task.stage.name_of(row)
 
     def _count_failures(self, tally: Tally) -> None:
         failed = {reason: count for reason, count in tally.reasons.items() if reason.startswith(FAILED)}

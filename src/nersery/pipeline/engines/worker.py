@@ -111,7 +111,7 @@ class MessageHandler:
         try:
             self._runner = BatchRunner(pickle.loads(self._task))
         except Exception as error:
-            return Failure(_portable(error))
+            return Failure(portable(error))
         return Ready()
 
     def answer(self, rows: bytes) -> Message:
@@ -120,11 +120,11 @@ class MessageHandler:
         try:
             return self._runner.answer(pickle.loads(rows))
         except Exception as error:
-            return Failure(_portable(error))
+            return Failure(portable(error))
 
 
-def _portable(error: Exception) -> Exception:
-    """An error that can be pickled; an unexpected one carries its traceback."""
+def portable(error: Exception) -> Exception:
+    """The error in a form that can be pickled; an unexpected one carries its traceback."""
     if isinstance(error, NerseryError | OSError):
         return error
     return RuntimeError("a worker failed:\n" + "".join(traceback.format_exception(error)))
