@@ -1,13 +1,17 @@
 from __future__ import annotations
 
+import itertools
+import random
 from typing import Any
 
 import pytest
 import torch
 import transformers
+from hypothesis import given
+from hypothesis import strategies as st
 from torch import Tensor
 
-from nersery.models.packed_encoder import pack
+from nersery.models.packed_encoder import ROW, can_pack, in_one_row, pack, rows
 
 KINDS = ("Bert", "Roberta", "XLMRoberta", "Camembert", "MPNet")
 HEADS = ("TokenClassification", "MaskedLM", "QuestionAnswering")
@@ -127,6 +131,60 @@ def test_attention_weights_and_states_of_all_layers_are_still_given(kind: str) -
     output = network(**batch(network), output_attentions=True, output_hidden_states=True)
     assert [weights.shape for weights in output.attentions] == [(6, 2, 12, 12)] * 2
     assert [states.shape for states in output.hidden_states] == [(6, 12, 16)] * 3
+
+
+def in_row(network: Any, inputs: dict[str, Tensor]) -> dict[str, Tensor]:
+    with torch.no_grad():
+        return dict(in_one_row(pack(network).eval(), **inputs))
+
+
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_predictions_in_one_row_are_those_of_transformers(kind: str, head: str) -> None:
+    network = made(kind, head).eval()
+    inputs = batch(network)
+    if kind == "Bert":
+        inputs["token_type_ids"] = inputs["input_ids"] % 2 * inputs["attention_mask"]
+    whole = dict(network(**inputs))
+    calls = count_rows(pack(network))
+    found = in_row(network, inputs)
+    assert calls == [(ROW,)]
+    assert found.keys() == whole.keys()
+    there = inputs["attention_mask"] == 1
+    for name, value in found.items():
+        torch.testing.assert_close(value[there], whole[name][there].detach(), atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("kind", ["Bert", "MPNet"])
+def test_neighbours_in_a_row_do_not_change_a_bit(kind: str, precision: torch.dtype) -> None:
+    network = made(kind)
+    lengths = tuple(range(1, 38)) * 2
+    inputs = batch(network, lengths)
+    chance = random.Random(0)
+    with torch.autocast("cpu", precision, enabled=precision != torch.float32):
+        alone = [in_row(network, {name: ids[n : n + 1] for name, ids in inputs.items()}) for n in range(len(lengths))]
+        for _ in range(3):
+            together = chance.sample(range(len(lengths)), 12)
+            found = in_row(network, {name: ids[together] for name, ids in inputs.items()})["logits"]
+            for place, n in enumerate(together):
+                assert torch.equal(found[place, : lengths[n]], alone[n]["logits"][0, : lengths[n]])
+
+
+@given(st.lists(st.integers(1, ROW), max_size=60))
+def test_rows_hold_each_window_once_and_are_full(lengths: list[int]) -> None:
+    found = [*rows(lengths)]
+    assert sorted(n for row in found for n in row) == [*range(len(lengths))]
+    sizes = [sum(lengths[n] for n in row) for row in found]
+    assert all(size <= ROW for size in sizes)
+    assert all(one + other > ROW for one, other in itertools.pairwise(sizes))
+
+
+def test_which_networks_can_be_packed() -> None:
+    assert can_pack(pack(made("Bert")))
+    assert can_pack(pack(made("Bert")).base_model)
+    assert not can_pack(made("Bert"))
+    assert not can_pack(torch.nn.Linear(1, 1)), "an export of a tagger"
 
 
 def test_prediction_pads_as_transformers_does() -> None:

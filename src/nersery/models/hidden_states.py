@@ -16,6 +16,7 @@ from nersery.core.errors import SettingsError
 from nersery.core.files import os_errors
 from nersery.core.registry import Precision
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers
+from nersery.models.packed_encoder import can_pack, in_one_row, rows
 from nersery.models.subwords.subwords import SubwordEncoder, Window, by_length, collate
 from nersery.models.text_encoder import Text
 
@@ -117,18 +118,30 @@ class LayerEncoder:
     def _values(self, windows: Sequence[Window], places: Sequence[tuple[int, list[int]]], total: int) -> Tensor:
         values = torch.zeros(total + 1, int(self._encoder.config.hidden_size), device=self.device)
         with autocast(self.device, self.precision):
-            for numbers in by_length([len(window.subwords) for window in windows], self._rows, LENGTH_MULTIPLE):
+            lengths = [len(window.subwords) for window in windows]
+            packed = self._can_end and can_pack(self._encoder)
+            for numbers in rows(lengths) if packed else by_length(lengths, self._rows, LENGTH_MULTIPLE):
                 part = [windows[number] for number in numbers]
-                length = -(-len(part[0].subwords) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
-                hidden = self.hidden(part, self._rows(length), LENGTH_MULTIPLE)
+                if packed:
+                    hidden = self._in_one_row(part)
+                else:
+                    length = -(-len(part[0].subwords) // LENGTH_MULTIPLE) * LENGTH_MULTIPLE
+                    hidden = self.hidden(part, self._rows(length), LENGTH_MULTIPLE)
                 chosen = [
                     (row, position, rank + places[number][0])
                     for row, number in enumerate(numbers)
                     for rank, position in enumerate(places[number][1])
                 ]
-                rows, at, ranks = torch.tensor(chosen, device=self.device).T
-                values[ranks] = hidden[rows, at].float()
+                places_in_pass, at, ranks = torch.tensor(chosen, device=self.device).T
+                values[ranks] = hidden[places_in_pass, at].float()
         return values
+
+    def _in_one_row(self, windows: Sequence[Window]) -> Tensor:
+        """As `hidden`, without computing padding."""
+        batch = collate(windows, self.subwords.pad)
+        with self._ended():
+            state: Tensor = in_one_row(self._encoder, batch.input_ids, batch.attention_mask).last_hidden_state
+        return state
 
     def _rows(self, length: int) -> int:
         """Windows per pass, by their padded length."""

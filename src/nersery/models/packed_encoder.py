@@ -1,13 +1,18 @@
 """Encoders that compute nothing for padding: the BERT, RoBERTa, XLM-R and MPNet families.
 
-The real subwords of a batch are gathered into one row, on which linear layers, norms and activations run. Attention
-alone pads, within groups of windows of similar length. Outputs and gradients are those of transformers.
+The real subwords of a batch are gathered into one row, on which linear layers, norms and activations run. Outputs and
+gradients are those of transformers. In training, attention pads within groups of windows of similar length.
+
+A product of matrices rounds differently for other shapes, and a prediction must not depend on the batch. So rows for
+prediction always have `ROW` subwords, and each window has an attention of its own length.
 """
 
 from __future__ import annotations
 
+import bisect
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -23,17 +28,92 @@ LEAST_SHARE = 0.75
 a batch of 16 sentences has about three groups."""
 
 
+ROW = 512
+"""Subwords of a row in prediction, and the longest window that fits."""
+_LENGTHS: ContextVar[Sequence[int] | None] = ContextVar("_LENGTHS", default=None)
+"""Lengths of the windows in the row that the network reads; None if it reads padded windows."""
+
+
 def pack(network: Any) -> Any:
     """Let a network train without computing padding, if its architecture is one of `FAMILIES`; others are unchanged.
 
-    In evaluation mode the network still pads, because products of matrices round differently for other shapes, and a
-    prediction must not depend on the batch.
+    In evaluation mode the network still pads, unless it is called by `in_one_row`.
     """
     base = network.base_model
     known = type(base).__name__ in FAMILIES and type(base).__module__.startswith("transformers.")
     if known and not getattr(base.config, "is_decoder", False):
         base.forward = partial(_forward, base, base.forward)
     return network
+
+
+def can_pack(network: Any) -> bool:
+    """Whether `in_one_row` takes a network: on a CPU; a GPU computes larger batches."""
+    base = getattr(network, "base_model", None)
+    forward = vars(base).get("forward") if base is not None else None
+    return isinstance(forward, partial) and forward.func is _forward and network.device.type == "cpu"
+
+
+def rows(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Fill rows with windows.
+
+    Args:
+        lengths: The length of each window, at most `ROW`.
+
+    Yields:
+        The numbers of the windows of a row, the longest first.
+    """
+    order = sorted(range(len(lengths)), key=lambda number: -lengths[number])
+    keys = [-lengths[number] for number in order]
+    while order:
+        room, row = ROW, list[int]()
+        while (place := bisect.bisect_left(keys, -room)) < len(order):  # the longest one for which there is room
+            room += keys.pop(place)
+            row.append(order.pop(place))
+        yield row
+
+
+def in_one_row(network: Any, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor | None = None) -> Any:
+    """The output of a network in evaluation mode for padded windows; each window independent of the others to the bit.
+
+    Args:
+        network: One that `can_pack`, with a head that looks at each subword alone.
+        input_ids: At most `ROW` subwords without padding. Shape: (windows, subwords).
+        attention_mask: 1 for a subword, 0 for padding, which is at the end. Shape: (windows, subwords).
+        token_type_ids: Shape: (windows, subwords).
+
+    Returns:
+        Zero at padding. Shape of its tensors: (windows, subwords, …).
+    """
+    kept = attention_mask.flatten().nonzero().squeeze(1)
+    inputs = {"input_ids": input_ids} | ({} if token_type_ids is None else {"token_type_ids": token_type_ids})
+    row = {name: nn.functional.pad(ids.flatten()[kept], (0, ROW - len(kept)))[None] for name, ids in inputs.items()}
+    token = _LENGTHS.set(attention_mask.sum(1).tolist())
+    try:
+        output = network(**row)
+    finally:
+        _LENGTHS.reset(token)
+    tensors = {name: value[0, : len(kept)] for name, value in output.items() if isinstance(value, Tensor)}
+    return type(output)(
+        **{
+            name: _scatter(value, kept, input_ids.numel()).view(*input_ids.shape, *value.shape[1:])
+            for name, value in tensors.items()
+        }
+    )
+
+
+def _predict(base: Any, input_ids: Tensor, token_type_ids: Tensor | None, lengths: Sequence[int]) -> Any:
+    """The hidden states of a row. Shape of ``input_ids``: (1, ROW)."""
+    from transformers.modeling_outputs import BaseModelOutputWithPooling
+
+    windows = torch.split(input_ids[:, : sum(lengths)], [*lengths], 1)
+    positions = torch.cat([_positions(base.embeddings, window) for window in windows], 1)
+    positions = nn.functional.pad(positions, (0, ROW - positions.shape[1]))
+    types = torch.zeros_like(input_ids) if token_type_ids is None else token_type_ids
+    hidden = base.embeddings(input_ids=input_ids, position_ids=positions, token_type_ids=types).squeeze(0)
+    row = _Row.of(lengths)
+    for layer in base.encoder.layer:
+        hidden = _layer(layer, hidden, row, getattr(base.encoder, "compute_position_bias", None))
+    return BaseModelOutputWithPooling(last_hidden_state=hidden.unsqueeze(0))
 
 
 def _forward(
@@ -45,6 +125,8 @@ def _forward(
     **others: Any,
 ) -> Any:
     """The output of ``base``, zero at padding; ``padded``, transformers' own forward, does what this cannot."""
+    if input_ids is not None and (lengths := _LENGTHS.get()) is not None:
+        return _predict(base, input_ids, token_type_ids, lengths)
     unusual = any(value is not None and value is not False for name, value in others.items() if name != "return_dict")
     recorded = base.config.output_attentions or base.config.output_hidden_states
     if not base.training or input_ids is None or attention_mask is None or unusual or recorded:
@@ -75,7 +157,7 @@ def _positions(embeddings: Any, input_ids: Tensor) -> Tensor:
     return real.cumsum(1) * real + int(padding)
 
 
-def _layer(layer: Any, hidden: Tensor, packing: _Packing, position_bias: Any) -> Tensor:
+def _layer(layer: Any, hidden: Tensor, packing: _Packing | _Row, position_bias: Any) -> Tensor:
     """One layer of the encoder. Shape: (subwords, dimension), as ``hidden``."""
     attention = layer.attention
     if hasattr(attention, "attn"):  # MPNet
@@ -93,6 +175,43 @@ def _layer(layer: Any, hidden: Tensor, packing: _Packing, position_bias: Any) ->
     output = layer.output
     result: Tensor = output.LayerNorm(dropped(output.dropout, output.dense(layer.intermediate(hidden))) + hidden)
     return result
+
+
+@dataclass(frozen=True)
+class _Row:
+    """Windows in a row, one after the other.
+
+    Args:
+        groups: First subword, number and length of neighbours of the same length.
+    """
+
+    groups: tuple[tuple[int, int, int], ...]
+
+    @classmethod
+    def of(cls, lengths: Sequence[int]) -> _Row:
+        """Windows of these lengths."""
+        groups, start = [], 0
+        for length, same in itertools.groupby(lengths):
+            groups.append((start, len([*same]), length))
+            start += groups[-1][1] * length
+        return cls(tuple(groups))
+
+    def attend(
+        self, queries: Tensor, keys: Tensor, values: Tensor, heads: int, dropout: nn.Dropout, position_bias: Any
+    ) -> Tensor:
+        """As `_Packing.attend`, without padding and dropout; zero behind the last window."""
+        found = torch.zeros_like(queries)
+        for start, count, length in self.groups:
+            own = slice(start, start + count * length)
+            query, key, value = (
+                part[own].view(count, length, heads, -1).transpose(1, 2) for part in (queries, keys, values)
+            )
+            bias = None
+            if position_bias is not None:
+                bias = position_bias(queries.new_empty(1, length, 0)).to(queries.dtype)
+            context = nn.functional.scaled_dot_product_attention(query, key, value, attn_mask=bias)
+            found[own].view(count, length, heads, -1).copy_(context.transpose(1, 2))
+        return found
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -16,12 +17,14 @@ from nersery.core.warnings import warn
 from nersery.models import bundled
 from nersery.models.inference import Inference
 from nersery.models.loading import ModelSource, autocast, positions, refuse_nan
+from nersery.models.packed_encoder import can_pack, in_one_row
 from nersery.models.subwords.pair_inputs import PairBatch, PairEncoder, Reading
 from nersery.models.subwords.subwords import SubwordEncoder
 
 ROWS = 16
 LENGTH_MULTIPLE = 4
-"""The shape of every forward pass: 16 windows and a multiple of four subwords; see `by_length`."""
+"""The shape of the passes of a network that cannot be packed: 16 windows and a multiple of four subwords; see
+`by_length`."""
 CHUNK = 8192
 """Pairs that are sorted by length together."""
 LARGEST_EXPONENT = 700
@@ -126,7 +129,8 @@ class QuestionAnswerer(Inference):
         most = [top * max(1, math.ceil(len(words) / STRETCH)) for words in sentences]
         for start in range(0, len(questions), CHUNK):
             part = range(start, min(start + CHUNK, len(questions)))
-            for batch in self.pairs.batches(self.pairs.readings(questions, sentences, part), ROWS, LENGTH_MULTIPLE):
+            readings = self.pairs.readings(questions, sentences, part)
+            for batch in self.pairs.batches(readings, ROWS, LENGTH_MULTIPLE, packed=can_pack(self.network)):
                 widest = max(most[reading.pair] for reading in batch)
                 for reading, best in zip(batch, self._best(batch, widest, longest), strict=False):
                     found[reading.pair] += best[: most[reading.pair]]
@@ -137,9 +141,11 @@ class QuestionAnswerer(Inference):
     @torch.no_grad()
     def _best(self, readings: Sequence[Reading], top: int, longest: int) -> list[list[ExtractedAnswer]]:
         """The best answers in each window; rows that only fill up the pass come last."""
-        batch = self.pairs.collate(readings, rows=ROWS, multiple=LENGTH_MULTIPLE).to(self.device)
+        packed = can_pack(self.network)
+        shape = {} if packed else {"rows": ROWS, "multiple": LENGTH_MULTIPLE}
+        batch = self.pairs.collate(readings, **shape).to(self.device)
         with autocast(self.device, self.precision):
-            starts, ends, none = word_scores(self.network, batch)
+            starts, ends, none = word_scores(partial(in_one_row, self.network) if packed else self.network, batch)
         refuse_nan(none, self.source)
         spans, scores = best_spans(starts, ends, top, longest)
         leads = (scores - none.unsqueeze(1)).tolist()

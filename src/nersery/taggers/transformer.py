@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -25,6 +26,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers
 from nersery.models.model_settings import ModelSettings
+from nersery.models.packed_encoder import can_pack, in_one_row
 from nersery.models.subwords.subwords import SubwordEncoder, Window, collate
 from nersery.models.training.dropout import thinned
 from nersery.models.training.trainer import TrainingPlan, seeded
@@ -234,7 +236,7 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         return loss(scores, mask, batch, self._crf, self._tags)
 
     def _scores(
-        self, windows: Sequence[Window], passes: int = 1, *, network: Any = None, **shape: int
+        self, windows: Sequence[Window], passes: int = 1, *, network: Any = None, packed: bool = False, **shape: int
     ) -> tuple[Tensor, Tensor]:
         """Scores of each tag at each word's first subword, and the word mask; pass after pass over all windows.
 
@@ -242,6 +244,7 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
 
         Args:
             network: None: the one that labels.
+            packed: Read the windows in one row.
         """
         own, encoder = self.parts
         network = own if network is None else network
@@ -249,7 +252,8 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         ids, attention_mask, firsts = (
             t.repeat(passes, 1) for t in (batch.input_ids, batch.attention_mask, batch.firsts)
         )
-        logits = network(input_ids=ids, attention_mask=attention_mask).logits
+        read = partial(in_one_row, network) if packed else network
+        logits = read(input_ids=ids, attention_mask=attention_mask).logits
         rows = torch.arange(len(logits), device=logits.device).unsqueeze(1)
         return logits[rows, firsts], batch.word_mask
 
@@ -267,20 +271,24 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
     def certainty(self, sentences: Sequence[Sentence], *, passes: int = 10, seed: int = 0) -> list[tuple[float, ...]]:
         """Judge labels; see `Tagger.certainty`."""
         with thinned(self.parts[0], passes, seed):
-            found = self._emissions(sentences, passes)
+            found = self._emissions(sentences, passes, packed=False)
         return shares(sentences, found, self._tags, self._crf)
 
-    def _emissions(self, sentences: Sequence[Sentence], passes: int, progress: Progress | None = None) -> list[Tensor]:
+    def _emissions(
+        self, sentences: Sequence[Sentence], passes: int, progress: Progress | None = None, *, packed: bool = True
+    ) -> list[Tensor]:
         network, encoder = self.parts
         network.eval()
+        packed = packed and can_pack(network)
 
         def score(windows: Sequence[Window], rows: int) -> Tensor:
-            scores, _ = self._scores(windows, passes, rows=rows, multiple=LENGTH_MULTIPLE)
+            shape = {} if packed else {"rows": rows, "multiple": LENGTH_MULTIPLE}
+            scores, _ = self._scores(windows, passes, packed=packed, **shape)
             return scores.view(passes, -1, *scores.shape[1:])
 
         with autocast(network.device, self.precision):
             windows = [encoder.windows(sentence.words) for sentence in sentences]
-            return emissions(windows, score, passes=passes, progress=progress)
+            return emissions(windows, score, passes=passes, packed=packed, progress=progress)
 
     def save(self, folder: str | Path) -> None:
         """Write a Hugging Face folder, the CRF beside it in a file of its own, and our description."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.models.packed_encoder import rows as packed_rows
 from nersery.models.subwords.subwords import SubwordEncoder, by_length, window_spans
 
 Ids = NDArray[np.int64]
@@ -169,10 +170,13 @@ class PairEncoder:
                 part = slice(*np.searchsorted(owners, [start, end]))
                 yield Reading(pair, question, start, subwords[part], owners[part] - start)
 
-    def batches(self, readings: Iterable[Reading], rows: int, multiple: int) -> Iterator[list[Reading]]:
-        """Passes of readings of one padded length; see `by_length`."""
+    def batches(
+        self, readings: Iterable[Reading], rows: int, multiple: int, *, packed: bool = False
+    ) -> Iterator[list[Reading]]:
+        """Passes of readings of one padded length, see `by_length`; or ``packed`` ones, see `packed_encoder.rows`."""
         readings = list(readings)
-        for part in by_length(map(self._length, readings), lambda _: rows, multiple):
+        lengths = [self._length(reading) for reading in readings]
+        for part in packed_rows(lengths) if packed else by_length(lengths, lambda _: rows, multiple):
             yield [readings[number] for number in part]
 
     def _length(self, reading: Reading) -> int:

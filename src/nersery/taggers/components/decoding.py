@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
 from nersery.core.sentence import Entity, Sentence, SoftLabel
+from nersery.models.packed_encoder import rows as packed_rows
 from nersery.models.subwords.subwords import Window, by_length
 from nersery.taggers.components.crf import ConditionalRandomField
 from nersery.taggers.components.tag_set import TagSet
@@ -102,13 +103,19 @@ def _borders(batch: Sequence[Example], mask: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def emissions(
-    windows: Sequence[Sequence[Window]], score: Scorer, *, passes: int = 1, progress: Progress | None = None
+    windows: Sequence[Sequence[Window]],
+    score: Scorer,
+    *,
+    passes: int = 1,
+    packed: bool = False,
+    progress: Progress | None = None,
 ) -> list[Tensor]:
     """Scores of each tag at each word, taken from the window whose core has the word.
 
     Args:
         windows: Those of each sentence.
         passes: Monte Carlo passes over each window.
+        packed: Score rows of windows, see `nersery.models.packed_encoder.rows`; the number of rows is then 0.
         progress: Counts windows.
 
     Returns:
@@ -117,10 +124,12 @@ def emissions(
     flat = [(number, window) for number, several in enumerate(windows) for window in several]
     parts: list[dict[int, Tensor]] = [{} for _ in windows]
     rows = partial(_rows, passes=passes)
-    for part in by_length([len(window.subwords) for _, window in flat], rows, LENGTH_MULTIPLE):
+    lengths = [len(window.subwords) for _, window in flat]
+    for part in packed_rows(lengths) if packed else by_length(lengths, rows, LENGTH_MULTIPLE):
         members = [flat[place] for place in part]
-        length = max(len(window.subwords) for _, window in members)
-        scores = score([window for _, window in members], rows(length + -length % LENGTH_MULTIPLE)).float().cpu()
+        length = max(lengths[place] for place in part)
+        number_of_rows = 0 if packed else rows(length + -length % LENGTH_MULTIPLE)
+        scores = score([window for _, window in members], number_of_rows).float().cpu()
         for row, (number, window) in enumerate(members):
             start, end = window.core
             parts[number][start] = scores[:, row, start - window.start : end - window.start].transpose(0, 1)
