@@ -132,7 +132,7 @@ def _type(hint: Any) -> str:
     """
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Annotated:
-        return "str | Path"
+        return "str | Path" if hint in (registry.FileName, registry.ModelName) else _type(inner[0])
     if origin is Literal:
         return (
             "Literal[" + ", ".join(f'"{choice}"' if isinstance(choice, str) else str(choice) for choice in inner) + "]"

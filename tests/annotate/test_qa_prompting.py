@@ -193,7 +193,7 @@ class TestSettings:
         [
             ({"answers": 0}, "answers is 0, expected 1 or more"),
             ({"longest": 0}, "longest is 0, expected 1 or more"),
-            ({"threshold": 1.5}, "threshold is 1.5, expected a probability"),
+            ({"threshold": 1.5}, "threshold is 1.5, expected a number in"),
             ({"threshold": float("nan")}, "threshold is nan"),
             ({"definitions": {"PER": " "}}, "definitions has no text for PER"),
             ({"definitions": {"P\nER": "x"}}, "definitions has the type 'P\\\\nER': expected a name"),

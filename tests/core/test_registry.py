@@ -75,7 +75,7 @@ def test_types_are_described_by_their_choices():
 
 
 def test_a_value_out_of_range_says_what_was_expected():
-    with pytest.raises(SettingsError, match=r"rate is 1\.5, expected a probability from 0 to 1"):
+    with pytest.raises(SettingsError, match=r"rate is 1\.5, expected a number in \[0, 1\]"):
         registry.create("augment", "mention_replacement", {"rate": 1.5})
 
 

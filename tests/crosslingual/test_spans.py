@@ -273,7 +273,7 @@ def test_a_link_before_the_first_word():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"threshold": 1.5}, "threshold is 1.5, expected a probability"),
+        ({"threshold": 1.5}, "threshold is 1.5, expected a number in"),
         ({"max_gap": -1}, "max_gap is -1"),
         ({"unaligned": 0}, "unaligned is 0, expected"),
         ({"keep": ("A", "B"), "drop": ("B",)}, "keep and drop both name B"),

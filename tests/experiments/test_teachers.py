@@ -123,7 +123,7 @@ class TestWrong:
         ("override", "message"),
         [
             ("teacher={ stpes = 3 }", r'teacher: transformer has no setting "stpes"; did you mean "steps"'),
-            ("teacher={ steps = 0 }", r"teacher: the transformer tagger expects that steps is 1 or more"),
+            ("teacher={ steps = 0 }", r"teacher: steps is 0, expected 1 or more"),
             ('teacher={ method = "memry" }', r'teacher: no tagger method is called "memry"; did you mean "memory"'),
             ("teacher=300", r"teacher is 300: expected a table"),
             ("tagger=here", r"tagger names a trained teacher and teacher describes one to train"),

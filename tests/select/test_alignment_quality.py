@@ -114,8 +114,8 @@ def test_without_fit_candidates():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"keep": 0}, "keep is 0, expected a share"),
-        ({"keep": 40}, "keep is 40, expected a share"),
+        ({"keep": 0}, "keep is 0, expected a number in"),
+        ({"keep": 40}, "keep is 40, expected a number in"),
         ({"threshold": -1}, "threshold is -1"),
         ({"empty_rate": 1.5}, "empty_rate is 1.5"),
     ],

@@ -251,8 +251,12 @@ class TestTraining:
         assert {s.id for s in result.corpus} == {"c1", "c3"}
 
     def test_settings_that_cannot_work(self) -> None:
-        with pytest.raises(SettingsError, match=r"per_step is 1 or more; that examined .*upsampling lies in"):
-            SelfTraining(per_step=0, examined=-1, upsampling=1)
+        with pytest.raises(
+            SettingsError, match="per_step is 0, expected 1 or more\nupsampling is 1, expected a number in"
+        ):
+            SelfTraining(per_step=0, upsampling=1)
+        with pytest.raises(SettingsError, match="examined is 5, expected at least per_step, 200"):
+            SelfTraining(examined=5)
         with pytest.raises(SettingsError, match='second_stage: "model" cannot differ in a second training'):
             SelfTraining(second_stage={"model": "x"})
         with pytest.raises(SettingsError, match='has no setting "stps"'):

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, overload
 from nersery.core.errors import ContractError, NerseryError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import check_choices, name_of
+from nersery.core.registry import check_values, name_of
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.pipeline.stage import Stage
@@ -29,8 +29,8 @@ class Annotator(ABC):
     """
 
     def __post_init__(self) -> None:
-        """Refuse values that are no choice of their setting's; a subclass that has its own calls this one first."""
-        check_choices(self)
+        """Refuse values that their settings cannot have; a subclass with checks of its own calls this one first."""
+        check_values(self)
 
     @property
     def learns(self) -> bool:

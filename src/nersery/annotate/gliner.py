@@ -11,6 +11,7 @@ from nersery.annotate.base import Annotator
 from nersery.core.definitions import check_texts, check_types, description
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Reject
+from nersery.core.ranges import Rate
 from nersery.core.registry import ModelName
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -44,15 +45,13 @@ class GlinerLabels(Annotator):
     model: ModelName
     types: list[str] | None = None
     definitions: dict[str, str] = field(default_factory=dict)
-    threshold: float = 0.5
+    threshold: Rate = 0.5
     device: str = "auto"
     _model: Any = field(default=None, init=False, repr=False, compare=False)
     _names: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 <= self.threshold <= 1:
-            raise SettingsError(f"threshold is {self.threshold:g}, expected a probability from 0 to 1")
         check_texts(self.definitions, "definitions")
         check_types([*self.definitions, *(self.types or ())], "types")
 

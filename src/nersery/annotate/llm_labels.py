@@ -12,6 +12,7 @@ from nersery.core.definitions import check_texts, check_types
 from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.random import item_seed
+from nersery.core.ranges import Count, CountOrZero
 from nersery.core.registry import name_of
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -66,8 +67,8 @@ class LlmLabels(Annotator, EndpointSettings):
 
     types: list[str] | None = None
     definitions: dict[str, str] = field(default_factory=dict)
-    examples: int = 6
-    samples: int = 1
+    examples: CountOrZero = 6
+    samples: Count = 1
     _types: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
     _shown: list[Sentence] = field(default_factory=list, init=False, repr=False, compare=False)
     _seed: int = field(default=0, init=False, repr=False, compare=False)
@@ -75,9 +76,6 @@ class LlmLabels(Annotator, EndpointSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_endpoint()
-        for name, least in (("examples", 0), ("samples", 1)):
-            if getattr(self, name) < least:
-                raise SettingsError(f"{name} is {getattr(self, name)}, expected {least} or more")
         if self.samples > 1 and not self.temperature:
             raise SettingsError("samples is above 1 and temperature is 0: all answers would be equal. Set temperature")
         check_texts(self.definitions, "definitions")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from nersery.annotate.base import Annotator
 from nersery.core.definitions import check_texts, check_types, is_known, question
 from nersery.core.errors import NerseryError, SettingsError, did_you_mean, printable
+from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import is_replaceable
@@ -59,9 +60,9 @@ class QaPrompting(Annotator, ModelSettings):
 
     types: list[str] | None = None
     definitions: dict[str, str] = field(default_factory=dict)
-    answers: int = 3
-    longest: int = 10
-    threshold: float = 0.5
+    answers: Count = 3
+    longest: Count = 10
+    threshold: Rate = 0.5
     _model: Any = field(default=None, init=False, repr=False, compare=False)
     _questions: dict[str, str] = field(default_factory=dict, init=False, repr=False, compare=False)
     _is_model_checked: bool = field(default=False, init=False, repr=False, compare=False)
@@ -69,11 +70,6 @@ class QaPrompting(Annotator, ModelSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("answers", "longest"):
-            if getattr(self, name) < 1:
-                raise SettingsError(f"{name} is {getattr(self, name)}, expected 1 or more")
-        if not 0 <= self.threshold <= 1:
-            raise SettingsError(f"threshold is {self.threshold:g}, expected a probability from 0 to 1")
         check_texts(self.definitions, "definitions")
         check_types(self.definitions, "definitions")
         check_types(self.types or (), "types")

@@ -7,32 +7,30 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from nersery.augment.base import Augmenter, check_rate, unfitted
+from nersery.augment.base import Augmenter, unfitted
 from nersery.augment.denoising.back_end import BackEnd, Lesson
 from nersery.augment.denoising.masked_backend import MaskedBackEnd
 from nersery.augment.denoising.mixner import Partners, is_mixed
 from nersery.augment.denoising.seq2seq_backend import Seq2SeqBackEnd
 from nersery.augment.denoising.templates import NO_TEMPLATE, Template, attention_keywords, random_keywords
 from nersery.augment.linearized.linearization import token_descriptions
-from nersery.augment.linearized.parsing import check_new, check_similarity
+from nersery.augment.linearized.parsing import check_new
 from nersery.augment.masked_lm.model_setup import (
     AdaptationSettings,
     FineTuningSettings,
     TypeDescriptions,
-    check_fine_tuning,
     sentences_with_entities,
     warn_of_unused,
 )
 from nersery.augment.words.stop_words import stop_words
 from nersery.core.definitions import check_texts
-from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.random import item_rng
+from nersery.core.ranges import Count, CountOrZero, Rate, RateAboveZero
 from nersery.core.registry import BUNDLED, FileName, ModelName, name_of
 from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.model_settings import ModelSettings
-from nersery.models.seq2seq.seq2seq_inputs import Sampling
 from nersery.taggers.base import load_tagger
 from nersery.taggers.components.gold_tagger import gold_tagger
 
@@ -97,19 +95,19 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
     """
 
     keywords: Literal["attention", "random", "none"] = "attention"
-    keyword_rate: float = 0.3
-    layers: int = 4
+    keyword_rate: Rate = 0.3
+    layers: CountOrZero = 4
     tagger: ModelName | None = None
     stop_words: FileName = ""
     mixner: bool = False
-    neighbours: int = 2
+    neighbours: Count = 2
     sentence_encoder: ModelName = "bundled"
-    top_k: int = 10
-    candidates: int = 5
-    passes: int = 10
-    max_subwords: int = 100
-    similarity: float = 0.9
-    epochs: int = 10
+    top_k: Count = 10
+    candidates: Count = 5
+    passes: Count = 10
+    max_subwords: Count = 100
+    similarity: RateAboveZero = 0.9
+    epochs: Count = 10
     language: str = ""
     _back_end: BackEnd | None = field(default=None, init=False, repr=False, compare=False)
     _tagger: Any = field(default=None, init=False, repr=False, compare=False)
@@ -119,14 +117,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_rate(self.keyword_rate, "keyword_rate")
-        check_similarity(self.similarity)
         check_texts(self.descriptions, "descriptions")
-        check_fine_tuning(self)
-        Sampling(self.top_k, self.candidates, self.max_subwords)
-        for name, least in (("layers", 0), ("neighbours", 1), ("passes", 1)):
-            if getattr(self, name) < least:
-                raise SettingsError(f"{name} is {getattr(self, name)}, expected {least} or more")
 
     def check(self) -> None:
         """Look for the models; see `Augmenter.check`."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from nersery.core.errors import ContractError, DataError, NerseryError, Settings
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng
-from nersery.core.registry import check_choices, name_of
+from nersery.core.registry import check_values, name_of
 from nersery.core.sentence import Entity, Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.pipeline.error_policy import failure
@@ -38,8 +37,8 @@ class Augmenter:
     """
 
     def __post_init__(self) -> None:
-        """Refuse values that are no choice of their setting's; a subclass that has its own calls this one first."""
-        check_choices(self)
+        """Refuse values that their settings cannot have; a subclass with checks of its own calls this one first."""
+        check_values(self)
 
     def __init_subclass__(cls) -> None:
         """Refuse a method that says neither how a sentence changes nor how a batch does."""
@@ -97,26 +96,6 @@ def _generated(method: Augmenter, sentence: Sentence, rng: random.Random) -> Sen
         )
     except Exception as error:
         return failure(error, sentence)
-
-
-def check_rate(rate: float, name: str = "rate") -> None:
-    """Raise `SettingsError` if a rate is no number in [0, 1].
-
-    >>> check_rate(1.5)
-    Traceback (most recent call last):
-    nersery.core.errors.SettingsError: rate is 1.5, expected a probability from 0 to 1
-    """
-    if not (isinstance(rate, int | float) and 0 <= rate <= 1):
-        raise SettingsError(f"{name} is {rate!r}, expected a probability from 0 to 1")
-
-
-def check_positive(settings: object, *names: str) -> None:
-    """Raise `SettingsError` for the first setting that is neither None nor a finite number above 0."""
-    for name in names:
-        value = getattr(settings, name)
-        if value is not None and not 0 < value < math.inf:
-            expected = "a finite number" if value == math.inf else "a number above 0"
-            raise SettingsError(f"{name} is {value}, expected {expected}")
 
 
 def unfitted(method: object) -> NerseryError:

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from nersery.augment.base import Augmenter
-from nersery.augment.masked_lm.model_setup import AdaptationSettings, FineTuningSettings, check_fine_tuning
+from nersery.augment.masked_lm.model_setup import AdaptationSettings, FineTuningSettings
 from nersery.augment.masked_lm.word_replacement import WordPredictions, fine_tuned_on_words
+from nersery.core.ranges import Count
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.model_settings import ModelSettings
@@ -35,11 +36,7 @@ class CBT(WordPredictions, FineTuningSettings, AdaptationSettings, Augmenter, Mo
         - Otherwise as `label_conditioned`, with its departures.
     """
 
-    epochs: int = 3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_fine_tuning(self)
+    epochs: Count = 3
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Fine-tune the model on words with their labels.

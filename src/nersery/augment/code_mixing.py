@@ -8,11 +8,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from nersery.augment.base import Augmenter, check_rate, unfitted
+from nersery.augment.base import Augmenter, unfitted
 from nersery.augment.words.gazetteer import Gazetteer, Mention, known
 from nersery.augment.words.word_lists import check_file
 from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
 from nersery.core.outcome import Reject
+from nersery.core.ranges import Rate
 from nersery.core.registry import FileName, ModelName
 from nersery.core.sentence import Edit, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -82,7 +83,7 @@ class CodeMixing(Augmenter, ModelSettings):
         - The sentence encoder is our addition.
     """
 
-    rate: float = 1.0
+    rate: Rate = 1.0
     similarity: Literal["ess", "random"] = "ess"
     vectors: dict[str, FileName] = field(default_factory=dict)
     model: ModelName = ""
@@ -94,7 +95,6 @@ class CodeMixing(Augmenter, ModelSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_rate(self.rate)
         if self._searches and bool(self.vectors) == bool(self.model):
             raise SettingsError(
                 'similarity "ess" needs embeddings, either vectors or a model, and '

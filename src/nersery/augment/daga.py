@@ -7,12 +7,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nersery.augment.base import Augmenter, check_positive, unfitted
+from nersery.augment.base import Augmenter, unfitted
 from nersery.augment.linearized.linearization import language_token, linearize
 from nersery.augment.linearized.parsing import child_of, parse
 from nersery.augment.masked_lm.model_setup import FineTuningSettings, sentences_with_entities
-from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
+from nersery.core.ranges import Count, Positive, RateBelowOne
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import OWN
@@ -56,26 +56,19 @@ class DAGA(FineTuningSettings, Augmenter):
         - The paper's variants with raw text or a knowledge base are not implemented.
     """
 
-    min_count: int = 2
-    embedding_size: int = 300
-    hidden_size: int = 512
-    dropout: float = 0.5
-    temperature: float = 1.0
-    max_words: int = 100
-    epochs: int = 30
-    learning_rate: float = 1.0
+    min_count: Count = 2
+    embedding_size: Count = 300
+    hidden_size: Count = 512
+    dropout: RateBelowOne = 0.5
+    temperature: Positive = 1.0
+    max_words: Count = 100
+    epochs: Count = 30
+    learning_rate: Positive = 1.0
     device: str = "auto"
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
     _types: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
     _rare: Mapping[tuple[str, ...], Sequence[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _languages: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_positive(self, "min_count", "embedding_size", "hidden_size", "temperature", "max_words")
-        check_positive(self, "epochs", "patience", "batch_size", "learning_rate")
-        if not 0 <= self.dropout < 1:
-            raise SettingsError(f"dropout is {self.dropout}, expected a number in [0, 1)")
 
     def check(self) -> None:
         """Look for the device; see `Augmenter.check`."""

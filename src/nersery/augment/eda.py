@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
-from nersery.augment.base import Augmenter, check_rate, unfitted
+from nersery.augment.base import Augmenter, unfitted
 from nersery.augment.words.segments import reordered, segments, shuffled
 from nersery.augment.words.thesaurus import Thesaurus, check_wordnet, warn_of_foreign
 from nersery.augment.words.word_lists import check_file
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.outcome import Reject
+from nersery.core.ranges import Rate
 from nersery.core.registry import FileName
 from nersery.core.sentence import Edit, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -57,7 +58,7 @@ class Eda(Augmenter):
     """
 
     operations: list[Operation] = field(default_factory=lambda: ["synonyms", "insertion", "shuffle"])
-    rate: float = 0.1
+    rate: Rate = 0.1
     wordnet: FileName = WORDNET
     table: FileName = ""
     stop_words: FileName = ""
@@ -65,7 +66,6 @@ class Eda(Augmenter):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_rate(self.rate)
         check_file(self.stop_words)
         check_file(self.table)
         if not self.operations or len(set(self.operations)) < len(self.operations):

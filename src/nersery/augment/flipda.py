@@ -8,14 +8,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from nersery.augment.base import Augmenter, check_positive, check_rate, unfitted
+from nersery.augment.base import Augmenter, unfitted
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.augment.masked_lm.mention_masking import fill
 from nersery.augment.masked_lm.model_setup import (
     AdaptationSettings,
     FineTuningSettings,
     TypeDescriptions,
-    check_fine_tuning,
     check_model,
     fine_tune,
     open_model,
@@ -24,6 +23,7 @@ from nersery.augment.masked_lm.model_setup import (
 )
 from nersery.core.definitions import check_texts
 from nersery.core.outcome import Reject
+from nersery.core.ranges import Count, Rate
 from nersery.core.registry import ModelName, name_of
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -73,24 +73,19 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
     """
 
     tagger: ModelName | None = None
-    flip_rate: float = 0.5
-    mask_rate: float = 0.3
-    candidates: int = 10
-    top_k: int = 15
+    flip_rate: Rate = 0.5
+    mask_rate: Rate = 0.3
+    candidates: Count = 10
+    top_k: Count = 15
     in_turn: bool = True
-    batch_size: int = 30
+    batch_size: Count = 30
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
     _tagger: Any = field(default=None, init=False, repr=False, compare=False)
     _types: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_rate(self.flip_rate, "flip_rate")
-        check_rate(self.mask_rate, "mask_rate")
-        check_positive(self, "candidates")
         check_texts(self.descriptions, "descriptions")
-        check_fine_tuning(self)
-        Drawing(self.top_k)
 
     def check(self) -> None:
         """Look for the models; see `Augmenter.check`."""

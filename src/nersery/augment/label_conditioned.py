@@ -7,14 +7,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from nersery.augment.base import Augmenter
-from nersery.augment.masked_lm.model_setup import (
-    AdaptationSettings,
-    FineTuningSettings,
-    check_fine_tuning,
-    warn_of_unused,
-)
+from nersery.augment.masked_lm.model_setup import AdaptationSettings, FineTuningSettings, warn_of_unused
 from nersery.augment.masked_lm.word_replacement import WordPredictions, fine_tuned_on_words, types_in
 from nersery.core.definitions import OUTSIDE, check_texts, definition, is_known
+from nersery.core.ranges import Count
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.model_settings import ModelSettings
@@ -49,12 +45,11 @@ class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, 
     """
 
     definitions: dict[str, str] = field(default_factory=dict)
-    epochs: int = 3
+    epochs: Count = 3
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_texts(self.definitions, "definitions")
-        check_fine_tuning(self)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Fine-tune the model on words with the definitions of their types.

@@ -9,10 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from nersery.augment.base import Augmenter, check_rate, unfitted
+from nersery.augment.base import Augmenter, unfitted
 from nersery.augment.words.word_lists import check_file, read_words
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
+from nersery.core.ranges import Rate
 from nersery.core.registry import FileName
 from nersery.core.sentence import Edit, Sentence
 from nersery.core.tags import encode
@@ -41,14 +42,13 @@ class LabelWiseTokenReplacement(Augmenter):
         - The default rate is the code's.
     """
 
-    rate: float = 0.3
+    rate: Rate = 0.3
     stop_words: FileName = ""
     _words: dict[str, _Distribution] = field(default_factory=dict, init=False, repr=False)
     _stop_words: frozenset[str] = field(default=frozenset(), init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_rate(self.rate)
         check_file(self.stop_words)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:

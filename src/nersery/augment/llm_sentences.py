@@ -11,6 +11,7 @@ from nersery.augment.base import Augmenter, unfitted
 from nersery.core.definitions import check_texts, check_types
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
+from nersery.core.ranges import CountOrZero, NotNegative
 from nersery.core.sentence import UNKNOWN_COLUMN, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.io.tokenization import Splitter, Splitting, splitter
@@ -75,17 +76,15 @@ class LlmSentences(Augmenter, EndpointSettings):
 
     write: Literal["sentences", "entities"] = "sentences"
     definitions: dict[str, str] = field(default_factory=dict)
-    examples: int = 3
+    examples: CountOrZero = 3
     split: Splitting = "punctuation"
-    temperature: float = 1.0
+    temperature: NotNegative = 1.0
     _gold: list[Sentence] = field(default_factory=list, init=False, repr=False, compare=False)
     _types: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
         self.check_endpoint()
-        if self.examples < 0:
-            raise SettingsError(f"examples is {self.examples}, expected 0 or more")
         check_texts(self.definitions, "definitions")
         check_types(self.definitions, "definitions")
 

@@ -7,20 +7,20 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from nersery.augment.base import Augmenter, check_rate
+from nersery.augment.base import Augmenter
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.augment.masked_lm.mention_masking import MentionPredictions
 from nersery.augment.masked_lm.model_setup import (
     AdaptationSettings,
     FineTuningSettings,
     TypeDescriptions,
-    check_fine_tuning,
     fine_tune,
     open_model,
     sentences_with_entities,
     warn_of_unused,
 )
 from nersery.core.definitions import check_texts
+from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import MaskedInput
@@ -59,15 +59,13 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, AdaptationS
     """
 
     linearize: bool = True
-    mask_rate: float = 0.7
-    batch_size: int = 30
+    mask_rate: Rate = 0.7
+    batch_size: Count = 30
     _languages: dict[tuple[str, ...], frozenset[str]] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_rate(self.mask_rate, "mask_rate")
         check_texts(self.descriptions, "descriptions")
-        check_fine_tuning(self)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Fine-tune the model on the mentions.

@@ -6,10 +6,11 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from nersery.augment.base import Augmenter, check_rate, unfitted
+from nersery.augment.base import Augmenter, unfitted
 from nersery.augment.words.gazetteer import Gazetteer, Mention
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
+from nersery.core.ranges import Rate
 from nersery.core.sentence import Edit, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 
@@ -35,12 +36,8 @@ class MentionReplacement(Augmenter):
         - The default rate is the code's.
     """
 
-    rate: float = 0.3
+    rate: Rate = 0.3
     _gazetteers: dict[str, Gazetteer] = field(default_factory=dict, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_rate(self.rate)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Learn the distinct mentions of each type.

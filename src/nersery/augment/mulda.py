@@ -7,19 +7,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nersery.augment.base import Augmenter, check_rate, unfitted
+from nersery.augment.base import Augmenter, unfitted
 from nersery.augment.linearized.linearization import apart, linearize, token_descriptions
-from nersery.augment.linearized.parsing import UNKNOWN_TYPE, check_new, check_similarity, child_of, parse
+from nersery.augment.linearized.parsing import UNKNOWN_TYPE, check_new, child_of, parse
 from nersery.augment.masked_lm.model_setup import (
     FineTuningSettings,
     TypeDescriptions,
-    check_fine_tuning,
     fine_tuning,
     sentences_with_entities,
     warn_of_unused,
 )
 from nersery.core.definitions import check_texts
 from nersery.core.outcome import Reject
+from nersery.core.ranges import Count, Rate, RateAboveZero
 from nersery.core.registry import ModelName
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -63,23 +63,19 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
     """
 
     model: ModelName = "facebook/mbart-large-50"
-    shown_rate: float = 0.5
-    top_k: int = 10
-    candidates: int = 1
-    max_subwords: int = 100
-    similarity: float = 0.9
-    epochs: int = 10
+    shown_rate: Rate = 0.5
+    top_k: Count = 10
+    candidates: Count = 1
+    max_subwords: Count = 100
+    similarity: RateAboveZero = 0.9
+    epochs: Count = 10
     language: str = ""
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
     _types: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_rate(self.shown_rate, "shown_rate")
-        check_similarity(self.similarity)
         check_texts(self.descriptions, "descriptions")
-        check_fine_tuning(self)
-        Sampling(self.top_k, self.candidates, self.max_subwords)
 
     def check(self) -> None:
         """Look for the model; see `Augmenter.check`."""

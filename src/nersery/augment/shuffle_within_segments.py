@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from nersery.augment.base import Augmenter, check_rate
+from nersery.augment.base import Augmenter
 from nersery.augment.words.segments import segments, shuffled
 from nersery.core.outcome import Reject
+from nersery.core.ranges import Rate
 from nersery.core.sentence import Sentence
 
 
@@ -28,11 +29,7 @@ class ShuffleWithinSegments(Augmenter):
         - None known. A shuffle may leave a short segment as it was, as in the paper's code, whose default rate is ours.
     """
 
-    rate: float = 0.3
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_rate(self.rate)
+    rate: Rate = 0.3
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some segments shuffled."""

@@ -6,10 +6,11 @@ import random
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from nersery.augment.base import Augmenter, check_rate, unfitted
+from nersery.augment.base import Augmenter, unfitted
 from nersery.augment.words.thesaurus import Thesaurus, check_wordnet, warn_of_foreign
 from nersery.augment.words.word_lists import check_file
 from nersery.core.outcome import Reject
+from nersery.core.ranges import Rate
 from nersery.core.registry import FileName
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -43,7 +44,7 @@ class SynonymReplacement(Augmenter):
         - The default rate is the code's.
     """
 
-    rate: float = 0.3
+    rate: Rate = 0.3
     wordnet: FileName = "/usr/share/wordnet"
     table: FileName = ""
     stop_words: FileName = ""
@@ -51,7 +52,6 @@ class SynonymReplacement(Augmenter):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_rate(self.rate)
         check_file(self.stop_words)
         check_file(self.table) if self.table else check_wordnet(self.wordnet)
 

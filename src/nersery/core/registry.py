@@ -21,6 +21,7 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from nersery.core.errors import MissingResourceError, SettingsError, did_you_mean
+from nersery.core.ranges import range_issues
 
 _EXPECTED = {
     "dict_type": 'expected a table, e.g. {{ name = "text" }}',
@@ -242,14 +243,16 @@ def typed(cls: type[Any], name: str, settings: Mapping[str, Any]) -> tuple[dict[
     return values, issues
 
 
-def check_choices(method: object) -> None:
-    """Raise `SettingsError` for values that are not among the choices of their setting."""
+def check_values(method: object) -> None:
+    """Raise `SettingsError` for values that are not among the choices, or not in the range, of their setting."""
     try:
-        hints = get_type_hints(type(method))
+        hints = get_type_hints(type(method), include_extras=True)
     except NameError:  # of another package, whose types are only there for its type checker
         return
-    chosen = {key: value for key, value in settings_of(method).items() if _has_choices(hints[key])}
-    if issues := typed(type(method), name_of(method), chosen)[1]:
+    settings = settings_of(method)
+    chosen = {key: value for key, value in settings.items() if _has_choices(hints[key])}
+    issues = typed(type(method), name_of(method), chosen)[1]
+    if issues := [*issues, *(issue for key in settings for issue in range_issues(key, hints[key], settings[key]))]:
         raise SettingsError("\n".join(issues))
 
 

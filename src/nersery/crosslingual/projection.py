@@ -13,7 +13,8 @@ from unicodedata import category
 from nersery.core.alignments import Alignment
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Outcome, Reject
-from nersery.core.registry import validated
+from nersery.core.ranges import CountOrZero, Rate, RateAboveZero
+from nersery.core.registry import check_values, validated
 from nersery.core.sentence import Entity, Origin, Sentence
 
 METHOD = "project"
@@ -90,24 +91,19 @@ class Projection:
           by default; a ``max_gap`` longer than any sentence and ``strip_punctuation = False`` turn them off.
     """
 
-    threshold: float = 0.0
-    max_gap: int = 3
+    threshold: Rate = 0.0
+    max_gap: CountOrZero = 3
     strip_punctuation: bool = True
     strip: tuple[str, ...] = ()
     keep: tuple[str, ...] | None = None
     drop: tuple[str, ...] = ()
     rename: dict[str, str] = field(default_factory=dict)
     keep_incomplete: bool = False
-    unaligned: float = 0.1
+    unaligned: RateAboveZero = 0.1
     _strip: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if not 0 <= self.threshold <= 1:
-            raise SettingsError(f"threshold is {self.threshold:g}, expected a probability in [0, 1]")
-        if self.max_gap < 0:
-            raise SettingsError(f"max_gap is {self.max_gap}, expected 0 or more words")
-        if not 0 < self.unaligned <= 1:
-            raise SettingsError(f"unaligned is {self.unaligned:g}, expected a number above 0 and at most 1")
+        check_values(self)
         if both := sorted({*(self.keep or ())} & {*self.drop}):
             raise SettingsError(f"keep and drop both name {', '.join(both)}, expected each type in one of them")
         if nameless := [old for old, new in self.rename.items() if not new]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.errors import NerseryError
+from nersery.core.ranges import Rate
 from nersery.core.registry import ModelName, name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -32,15 +33,10 @@ class Agreement(Selector):
         - The papers keep or drop; a threshold below 1.0 also keeps sentences that agree in part.
     """
 
-    threshold: float = 1.0
+    threshold: Rate = 1.0
     tagger: ModelName | None = None
     _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
     _warned: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.threshold <= 1:
-            raise SettingsError(f"threshold is {self.threshold:g}, expected a number in [0, 1]")
 
     def check(self) -> None:
         """Look for the tagger, if one is named; see `Selector.check`."""

@@ -9,9 +9,9 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from nersery.augment.base import check_rate
-from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
+from nersery.core.errors import DataError, Issue, NerseryError
 from nersery.core.random import item_chance
+from nersery.core.ranges import Rate, RateAboveZero
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -49,19 +49,11 @@ class AlignmentQuality(Selector):
     reads_first: ClassVar[bool] = True
 
     measure: Literal["words", "entities", "both"] = "words"
-    threshold: float = 0.0
-    keep: float = 0.4
-    empty_rate: float = 0.01
+    threshold: Rate = 0.0
+    keep: RateAboveZero = 0.4
+    empty_rate: Rate = 0.01
     _lowest: float | None = field(default=None, init=False, repr=False, compare=False)
     _seed: int = field(default=0, init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.threshold <= 1:
-            raise SettingsError(f"threshold is {self.threshold:g}, expected a number in [0, 1]")
-        if not 0 < self.keep <= 1:
-            raise SettingsError(f"keep is {self.keep:g}, expected a share above 0 and at most 1")
-        check_rate(self.empty_rate, "empty_rate")
 
     def fit(
         self, gold: Sequence[Sentence], *, held_out: Iterable[Sentence] = (), training: Training = NO_TRAINING

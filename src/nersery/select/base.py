@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, overload
 from nersery.core.errors import ContractError, NerseryError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import check_choices, name_of
+from nersery.core.registry import check_values, name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training, in_job, training_from
 from nersery.pipeline.stage import Stage
@@ -37,8 +37,8 @@ class Selector(ABC):
     """What `fit_candidates` did, as JSON values, which a run writes beside what was kept; empty for most."""
 
     def __post_init__(self) -> None:
-        """Refuse values that are no choice of their setting's; a subclass that has its own calls this one first."""
-        check_choices(self)
+        """Refuse values that their settings cannot have; a subclass with checks of its own calls this one first."""
+        check_values(self)
 
     def check(self) -> None:  # noqa: B027 - only those on models need it
         """Check that models and devices exist before other work starts; raises `MissingResourceError` if not."""

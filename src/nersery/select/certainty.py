@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.errors import NerseryError
+from nersery.core.ranges import Count, Rate
 from nersery.core.registry import ModelName, name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -34,19 +35,12 @@ class Certainty(Selector):
         - A forward pass uses one thinned network for all sentences (`nersery.models.training.dropout`).
     """
 
-    threshold: float = 0.9
-    passes: int = 10
+    threshold: Rate = 0.9
+    passes: Count = 10
     tagger: ModelName | None = None
     _tagger: Tagger | None = field(default=None, init=False, repr=False, compare=False)
     _warned: set[str] = field(default_factory=set, init=False, repr=False, compare=False)
     _seed: int = field(default=0, init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 <= self.threshold <= 1:
-            raise SettingsError(f"threshold is {self.threshold:g}, expected a number in [0, 1]")
-        if self.passes < 1:
-            raise SettingsError(f"passes is {self.passes}, expected 1 or more")
 
     def check(self) -> None:
         """Look for the tagger, if one is named; see `Selector.check`."""

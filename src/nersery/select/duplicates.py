@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
+from nersery.core.errors import DataError, Issue, NerseryError
+from nersery.core.ranges import Rate, RateAboveZero
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.io.ids import Ids
@@ -38,18 +39,14 @@ class Duplicates(Selector):
 
     reads_first: ClassVar[bool] = True
 
-    similarity: float = 1.0
+    similarity: RateAboveZero = 1.0
     ignore_case: bool = True
-    threshold: float = 1.0
+    threshold: Rate = 1.0
     _candidates: Ids = field(default_factory=Ids, init=False, repr=False, compare=False)
     _starts: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < self.similarity <= 1:
-            raise SettingsError(f"similarity is {self.similarity:g}, expected a number in (0, 1]")
-        if not 0 <= self.threshold <= 1:
-            raise SettingsError(f"threshold is {self.threshold:g}, expected a number in [0, 1]")
         self._seen = self._memory()
 
     def _memory(self) -> ExactDuplicates | NearDuplicates:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from nersery.core.errors import NerseryError, SettingsError
+from nersery.core.errors import NerseryError
+from nersery.core.ranges import Negative
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.model_settings import ModelSettings
@@ -36,15 +37,8 @@ class Perplexity(Selector, ModelSettings):
         - The paper only reports perplexity.
     """
 
-    threshold: float = -500.0
+    threshold: Negative = -500.0
     _scorer: Any = field(default=None, init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not self.threshold < 0:
-            raise SettingsError(
-                f"threshold is {self.threshold:g}, expected a number below 0: minus the highest perplexity to keep"
-            )
 
     def check(self) -> None:
         """Look for the model and the device; see `Selector.check`."""

@@ -10,6 +10,7 @@ from typing import Any
 from nersery import io
 from nersery.core.errors import DataError, MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import NOT_REVIEWED, REJECTED_BY_HAND
+from nersery.core.ranges import RateAboveZero
 from nersery.core.registry import FileName
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -31,18 +32,13 @@ class Reviewed(Selector):
         wait: Stop while sentences are undecided; if false, these are rejected.
     """
 
-    threshold: float = 1.0
+    threshold: RateAboveZero = 1.0
     file: FileName | None = None
     wait: bool = True
     history: Mapping[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
     _output: Path | None = field(default=None, init=False, repr=False, compare=False)
     _accepted: dict[str, Sentence] = field(default_factory=dict, init=False, repr=False, compare=False)
     _rejected: dict[str, tuple[str, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if not 0 < self.threshold <= 1:
-            raise SettingsError(f"threshold is {self.threshold:g}, expected a number above 0, at most 1")
 
     def check(self) -> None:
         """Look for the file, if one is named; see `Selector.check`."""

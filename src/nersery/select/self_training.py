@@ -14,6 +14,7 @@ from typing import Any, Literal
 from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng, item_seed
+from nersery.core.ranges import Count, RateAboveZero, RateBelowOne
 from nersery.core.registry import create, name_of
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.training_context import NO_TRAINING, Training, copies_for_upsampling
@@ -75,16 +76,16 @@ class SelfTraining(Selector):
         - A forward pass uses one thinned network for all sentences (`nersery.models.training.dropout`).
     """
 
-    threshold: float = LEAST_SCORE
+    threshold: RateAboveZero = LEAST_SCORE
     strategy: Strategy = "uncertainty"
-    per_step: int = 200
-    steps: int = 10
-    patience: int = 1
-    passes: int = 10
+    per_step: Count = 200
+    steps: Count = 10
+    patience: Count = 1
+    passes: Count = 10
     examined: int | None = None
     relabel: bool = False
     with_entities: bool = False
-    upsampling: float = 0.0
+    upsampling: RateBelowOne = 0.0
     second_stage: dict[str, Any] = field(default_factory=dict)
     warm_start: bool = False
     tagger: dict[str, Any] = field(default_factory=dict)
@@ -96,18 +97,8 @@ class SelfTraining(Selector):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks = {
-            "threshold lies in (0, 1]": 0 < self.threshold <= 1,
-            "per_step is 1 or more": self.per_step >= 1,
-            "steps is 1 or more": self.steps >= 1,
-            "patience is 1 or more": self.patience >= 1,
-            "passes is 1 or more": self.passes >= 1,
-            "examined is at least per_step": self.examined is None or self.examined >= self.per_step,
-            "upsampling lies in [0, 1)": 0 <= self.upsampling < 1,
-        }
-        wrong = [expectation for expectation, holds in checks.items() if not holds]
-        if wrong:
-            raise SettingsError(f"self_training expects that {'; that '.join(wrong)}")
+        if self.examined is not None and self.examined < self.per_step:
+            raise SettingsError(f"examined is {self.examined}, expected at least per_step, {self.per_step}")
         if self.tagger:
             self._check_second_stage(self._new_tagger())
         elif problems := foreign_settings(self.second_stage, "differ in a second training"):

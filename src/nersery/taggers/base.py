@@ -17,7 +17,7 @@ from nersery.core.file_settings import files_in
 from nersery.core.files import check_replaceable, content_hash, replaced_folder
 from nersery.core.outcome import Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import check_choices, get, instance, name_of, settings_of
+from nersery.core.registry import check_values, get, instance, name_of, settings_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import refuse_unsaved
 from nersery.pipeline.stage import Stage
@@ -48,8 +48,8 @@ class Tagger(ABC):
     """The training history as JSON values; empty before training."""
 
     def __post_init__(self) -> None:
-        """Refuse values that are no choice of their setting's; a subclass that has its own calls this one first."""
-        check_choices(self)
+        """Refuse values that their settings cannot have; a subclass with checks of its own calls this one first."""
+        check_values(self)
 
     @abstractmethod
     def fit(

@@ -19,6 +19,7 @@ from torch import Tensor
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import os_errors
 from nersery.core.progress import Progress
+from nersery.core.ranges import Count, CountOrZero, Positive, RateBelowOne
 from nersery.core.registry import FileName, Precision, settings_of
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
@@ -33,7 +34,7 @@ from nersery.taggers.components.recurrent import RecurrentNetwork, Sizes
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.components.training_settings import (
     TrainingSettings,
-    check_settings,
+    check_length,
     from_settings,
     plan_of,
     train_tagger,
@@ -87,15 +88,15 @@ class BiLSTMCRF(Tagger, TrainingSettings):
     """
 
     vectors: FileName | None = None
-    most_vectors: int = 100_000
-    learning_rate: float = 1e-2
-    clip: float = 5.0
-    dropout: float = 0.3
-    word_dropout: float = 0.05
-    word_size: int = 100
-    character_size: int = 30
-    spelling_size: int = 100
-    hidden_size: int = 100
+    most_vectors: CountOrZero = 100_000
+    learning_rate: Positive = 1e-2
+    clip: Positive = 5.0
+    dropout: RateBelowOne = 0.3
+    word_dropout: RateBelowOne = 0.05
+    word_size: Count = 100
+    character_size: Count = 30
+    spelling_size: Count = 100
+    hidden_size: Count = 100
     precision: Precision = "auto"
     device: str = "auto"
     _network: RecurrentNetwork | None = field(default=None, init=False, repr=False, compare=False)
@@ -108,17 +109,11 @@ class BiLSTMCRF(Tagger, TrainingSettings):
     def __post_init__(self) -> None:
         """Refuse settings that cannot work."""
         super().__post_init__()
-        own = {
-            "vectors is a file's name": self.vectors != "",
-            "most_vectors is 0 or more": self.most_vectors >= 0,
-            "dropout lies in [0, 1)": 0 <= self.dropout < 1,
-            "word_dropout lies in [0, 1)": 0 <= self.word_dropout < 1,
-            "word_size is 1 or more": self.word_size >= 1,
-            "character_size is 1 or more": self.character_size >= 1,
-            "spelling_size is an even number, 2 or more": self.spelling_size >= 2 and self.spelling_size % 2 == 0,
-            "hidden_size is 1 or more": self.hidden_size >= 1,
-        }
-        check_settings(self, "BiLSTM-CRF", own)
+        check_length(self)
+        if self.vectors == "":
+            raise SettingsError("vectors is empty, expected the name of a file")
+        if self.spelling_size % 2:
+            raise SettingsError(f"spelling_size is {self.spelling_size}, expected an even number")
 
     @property
     def types(self) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import torch
 from safetensors import SafetensorError
@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import os_errors
 from nersery.core.progress import Progress
+from nersery.core.ranges import Positive, Range, RateBelowOne
 from nersery.core.registry import settings_of
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
@@ -37,7 +38,7 @@ from nersery.taggers.components.decoding import LENGTH_MULTIPLE, Example, emissi
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.components.training_settings import (
     TrainingSettings,
-    check_settings,
+    check_length,
     from_settings,
     plan_of,
     train_tagger,
@@ -88,11 +89,11 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
     """
 
     head: Head = "crf"
-    learning_rate: float | None = None
-    head_learning_rate: float | None = 2e-3
-    clip: float = 1.0
-    dropout: float | None = None
-    max_subwords: int | None = None
+    learning_rate: Positive | None = None
+    head_learning_rate: Positive | None = 2e-3
+    clip: Positive = 1.0
+    dropout: RateBelowOne | None = None
+    max_subwords: Annotated[int, Range(8)] | None = None
     _network: Any = field(default=None, init=False, repr=False, compare=False)
     _crf: ConditionalRandomField | None = field(default=None, init=False, repr=False, compare=False)
     _encoder: SubwordEncoder | None = field(default=None, init=False, repr=False, compare=False)
@@ -102,12 +103,7 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
     def __post_init__(self) -> None:
         """Refuse settings that cannot work."""
         super().__post_init__()
-        own = {
-            "head_learning_rate is above 0": self.head_learning_rate is None or self.head_learning_rate > 0,
-            "dropout lies in [0, 1)": self.dropout is None or 0 <= self.dropout < 1,
-            "max_subwords is 8 or more": self.max_subwords is None or self.max_subwords >= 8,
-        }
-        check_settings(self, "transformer", own)
+        check_length(self)
 
     @property
     def types(self) -> tuple[str, ...]:

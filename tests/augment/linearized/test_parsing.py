@@ -21,10 +21,10 @@ from nersery.augment.linearized.parsing import (
     UNSTORABLE,
     check_kept,
     check_new,
-    check_similarity,
     child_of,
     parse,
 )
+from nersery.core import registry
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import UNKNOWN_COLUMN
@@ -224,7 +224,7 @@ def test_without_parents_everything_is_new() -> None:
 @pytest.mark.parametrize("similarity", [0.0, 1.1, float("nan")])
 def test_a_similarity_is_checked(similarity: float) -> None:
     with pytest.raises(SettingsError, match="similarity"):
-        check_similarity(similarity)
+        registry.create("augment", "aclm", {"similarity": similarity})
 
 
 def test_a_child_speaks_its_parent_s_language_and_fills_its_columns() -> None:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import pytest
 
 from nersery import Entity, Sentence
+from nersery.augment.bda import BDA
 from nersery.augment.masked_lm.word_replacement import (
     check_conditions,
-    check_words,
     masked_input_at,
     random_masked_input,
     replace_words,
@@ -175,4 +175,4 @@ def test_a_condition_that_leaves_no_room_is_refused_at_once(model: Watched) -> N
 @pytest.mark.parametrize("words", [0, -3])
 def test_fewer_words_than_one_are_refused(words: int) -> None:
     with pytest.raises(SettingsError, match=f"words is {words}, expected 1 or more"):
-        check_words(words)
+        BDA(words=words)

@@ -83,7 +83,7 @@ def test_members_that_disagree_about_the_number_of_words(link):
         ({"weights": {"argmax": 0}}, "weights.argmax is 0, expected a number above 0"),
         ({"weights": {"argmax": "much"}}, "weights is"),
         ({"weights": [1, 2]}, "expected a table"),
-        ({"threshold": 1.5}, "threshold is 1.5, expected a probability"),
+        ({"threshold": 1.5}, "threshold is 1.5, expected a number in"),
         ({"counts": -1}, "counts is -1, expected 0 or more"),
     ],
 )

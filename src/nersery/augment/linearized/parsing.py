@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from nersery.augment.linearized.linearization import tag_token
-from nersery.core.errors import DataError, SettingsError
+from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import UNKNOWN_COLUMN, Entity, Sentence, folded
 from nersery.models.masked.masked_inputs import OWN
@@ -94,16 +94,6 @@ def check_new(sentence: Sentence, parents: Iterable[Sentence], similarity: float
     text = _folded(sentence)
     alike = (Indel.normalized_similarity(text, _folded(parent)) for parent in parents)
     return NEAR_COPY if any(share >= similarity - ROUNDING for share in alike) else None
-
-
-def check_similarity(similarity: float) -> None:
-    """Refuse what `check_new` cannot use.
-
-    Raises:
-        SettingsError: When it is not a number in (0, 1].
-    """
-    if not 0 < similarity <= 1:
-        raise SettingsError(f"similarity is {similarity:g}, expected a number in (0, 1]")
 
 
 def _fault(words: Sequence[str], tags: Collection[str]) -> str | None:

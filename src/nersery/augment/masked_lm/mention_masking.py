@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from nersery.augment.base import check_rate, unfitted
+from nersery.augment.base import unfitted
 from nersery.augment.masked_lm.model_setup import Adapted, check_model
 from nersery.core.outcome import Reject
-from nersery.core.registry import check_choices
+from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Entity, Sentence
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, is_replaceable
 
@@ -32,16 +32,11 @@ class MentionPredictions:
             their number.
     """
 
-    mean_rate: float = 0.5
-    top_k: int = 5
+    mean_rate: Rate = 0.5
+    top_k: Count = 5
     by_subword: bool = False
     in_turn: bool = False
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        check_choices(self)
-        check_rate(self.mean_rate, "mean_rate")
-        Drawing(self.top_k)
 
     def check(self: Adapted) -> None:
         """Look for the model; see `Augmenter.check`."""

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, Field, dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
-from nersery.augment.base import check_positive
-from nersery.core.errors import DataError, MissingResourceError, SettingsError
+from nersery.core.errors import DataError, MissingResourceError
 from nersery.core.random import item_seed
+from nersery.core.ranges import Count, Positive
 from nersery.core.registry import BUNDLED, FileName, ModelName, Precision, name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
@@ -40,7 +40,7 @@ class AdaptationSettings:
 
     _: KW_ONLY
     adapt: FileName = ""
-    adapt_epochs: int = 3
+    adapt_epochs: Count = 3
 
 
 @dataclass
@@ -55,10 +55,10 @@ class FineTuningSettings:
     """
 
     _: KW_ONLY
-    epochs: int = 20
-    patience: int | None = None
-    batch_size: int = 32
-    learning_rate: float | None = None
+    epochs: Count = 20
+    patience: Count | None = None
+    batch_size: Count = 32
+    learning_rate: Positive | None = None
 
 
 @dataclass
@@ -101,8 +101,6 @@ def check_model(settings: Adapted) -> None:
     tokenizer_with_mask(source)
     pick_device(settings.device)
     check_text(settings.adapt)
-    if settings.adapt and settings.adapt_epochs < 1:
-        raise SettingsError(f"adapt_epochs is {settings.adapt_epochs}, expected 1 or more")
 
 
 def _check_kind(name: str, config: Any) -> None:
@@ -181,15 +179,6 @@ def warn_of_unused(texts: Mapping[str, str], setting: str, sentences: Iterable[S
     types = sorted({entity.type for sentence in sentences for entity in sentence.entities})
     if unused := sorted(texts.keys() - set(types)):
         warn(f"{setting} has {', '.join(unused)}, which no sentence has; the types are {', '.join(types)}")
-
-
-def check_fine_tuning(settings: FineTuned) -> None:
-    """Refuse settings that cannot work.
-
-    Raises:
-        SettingsError: Naming them.
-    """
-    check_positive(settings, "epochs", "batch_size", "learning_rate", "patience")
 
 
 def fine_tune(

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import unfitted
 from nersery.augment.masked_lm.model_setup import Adapted, FineTunedAndAdapted, check_model, fine_tune, open_model
-from nersery.core.errors import DataError, SettingsError
+from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
-from nersery.core.registry import check_choices, name_of
+from nersery.core.ranges import Count
+from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import Training
 from nersery.models.masked.masked_inputs import Drawing, MaskedInput, is_replaceable
@@ -34,15 +35,10 @@ class WordPredictions:
         by_subword: Draw each subword of a word separately instead of a whole word.
     """
 
-    words: int = 1
-    top_k: int = 50
+    words: Count = 1
+    top_k: Count = 50
     by_subword: bool = False
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        check_choices(self)
-        check_words(self.words)
-        Drawing(self.top_k)
 
     def check(self: Adapted) -> None:
         """Look for the model; see `Augmenter.check`."""
@@ -87,16 +83,6 @@ def fine_tuned_on_words(
 def unconditioned(type: str | None) -> tuple[str, ...]:
     """Nothing is shown of a type."""
     return ()
-
-
-def check_words(words: int) -> None:
-    """Refuse a number of words to replace that is none.
-
-    Raises:
-        SettingsError: Naming it.
-    """
-    if words < 1:
-        raise SettingsError(f"words is {words}, expected 1 or more")
 
 
 def check_conditions(model: MaskedLM, types: Iterable[str], condition: Condition) -> None:

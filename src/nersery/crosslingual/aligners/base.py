@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, overload
 from nersery.core.alignments import Alignment, Link, Pair
 from nersery.core.outcome import Reject, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.registry import check_choices
+from nersery.core.registry import check_values
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.bitext import Bitext, PairedBy, Row, WholePairs, opened_side, pair_of
@@ -79,8 +79,8 @@ class Aligner(ABC):
     """
 
     def __post_init__(self) -> None:
-        """Refuse values that are no choice of their setting's; a subclass that has its own calls this one first."""
-        check_choices(self)
+        """Refuse values that their settings cannot have; a subclass with checks of its own calls this one first."""
+        check_values(self)
 
     def fit(self, pairs: Pairs, training: Training = NO_TRAINING) -> None:  # noqa: B027 - not all learn
         """Learn from translations without links; called once, before anything is aligned.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +15,7 @@ from torch import Tensor
 from nersery.core import registry
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
+from nersery.core.ranges import Positive, Rate, RateBelowOne
 from nersery.core.registry import ModelName
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
@@ -96,9 +96,9 @@ class Embeddings(Aligner, ModelSettings):
     model: ModelName = bundled.MULTILINGUAL
     layer: int | None = None
     extraction: Extraction | None = None
-    threshold: float = 1e-3
-    distortion: float = 0.0
-    temperature: float | None = None
+    threshold: RateBelowOne = 1e-3
+    distortion: Rate = 0.0
+    temperature: Positive | None = None
     fine_tune: dict[str, Any] | None = None
     _learning: FineTuning | None = field(default=None, init=False, repr=False, compare=False)
     _encoder: LayerEncoder | None = field(default=None, init=False, repr=False, compare=False)
@@ -106,16 +106,10 @@ class Embeddings(Aligner, ModelSettings):
     def __post_init__(self) -> None:
         """Refuse settings that cannot work."""
         super().__post_init__()
-        if not 0 <= self.threshold < 1:
-            raise SettingsError(f"threshold is {self.threshold}, expected a probability in [0, 1)")
-        if not 0 <= self.distortion <= 1:
-            raise SettingsError(f"distortion is {self.distortion}, expected a number in [0, 1]")
         if self.distortion and self._extraction in NORMALIZERS:
             raise SettingsError(
                 f'distortion is for the extractions argmax, itermax and match; "{self._extraction}" has no use for it'
             )
-        if self.temperature is not None and not 0 < self.temperature < math.inf:
-            raise SettingsError(f"temperature is {self.temperature}, expected a number above 0")
         if self.temperature is not None and self._extraction not in NORMALIZERS:
             raise SettingsError(
                 f'temperature is for the extractions softmax and entmax; "{self._extraction}" has no use for it'

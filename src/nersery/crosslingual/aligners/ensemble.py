@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from nersery.core.errors import MissingResourceError, SettingsError, did_you_mean
 from nersery.core.outcome import Reject
+from nersery.core.ranges import CountOrZero, NotNegative, RateBetween
 from nersery.core.registry import BUNDLED, ModelName, create, get, names
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.core.warnings import warn
@@ -80,10 +81,10 @@ class Ensemble(Aligner, ModelSettings):
     model: ModelName = MULTILINGUAL
     members: dict[str, dict[str, Any]] = field(default_factory=dict)
     weights: dict[str, float] = field(default_factory=dict)
-    threshold: float = 0.3
-    counts: float = 4.0
-    trust: float = 0.75
-    learn_from: int = 2000
+    threshold: RateBetween = 0.3
+    counts: NotNegative = 4.0
+    trust: NotNegative = 0.75
+    learn_from: CountOrZero = 2000
     join: bool = True
     _aligners: dict[str, Aligner] = field(default_factory=dict, init=False, repr=False, compare=False)
     _informed: frozenset[str] = field(default=frozenset(), init=False, repr=False, compare=False)
@@ -95,16 +96,7 @@ class Ensemble(Aligner, ModelSettings):
     def __post_init__(self) -> None:
         """Refuse settings that cannot work, with those of the members."""
         super().__post_init__()
-        issues = [
-            f"{name} is {value:g}, expected {expected}"
-            for name, value, expected, holds in (
-                ("threshold", self.threshold, "a probability in (0, 1)", 0 < self.threshold < 1),
-                ("counts", self.counts, "0 or more", self.counts >= 0),
-                ("trust", self.trust, "0 or more", self.trust >= 0),
-                ("learn_from", self.learn_from, "0 or more pairs", self.learn_from >= 0),
-            )
-            if not holds
-        ]
+        issues: list[str] = []
         tables = self.members or MEMBERS
         for name, weight in self.weights.items():
             if name not in tables:

@@ -16,6 +16,7 @@ from safetensors.numpy import load_file, save_file
 from nersery.core.errors import DataError, Issue, SettingsError
 from nersery.core.files import os_errors
 from nersery.core.outcome import Reject
+from nersery.core.ranges import CountOrZero
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.aligner_checkpoint import place_for
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
@@ -60,14 +61,9 @@ class External(Aligner):
     program: Literal["eflomal", "fast_align", "mgiza", "giza++"] = "eflomal"
     symmetrize: Heuristic = "intersection"
     lower: bool = True
-    prefix: int = 4
+    prefix: CountOrZero = 4
     arguments: tuple[str, ...] = ()
     _answer: _Answer | None = field(default=None, init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.prefix < 0:
-            raise SettingsError(f"prefix is {self.prefix}, expected 0 or more")
 
     def check(self) -> None:
         """Look for the program; see `Aligner.check`."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.progress import Progress
+from nersery.core.ranges import Count, CountOrZero, NotNegative, RateBetween
 from nersery.core.registry import FileName
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.aligner_checkpoint import place_for
@@ -100,16 +101,16 @@ class Statistical(Aligner):
     """
 
     symmetrize: Literal["agreement"] | Heuristic = "agreement"
-    threshold: float = 0.3
+    threshold: RateBetween = 0.3
     lower: bool = True
-    prefix: int = 4
-    string_similarity: float = 0.3
-    ibm1_steps: int = 4
-    hmm_steps: int = 3
-    null: float = 0.2
+    prefix: CountOrZero = 4
+    string_similarity: NotNegative = 0.3
+    ibm1_steps: CountOrZero = 4
+    hmm_steps: CountOrZero = 3
+    null: RateBetween = 0.2
     learn: bool = True
-    learn_from: int = 100_000
-    max_words: int = 1000
+    learn_from: CountOrZero = 100_000
+    max_words: Count = 1000
     priors: FileName = ""
     _source: Vocabulary = field(init=False, repr=False, compare=False)
     _target: Vocabulary = field(init=False, repr=False, compare=False)
@@ -119,14 +120,6 @@ class Statistical(Aligner):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("threshold", "null"):
-            if not 0 < getattr(self, name) < 1:
-                raise SettingsError(f"{name} is {getattr(self, name):g}, expected a probability in (0, 1)")
-        for name in ("prefix", "string_similarity", "ibm1_steps", "hmm_steps", "learn_from"):
-            if getattr(self, name) < 0:
-                raise SettingsError(f"{name} is {getattr(self, name):g}, expected 0 or more")
-        if self.max_words < 1:
-            raise SettingsError(f"max_words is {self.max_words}, expected 1 or more")
         if not self.learn and not self.priors:
             raise SettingsError("learn is false and priors names no folder: name one, or let it learn from the pairs")
         self._source, self._target = (Vocabulary(self.lower, self.prefix) for _ in range(2))

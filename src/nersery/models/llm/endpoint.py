@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 from urllib.parse import urlsplit
 
 from nersery.core.errors import SettingsError
+from nersery.core.ranges import Count, CountOrZero, NotNegative, Positive
 
 OPENAI = "https://api.openai.com/v1"
 SERVER_VARIABLE, ITS_KEY = "OPENAI_BASE_URL", "OPENAI_API_KEY"
@@ -42,16 +42,16 @@ class Endpoint:
     model: str
     _: KW_ONLY
     server: str = ""
-    temperature: float = 0.0
-    max_tokens: int = 1024
+    temperature: NotNegative = 0.0
+    max_tokens: Count = 1024
     structured: Literal["auto", "off"] = "auto"
-    concurrency: int = 8
-    requests_per_minute: float | None = None
-    retries: int = 5
-    timeout: float = 120.0
-    budget: int | None = None
-    input_price: float = 0.0
-    output_price: float = 0.0
+    concurrency: Count = 8
+    requests_per_minute: Positive | None = None
+    retries: CountOrZero = 5
+    timeout: Positive = 120.0
+    budget: Count | None = None
+    input_price: NotNegative = 0.0
+    output_price: NotNegative = 0.0
     cache: str = ""
 
     def check_endpoint(self) -> None:
@@ -60,14 +60,6 @@ class Endpoint:
         Raises:
             SettingsError: Naming the setting.
         """
-        least = {"max_tokens": 1, "concurrency": 1, "retries": 0, "temperature": 0, "input_price": 0, "output_price": 0}
-        for name, lowest in least.items():
-            if getattr(self, name) < lowest:
-                raise SettingsError(f"{name} is {getattr(self, name)}, expected {lowest} or more")
-        for name in ("requests_per_minute", "timeout", "budget"):
-            value = getattr(self, name)
-            if value is not None and not 0 < value < math.inf:
-                raise SettingsError(f"{name} is {value}, expected a number above 0")
         if not self.model.strip():
             raise SettingsError("model is empty, expected the name of a model on the server")
         parts = urlsplit(self.base_url)

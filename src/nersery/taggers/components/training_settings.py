@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.progress import Progress
+from nersery.core.ranges import Count, NotNegative, Rate
 from nersery.core.sentence import Sentence
 from nersery.models.training.trainer import Optimizer, Schedule, TrainingPlan, train
 from nersery.taggers.base import Tagger, strict_f1, training_record
@@ -38,42 +39,21 @@ class TrainingSettings:
 
     _: KW_ONLY
     scheme: OutputScheme = "IOB2"
-    steps: int | None = None
-    epochs: int | None = None
-    evaluate_every: int | None = None
-    patience: int | None = None
-    batch_size: int = 16
-    warmup: float = 0.1
+    steps: Count | None = None
+    epochs: Count | None = None
+    evaluate_every: Count | None = None
+    patience: Count | None = None
+    batch_size: Count = 16
+    warmup: Rate = 0.1
     schedule: Schedule = "linear"
     optimizer: Optimizer = "adamw"
-    weight_decay: float = 0.01
+    weight_decay: NotNegative = 0.01
 
 
-def check_settings(tagger: Any, name: str, own: Mapping[str, bool]) -> None:
-    """Check the settings of a tagger.
-
-    Args:
-        name: The tagger's name in the message.
-        own: Further expectations, and whether they hold.
-
-    Raises:
-        SettingsError: Naming every setting that is wrong.
-    """
-    checks = {
-        "steps is 1 or more": tagger.steps is None or tagger.steps >= 1,
-        "epochs is 1 or more": tagger.epochs is None or tagger.epochs >= 1,
-        "only one of steps and epochs is given": tagger.steps is None or tagger.epochs is None,
-        "evaluate_every is 1 or more": tagger.evaluate_every is None or tagger.evaluate_every >= 1,
-        "patience is 1 or more": tagger.patience is None or tagger.patience >= 1,
-        "batch_size is 1 or more": tagger.batch_size >= 1,
-        "learning_rate is above 0": tagger.learning_rate is None or tagger.learning_rate > 0,
-        "warmup lies in [0, 1]": 0 <= tagger.warmup <= 1,
-        "clip is above 0": tagger.clip > 0,
-        "weight_decay is 0 or more": tagger.weight_decay >= 0,
-        **own,
-    }
-    if wrong := [expectation for expectation, holds in checks.items() if not holds]:
-        raise SettingsError(f"the {name} tagger expects that {'; that '.join(wrong)}")
+def check_length(tagger: Any) -> None:
+    """Raise `SettingsError` if a tagger has both steps and epochs."""
+    if tagger.steps is not None and tagger.epochs is not None:
+        raise SettingsError("steps and epochs are both given, expected one of them")
 
 
 def plan_of(tagger: Any, examples: int, least_steps: int, least_epochs: int, **fixed: Any) -> TrainingPlan:

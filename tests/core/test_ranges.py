@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from nersery.core.errors import SettingsError
+from nersery.core.ranges import Count, Negative, Positive, Range, Rate, RateBelowOne
+from nersery.core.registry import check_values
+
+
+@dataclass
+class Settings:
+    rate: Rate = 0.0
+    dropout: RateBelowOne | None = None
+    copies: Count = 1
+    price: Positive = 1.0
+    score: Negative = -1.0
+
+
+def test_all_numbers_out_of_range_are_named_at_once() -> None:
+    with pytest.raises(SettingsError) as error:
+        check_values(Settings(rate=1.5, dropout=1.0, copies=0, price=0.0, score=0.0))
+    assert str(error.value).split("\n") == [
+        "rate is 1.5, expected a number in [0, 1]",
+        "dropout is 1.0, expected a number in [0, 1)",
+        "copies is 0, expected 1 or more",
+        "price is 0.0, expected a number above 0",
+        "score is 0.0, expected a number below 0",
+    ]
+
+
+@pytest.mark.parametrize("rate", [0, 1, 0.5, np.float32(0.5), np.int64(1)])
+def test_numbers_within_a_range(rate: float) -> None:
+    check_values(Settings(rate=rate, dropout=0.0))
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, None, "1", [1]])
+def test_what_is_no_finite_number_is_in_no_range(value: object) -> None:
+    assert value not in Range()
