@@ -328,16 +328,14 @@ def _is_option(parameter: Any) -> bool:
 
 def _command(name: str, command: Any, common: Sequence[Row]) -> str:
     parameters = _panel(command, None)
-    positional = (parameter for parameter in parameters if not _is_option(parameter))
-    usage = "".join(f" {_metavar(p)}" if p.required else f" [{_metavar(p)}]" for p in positional)
     own = [parameter for parameter in parameters if _row(parameter) not in common]
-    parts = [f"## nersery {name}", command.help, f"```text\nnersery {name}{usage}\n```", _options(own)]
+    parts = [f"## nersery {name}", command.help, f"```sh\n{next(examples(command.epilog))}\n```", _options(own)]
     usual = [parameter for parameter in parameters if parameter not in own]
     names = ", ".join(f"`{parameter.opts[0] if _is_option(parameter) else _metavar(parameter)}`" for parameter in usual)
     taken = [("Common options", f": {names}"), *((SHARED[panel][0], "") for panel in SHARED if _panel(command, panel))]
     links = [f"[{title}](#{title.lower().replace(' ', '-')}){names}" for title, names in taken]
     parts.append(f"{'. '.join(links)}.")
-    return "\n\n".join([*filter(None, parts), f"```sh\n{next(examples(command.epilog))}\n```"])
+    return "\n\n".join(filter(None, parts))
 
 
 def examples(epilog: str | None) -> Iterator[str]:

@@ -61,7 +61,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
         neighbours: Draw the similar sentence from this many most similar ones.
         sentence_encoder: Encoder for sentence similarity: `bundled`, or a name or folder.
         top_k: Draw each word from this many most probable words, in proportion to their probability.
-        candidates: Texts to sample per template; the most probable one is used.
+        candidates: Texts to sample; the most probable one is used.
         passes: Passes in which a masked language model fills the gaps, most certain words first.
         max_subwords: Maximum output of an encoder-decoder; longer texts are rejected.
         similarity: Reject a sentence that shares at least this share of words with its parent, in (0, 1].

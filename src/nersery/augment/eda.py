@@ -36,9 +36,10 @@ class Eda(Augmenter):
     Args:
         operations: Operations to draw from, all equally likely.
         rate: Share in [0, 1] of words (for `shuffle`, segments) to change, rounded down; at least one.
-        wordnet: Folder of WordNet's `data.*` files; the default is that of Debian's package `wordnet-base`.
+        wordnet: Folder of WordNet's `data.*` files; the default is that of Debian's package `wordnet-base`. Entries of
+            one or two characters, or spelled like a function word, are skipped.
         table: File with lines of ``word<TAB>synonym[<TAB>synonym …]``, used instead of WordNet.
-        stop_words: File of words, one per line, in any case, without synonyms. Empty: none.
+        stop_words: File of words, one per line, in any case, that are neither replaced nor inserted. Empty: none.
 
     Reference:
         Wei and Zou (2019). EDA: Easy Data Augmentation Techniques for Boosting Performance on Text Classification

@@ -47,8 +47,8 @@ class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
         model: An encoder-decoder with a mask token or sentinels, by name or folder.
         shown_rate: Maximum share of a sentence's words to start from, in [0, 1]; the number is drawn.
         top_k: Draw each subword from this many most probable ones, in proportion to their probability.
-        candidates: Texts to sample per sentence; the most probable one is used.
-        max_subwords: Maximum length; longer texts are rejected.
+        candidates: Texts to sample; the most probable one is used.
+        max_subwords: Maximum output of an encoder-decoder; longer texts are rejected.
         similarity: Reject a sentence that shares at least this share of words with its parent, in (0, 1].
         learning_rate: Of Adam. None: 1e-5.
         language: Language of sentences that do not name theirs, for models with language codes such as mBART.

@@ -25,11 +25,11 @@ class SynonymReplacement(Augmenter):
     which no word has synonyms is rejected.
 
     Args:
-        rate: Probability in [0, 1] of replacing a word that has synonyms.
+        rate: Probability in [0, 1] of replacing a word.
         wordnet: Folder of WordNet's `data.*` files; the default is that of Debian's package `wordnet-base`. Entries of
             one or two characters, or spelled like a function word, are skipped.
         table: File with lines of ``word<TAB>synonym[<TAB>synonym …]``, used instead of WordNet.
-        stop_words: File of words, one per line, in any case, that are not replaced. Empty: none.
+        stop_words: File of words, one per line, in any case, that are neither replaced nor inserted. Empty: none.
 
     Reference:
         Dai and Adel (2020), COLING, section 3, "synonym replacement". Miller (1995). WordNet: A Lexical Database for

@@ -16,9 +16,7 @@ from nersery.core.training_context import Training
 from nersery.experiments.overrides import settings_of
 from nersery.pipeline.stage_job import JobOptions
 
-Dev = Annotated[
-    str | None, typer.Option(help="Labelled sentences to choose the best weights by, for methods that train.")
-]
+Dev = Annotated[str | None, typer.Option(help="Labelled sentences to choose the best weights by.")]
 
 
 @app.command(

@@ -38,7 +38,6 @@ Settings = Annotated[
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="The same seed gives the same bytes.")]
-BatchSize = Annotated[int, typer.Option(min=1, help="Sentences at once; changes speed, never results.")]
 Samples = Annotated[int, typer.Option(min=100, max=MOST_SAMPLES, help="Bootstrap resamplings.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the output, or a job that was left unfinished.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]

@@ -40,8 +40,8 @@ class External(Aligner):
 
     Args:
         program: ``eflomal``, ``fast_align``, ``mgiza`` or ``giza++``.
-        symmetrize: How the links of both directions become one set: `intersection`, `union`, `grow-diag`,
-            `grow-diag-final` or `grow-diag-final-and`.
+        symmetrize: How the links of both directions become one: `intersection`, `union`, `grow-diag`, `grow-diag-final`
+            or `grow-diag-final-and`.
         lower: Ignore case and variants of one character in counting.
         prefix: Count words by this many first letters; 0: all. Words with digits stay whole.
         arguments: More arguments for the program, as on a command line.
