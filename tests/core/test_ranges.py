@@ -25,10 +25,10 @@ def test_all_numbers_out_of_range_are_named_at_once() -> None:
         check_values(Settings(rate=1.5, dropout=1.0, copies=0, price=0.0, score=0.0))
     assert str(error.value).split("\n") == [
         "rate is 1.5, expected a number in [0, 1]",
-        "dropout is 1.0, expected a number in [0, 1)",
+        "dropout is 1, expected a number in [0, 1)",
         "copies is 0, expected 1 or more",
-        "price is 0.0, expected a number above 0",
-        "score is 0.0, expected a number below 0",
+        "price is 0, expected a number above 0",
+        "score is 0, expected a number below 0",
     ]
 
 

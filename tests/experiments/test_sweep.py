@@ -71,7 +71,7 @@ class TestSettings:
             ('[{ system = "one", copies = 3 }]', "copies is 3, expected a list of different values"),
             ('[{ system = "one", copies = [3, 3] }]', "expected a list of different values"),
             ('[{ system = "one", rat = [1] }]', 'no setting "rat"'),
-            ('[{ system = "one", rate = [7.0] }]', "rate is 7.0, expected a number in"),
+            ('[{ system = "one", rate = [7.0] }]', "rate is 7, expected a number in"),
         ],
     )
     def test_wrong_settings(self, settings: str, message: str):

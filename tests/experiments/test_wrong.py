@@ -122,7 +122,7 @@ select = ["agrement", 5]
             ("tagger = 3", r"tagger is not a section \[tagger\]"),
             ("tagger = { steps = 0 }", "tagger: .*steps is 0, expected 1 or more"),
             ("tagger = { steps = true }", "tagger: transformer.steps is True"),
-            ("tagger = { steps = 3, epochs = 3 }", "tagger: .*only one of steps and epochs"),
+            ("tagger = { steps = 3, epochs = 3 }", "tagger: .*steps and epochs are both given"),
             ("tagger = { learning_rate = 'high' }", "tagger: transformer.learning_rate is 'high'"),
             ("tagger = { clip = inf }", "tagger: transformer.clip is inf: expected finite numbers"),
             ("tagger = { head = 'crff' }", "tagger: transformer.head is 'crff'"),

@@ -63,4 +63,5 @@ def range_issues(name: str, hint: Any, value: Any) -> Iterator[str]:
     for part in (hint, *get_args(hint)):
         for limits in getattr(part, "__metadata__", ()):
             if isinstance(limits, Range) and value not in limits:
-                yield f"{name} is {value!r}, expected {limits}"
+                shown = f"{value:g}" if isinstance(value, float) else repr(value)
+                yield f"{name} is {shown}, expected {limits}"

@@ -187,7 +187,7 @@ WRONG: list[tuple[str, Any, str]] = [
     ("words", 0, "words is 0, expected 1 or more"),
     ("mean_rate", 1.5, "mean_rate is 1.5, expected a number in"),
     ("mask_rate", -0.1, "mask_rate is -0.1, expected a number in"),
-    ("learning_rate", 0.0, "learning_rate is 0.0, expected a number above 0"),
+    ("learning_rate", 0.0, "learning_rate is 0, expected a number above 0"),
     ("learning_rate", float("nan"), "learning_rate is nan: expected finite numbers"),
     ("learning_rate", float("inf"), "learning_rate is inf: expected finite numbers"),
     ("epochs", 0, "epochs is 0, expected 1 or more"),

@@ -221,7 +221,7 @@ class TestSettings:
             ({"threshold": 1.0}, "threshold is 1.0"),
             ({"threshold": -0.1}, "threshold is -0.1"),
             ({"distortion": 0.5, "extraction": "softmax"}, 'distortion is for .* "softmax"'),
-            ({"temperature": 0.0, "extraction": "softmax"}, "temperature is 0.0, expected a number above 0"),
+            ({"temperature": 0.0, "extraction": "softmax"}, "temperature is 0, expected a number above 0"),
             ({"temperature": 0.1}, 'temperature is for .* "argmax"'),
             ({"temperature": 0.1, "model": "bert-base-multilingual-cased", "distortion": 0.1}, '"softmax" has no use'),
             ({"distortion": 1.5, "extraction": "argmax"}, "distortion is 1.5"),

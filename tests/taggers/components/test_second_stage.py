@@ -54,7 +54,8 @@ def test_types_that_were_not_met() -> None:
 def test_steps_take_the_place_of_epochs(tiny_models: dict[str, Path]) -> None:
     assert second_stage_issues("transformer", TRANSFORMER, {"steps": 5}) == []
     assert (
-        "only one of steps and epochs" in second_stage_issues("transformer", TRANSFORMER, {"steps": 5, "epochs": 2})[0]
+        "steps and epochs are both given"
+        in second_stage_issues("transformer", TRANSFORMER, {"steps": 5, "epochs": 2})[0]
     )
     settings = {"model": str(tiny_models["wordpiece"]), "epochs": 1}
     tagger = registry.create("tagger", "transformer", settings)

@@ -95,8 +95,11 @@ class Ensemble(Aligner, ModelSettings):
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot work, with those of the members."""
-        super().__post_init__()
         issues: list[str] = []
+        try:
+            super().__post_init__()
+        except SettingsError as error:
+            issues += str(error).split("\n")
         tables = self.members or MEMBERS
         for name, weight in self.weights.items():
             if name not in tables:
