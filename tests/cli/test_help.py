@@ -65,7 +65,7 @@ class TestHelp:
         if example[0] == "grow":
             io.write([sentence.with_entities(()) for sentence in sentences(8, 300)], folder / "unlabelled.txt")
             monkeypatch.setattr(candidates, "MULTILINGUAL", tiny_model)
-            monkeypatch.setattr(plan, "STEPS", (2,))
+            monkeypatch.setattr(plan, "SCHEDULES", ((2, 16),))
             monkeypatch.setattr(plan, "FEWEST_STEPS", 2)
             example += ["--language", "xx"]
         if example[:2] == ["label", "next"]:

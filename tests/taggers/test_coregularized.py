@@ -44,7 +44,7 @@ def test_the_second_encoder_does_not_stay(tiny_model: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"), [({"head": "crf"}, "head is linear"), ({"agreement": -1.0}, "0 or more")]
+    ("settings", "message"), [({"head": "crf"}, "head is crf, expected linear"), ({"agreement": -1.0}, "0 or more")]
 )
 def test_wrong_settings(settings: dict, message: str) -> None:
     with pytest.raises(SettingsError, match=message):

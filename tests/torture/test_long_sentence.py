@@ -48,7 +48,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tiny_model: str) -> Iterato
     write_files(folder, tiny(tiny_model, steps=60))
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
-        patch.setattr(plan, "STEPS", (20,))
+        patch.setattr(plan, "SCHEDULES", ((20, 16),))
         patch.setattr(plan, "FEWEST_STEPS", 20)
         patch.setattr(candidates, "MULTILINGUAL", tiny_model)
         patch.setattr(candidates, "SECOND_STAGE", {"steps": 5})

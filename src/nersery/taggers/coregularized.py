@@ -10,10 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from nersery.core.errors import SettingsError
 from nersery.core.progress import Progress
+from nersery.core.ranges import NotNegative
 from nersery.core.sentence import Sentence
 from nersery.taggers.components.decoding import Example, loss
-from nersery.taggers.components.training_settings import check_settings
 from nersery.taggers.transformer import Head, TransformerTagger
 
 
@@ -36,14 +37,14 @@ class CoRegularizedTagger(TransformerTagger):
     """
 
     head: Head = "linear"
-    agreement: float = 5.0
+    agreement: NotNegative = 5.0
     _peer: Any = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot work."""
         super().__post_init__()
-        own = {"head is linear": self.head == "linear", "agreement is 0 or more": self.agreement >= 0}
-        check_settings(self, "coregularized", own)
+        if self.head != "linear":
+            raise SettingsError(f"head is {self.head}, expected linear: the encoders agree about the tag of each word")
 
     def fit(
         self,
