@@ -22,7 +22,7 @@ test: .venv/dev chromium  ## Set up and run the tests, offline
 # Everything that `make test` skips runs here too: `make test` installs no Ray, ONNX, GLiNER or WordNet.
 torture: .venv-torture/ready .venv-gliner/ready chromium wordnet  ## All tests, and hostile use: kills, full disks, hard scripts; 40 minutes
 	$(OFFLINE) .venv-torture/bin/pytest -n auto --maxprocesses 4 -m "" -rs
-	$(OFFLINE) .venv-gliner/bin/pytest -rs tests/annotate tests/contracts/test_annotators.py
+	$(OFFLINE) .venv-gliner/bin/pytest -rs tests/annotate tests/contracts/test_annotators.py tests/io/annotation_tools/test_real_tools.py
 
 check: .venv/dev  ## Format, lint, types, tests, doctests, generated documents: before each commit
 	$(BIN)/ruff format --check .
@@ -66,14 +66,14 @@ clean:  ## Remove the environment and all caches, but no runs
 .venv-torture/ready: constraints.txt pyproject.toml
 	$(PYTHON) -m venv .venv-torture
 	.venv-torture/bin/python -m pip install $(PIP_OPTIONS) -c constraints.txt $(TORCH)
-	.venv-torture/bin/python -m pip install $(PIP_OPTIONS) -c constraints.txt -e ".[bundled,multilingual,onnx,ray,dev]"
+	.venv-torture/bin/python -m pip install $(PIP_OPTIONS) -c constraints.txt -e ".[bundled,multilingual,onnx,ray,dev]" "transformers[serving]"
 	@touch $@
 
-# GLiNER wants an older transformers than the one in constraints.txt.
+# GLiNER and Label Studio want other versions than those in constraints.txt.
 .venv-gliner/ready: pyproject.toml
 	$(PYTHON) -m venv .venv-gliner
 	.venv-gliner/bin/python -m pip install $(PIP_OPTIONS) $(TORCH)
-	.venv-gliner/bin/python -m pip install $(PIP_OPTIONS) -e ".[bundled,gliner]" hypothesis pytest
+	.venv-gliner/bin/python -m pip install $(PIP_OPTIONS) -e ".[bundled,gliner]" accelerate bratiaa hypothesis label-studio-sdk pytest
 	@touch $@
 
 # Some tests open pages in a browser, one reads Debian's WordNet. Without these packages they are skipped, by name.

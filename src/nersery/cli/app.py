@@ -56,7 +56,7 @@ class Commands(TyperGroup):
         """The command; when it is unknown but a group has one of this name, the error says so."""
         name = args[0]
         groups = [group for group, command in self.commands.items() if name in getattr(command, "commands", ())]
-        if groups and name not in self.commands:
+        if groups and name not in self.commands and not ctx.resilient_parsing:
             ctx.fail(f"No such command '{name}'. Did you mean 'nersery {groups[0]} {name}'?")
         return super().resolve_command(ctx, args)
 

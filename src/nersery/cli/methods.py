@@ -30,7 +30,9 @@ def augment(
     *,
     source: options.Source,
     target: options.Target,
-    method: Annotated[str, typer.Option(help="A method of `nersery list augment`.")],
+    method: Annotated[
+        str, typer.Option(help="A method of `nersery list augment`.", autocompletion=options.completion("augment"))
+    ],
     copies: Annotated[int, typer.Option(min=1, help="New sentences to try for each sentence.")] = 1,
     seed: options.Seed = 0,
     settings: options.Settings = None,
@@ -73,7 +75,9 @@ def annotate(
     *,
     source: options.Source,
     target: options.Target,
-    method: Annotated[str, typer.Option(help="A method of `nersery list annotate`.")],
+    method: Annotated[
+        str, typer.Option(help="A method of `nersery list annotate`.", autocompletion=options.completion("annotate"))
+    ],
     settings: options.Settings = None,
     gold: Annotated[
         str | None, typer.Option(help="Labelled sentences, for methods that learn from them or need their types.")
@@ -122,7 +126,9 @@ def select(
     *,
     source: options.Source,
     target: options.Target,
-    method: Annotated[str, typer.Option(help="A selector of `nersery list select`.")],
+    method: Annotated[
+        str, typer.Option(help="A selector of `nersery list select`.", autocompletion=options.completion("select"))
+    ],
     gold: Annotated[
         str | None, typer.Option(help="Labelled sentences that the new ones were made from, or will join.")
     ] = None,

@@ -38,7 +38,11 @@ def train(
     ],
     dev: Annotated[str | None, typer.Option(help="Labelled sentences to choose the best weights by.")] = None,
     method: Annotated[
-        str | None, typer.Option(help="A tagger of `nersery list tagger`; else the preset's, or transformer.")
+        str | None,
+        typer.Option(
+            help="A tagger of `nersery list tagger`; else the preset's, or transformer.",
+            autocompletion=options.completion("tagger"),
+        ),
     ] = None,
     preset: Annotated[str | None, typer.Option(help="A paper's settings; `nersery list presets`.")] = None,
     settings: options.Settings = None,

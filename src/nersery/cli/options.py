@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from nersery import io
+from nersery.core import registry
 from nersery.core.errors import SettingsError
 from nersery.core.files import files_of
 from nersery.core.outcome import Tally
@@ -51,6 +52,12 @@ def _hush(context: typer.Context, quiet: bool) -> bool:
 
 
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=_hush, help="No progress and no notes.")]
+
+
+def completion(kind: str) -> Callable[[str], list[str]]:
+    """What the tab key offers for a method of a kind."""
+    return lambda incomplete: [name for name in registry.names(kind) if name.startswith(incomplete)]
+
 
 _PANEL = "Reading"
 

@@ -51,7 +51,9 @@ def align(
     source: SourceText,
     target: TargetText,
     output: Annotated[Path, typer.Argument(help="Alignment file to write, one pair per line.", metavar="OUTPUT")],
-    method: Annotated[str, typer.Option(help="An aligner of `nersery list align`.")] = "statistical",
+    method: Annotated[
+        str, typer.Option(help="An aligner of `nersery list align`.", autocompletion=options.completion("align"))
+    ] = "statistical",
     settings: options.Settings = None,
     target_split: TargetSplit = "spaces",
     target_format: TargetFormat = "auto",

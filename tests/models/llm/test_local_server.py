@@ -17,6 +17,7 @@ from nersery import Corpus, Entity, Sentence
 from nersery.core.outcome import Result
 from tests.conftest import build_tokenizer
 
+pytestmark = pytest.mark.torture
 GOLD = Corpus(
     [
         Sentence(("Ada", "met", "Grace", "in", "Oslo"), (Entity(0, 1, "PER"), Entity(4, 5, "LOC")), "g1"),
