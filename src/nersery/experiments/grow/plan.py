@@ -37,7 +37,7 @@ SHARE = 0.75
 """Of the time, for the least that is worth it: gold only and the most promising system, on a fold and on all data."""
 FEWEST_STEPS = 60
 """Fewer are taken only if not even gold only could be trained with this number."""
-LABELLING = 0.12
+LABELLING = 0.25
 """Of the time, at most, for labelling the raw text once."""
 FEWEST_RAW = 300
 FEW_FOLDS, MANY_FOLDS, MANY = 3, 5, 1000
