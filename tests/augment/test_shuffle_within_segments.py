@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from nersery import Entity, Sentence
 from nersery.augment.shuffle_within_segments import ShuffleWithinSegments
+from nersery.augment.words.segments import shuffled
 
 SENTENCE = Sentence(
     tuple("abcdefgh"), (Entity(2, 4, "PER"), Entity(4, 6, "PER")), columns=(tuple("ABCDEFGH"), tuple("12345678"))
@@ -41,3 +42,11 @@ def test_rate_is_the_share_of_segments_shuffled():
         for start in (0, 10, 20)
     ]
     assert sum(changed) / len(changed) == pytest.approx(0.3, abs=0.02)
+
+
+@given(st.integers(1, 12), st.integers(0, 2**64))
+def test_segments_are_shuffled_as_the_standard_library_does(length: int, seed: int) -> None:
+    words = [f"w{number}" for number in range(length)]
+    expected = [*words]
+    random.Random(seed).shuffle(expected)
+    assert list(shuffled(Sentence(tuple(words)), [(0, length)], random.Random(seed)).words) == expected

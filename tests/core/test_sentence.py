@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, fields
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nersery.core.errors import DataError, Issue
-from nersery.core.sentence import UNKNOWN_COLUMN, Corpus, Entity, Origin, Sentence
+from nersery.core.sentence import UNKNOWN_COLUMN, Corpus, Entity, Origin, Sentence, SoftLabel
 from tests.io.strategies import sentences
 
 
@@ -226,6 +226,29 @@ def test_replacing_one_span(
     assert (child.text, child.labels) == (text, entities)
     assert child.entities[0].score == 0.5
     assert child.columns == ((*PARENT.columns[0][:start], *[UNKNOWN_COLUMN] * len(words), *PARENT.columns[0][end:]),)
+
+
+def test_a_generated_sentence_has_the_content_and_what_is_said_about_it() -> None:
+    origin = Origin("m", ("a",), 2)
+    source = Sentence(
+        ("Ada", "wrote"), (Entity(0, 1, "PER", 0.5),), "a", "en", scores={"s": 1.0}, columns=(("x", "y"),),
+        comments=("# a",), soft_labels=(SoftLabel(1, "PER", 0.1, 0.0),), document="d", offsets=((0, 3), (4, 9)),
+    )  # fmt: skip
+    made = source.generated("b", origin)
+    expected = Sentence(source.words, (Entity(0, 1, "PER"),), "b", "en", origin, columns=source.columns)
+    assert made == expected
+    assert made.entities[0].score is None
+    assert [getattr(made, field.name) for field in fields(made)] == [getattr(expected, f.name) for f in fields(made)]
+    for id_, wrong in (("\ud800", origin), ("b", Origin("m", ("\ud800",)))):
+        with pytest.raises(DataError, match="lone surrogate"):
+            source.generated(id_, wrong)
+
+
+def test_without_edits_a_sentence_stays_the_same() -> None:
+    plain = Sentence(("a", "b"), offsets=((0, 1), (2, 3)), document="d")
+    assert plain.replace_spans([]) is plain
+    soft = Sentence(("a",), soft_labels=(SoftLabel(0, "PER", 0.1, 0.0),))
+    assert soft.replace_spans([]).soft_labels == ()
 
 
 def test_spans_may_not_overlap() -> None:

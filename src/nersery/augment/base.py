@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, overload, runtime_che
 from nersery.core.errors import ContractError, DataError, NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject, Result, Step, Tally
 from nersery.core.progress import Progress
-from nersery.core.random import item_rng
+from nersery.core.random import item_rng, item_seed
 from nersery.core.registry import check_values, name_of
-from nersery.core.sentence import Entity, Origin, Sentence
+from nersery.core.sentence import Origin, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.pipeline.error_policy import failure
 from nersery.pipeline.stage import Stage
@@ -126,9 +126,17 @@ def augment_step(method: Augmenter, seed: int) -> Step[Task]:
     """
     name = name_of(method)
 
+    def one_by_one(batch: Sequence[Task]) -> Iterator[Sentence | Reject]:
+        rng = random.Random()  # seeded for each item, because a new one takes twice as long
+        for sentence, copy in batch:
+            rng.seed(item_seed(seed, name, sentence.id, copy))
+            yield _generated(method, sentence, rng)
+
     def run_batch(batch: Sequence[Task]) -> list[Outcome]:
         if not all(sentence.id for sentence, _ in batch):
             raise NerseryError("a sentence without an id cannot be a parent: take those of a Corpus, which gives ids")
+        if type(method).generate_batch is Augmenter.generate_batch:
+            return [_finished(task, draft, name) for task, draft in zip(batch, one_by_one(batch), strict=True)]
         rngs = [item_rng(seed, name, sentence.id, copy) for sentence, copy in batch]
         try:
             drafts = method.generate_batch([sentence for sentence, _ in batch], rngs)
@@ -164,14 +172,7 @@ def _finished(task: Task, draft: Sentence | Reject, name: str) -> Outcome:
     if reason is None and sentence is not None and _is_unchanged(sentence, parent):
         reason = UNCHANGED
     content = sentence or parent
-    finished = Sentence(  # not by dataclasses.replace, which would take a tenth of a rule method's time
-        content.words,
-        _unscored(content.entities),
-        id=child_id(parent.id, name, copy),
-        language=content.language,
-        origin=Origin(name, _parents(content, parent), copy),
-        columns=content.columns,
-    )
+    finished = content.generated(child_id(parent.id, name, copy), Origin(name, _parents(content, parent), copy))
     if reason is None:
         return finished
     return Reject(reason, finished, draft.error if isinstance(draft, Reject) else None)
@@ -179,20 +180,14 @@ def _finished(task: Task, draft: Sentence | Reject, name: str) -> Outcome:
 
 def _parents(draft: Sentence, parent: Sentence) -> tuple[str, ...]:
     """The ids of what a draft was made of; an origin that it shares with its parent is the parent's."""
-    named = () if draft.origin is None or draft.origin is parent.origin else draft.origin.parents
+    if draft.origin is None or draft.origin is parent.origin:
+        return (parent.id,)
+    named = draft.origin.parents
     return tuple(dict.fromkeys((parent.id, *named)))
 
 
-def _unscored(entities: tuple[Entity, ...]) -> tuple[Entity, ...]:
-    """The entities without what a tagger said of them where they came from."""
-    for entity in entities:
-        if entity.score is not None:
-            return tuple(Entity(entity.start, entity.end, entity.type) for entity in entities)
-    return entities
-
-
 def _is_unchanged(a: Sentence, b: Sentence) -> bool:
-    return a.words == b.words and a.labels == b.labels
+    return a.words == b.words and (a.entities is b.entities or a.labels == b.labels)
 
 
 @dataclass(frozen=True)

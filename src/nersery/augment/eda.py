@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from nersery.augment.base import Augmenter, unfitted
-from nersery.augment.words.segments import reordered, segments, shuffled
+from nersery.augment.words.segments import segments, shuffled
 from nersery.augment.words.thesaurus import Thesaurus, check_wordnet, warn_of_foreign
 from nersery.augment.words.word_lists import check_file
 from nersery.core.errors import MissingResourceError, SettingsError
@@ -172,7 +172,7 @@ def _with_swaps(sentence: Sentence, count: int, rng: random.Random) -> Sentence 
         for _ in range(count):
             one, other = rng.sample(free, 2)
             order[one], order[other] = order[other], order[one]
-        return reordered(sentence, order)
+        return sentence.reordered(order)
 
     return _until_changed(sentence, swapped)
 

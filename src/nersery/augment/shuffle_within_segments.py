@@ -33,5 +33,6 @@ class ShuffleWithinSegments(Augmenter):
 
     def generate(self, sentence: Sentence, rng: random.Random) -> Sentence | Reject:
         """The sentence with some segments shuffled."""
-        chosen = ((start, end) for start, end in segments(sentence) if end - start > 1 and rng.random() < self.rate)
+        drawn, rate = rng.random, self.rate
+        chosen = ((start, end) for start, end in segments(sentence) if end - start > 1 and drawn() < rate)
         return shuffled(sentence, chosen, rng)

@@ -17,6 +17,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 """Category Cc without tab and line breaks. Joiners and marks of direction, which scripts need, are in Cf."""
 NUMBERS = (float, int)
 """The types of scores: formats have no way to write NumPy's."""
+_TUPLES = (tuple,) * 6
 MOST_CHARACTERS = 1_000_000
 """From the first to the last character of a sentence, so that its text with all gaps fits into memory."""
 ROUNDING = 0.01
@@ -38,13 +39,14 @@ def issue_in(
     offsets: tuple[tuple[int, int], ...],
 ) -> str | None:
     """The first issue in the parts of a sentence; None if they are valid."""
-    if any(type(part) is not tuple for part in (words, entities, columns, comments, soft_labels, offsets)):
+    parts = (type(words), type(entities), type(columns), type(comments), type(soft_labels), type(offsets))
+    if parts != _TUPLES:
         return "words, entities, columns, comments, soft labels and offsets must be sequences"
     return (
         _words_issue(words)
         or (_entities_issue(entities, words) if entities else None)
         or _texts_issue(
-            [id, language, document, *comments, *scores, *(entity.type for entity in entities)], origin, comments
+            [id, language, document, *comments, *scores, *[entity.type for entity in entities]], origin, comments
         )
         or (_scores_issue(scores) if scores else None)
         or (_origin_issue(origin) if origin is not None else None)
@@ -52,6 +54,11 @@ def issue_in(
         or (_soft_labels_issue(soft_labels, len(words)) if soft_labels else None)
         or (_offsets_issue(offsets, len(words)) if offsets else None)
     )
+
+
+def identity_issue(id: str, origin: Origin) -> str | None:
+    """The first issue in what tells a generated sentence from others; None if it is valid."""
+    return _texts_issue([id], origin, ()) or _origin_issue(origin)
 
 
 def _tidy_entities(entities: Iterable[Entity]) -> tuple[Entity, ...]:
@@ -91,6 +98,15 @@ def _words_issue(words: tuple[str, ...]) -> str | None:
     if not words:
         return "a sentence needs at least one word"
     try:
+        text = " ".join(words)
+        if (
+            text.isprintable()  # no control character, tab, line break or lone surrogate
+            and text.count(" ") == len(words) - 1
+            and "  " not in text
+            and text[:1] not in ("", " ")
+            and text[-1] != " "
+        ):
+            return None  # nearly all words: the rest is looked at more closely
         joined = "\n".join(words)
         if not joined.isascii():
             joined.encode()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable
 
 from nersery.core.sentence import Sentence
 
@@ -12,36 +11,36 @@ Segment = tuple[int, int]
 """Words ``[start, end)``."""
 
 
-def segments(sentence: Sentence) -> Iterator[Segment]:
+def segments(sentence: Sentence) -> list[Segment]:
     """The mentions and the stretches between them, in order."""
-    position = 0
+    found, position = list[Segment](), 0
     for entity in sentence.entities:
-        if position < entity.start:
-            yield position, entity.start
-        yield entity.start, entity.end
+        start = entity.start
+        if position < start:
+            found.append((position, start))
         position = entity.end
-    if position < len(sentence):
-        yield position, len(sentence)
+        found.append((start, position))
+    if position < len(sentence.words):
+        found.append((position, len(sentence.words)))
+    return found
 
 
 def shuffled(sentence: Sentence, chosen: Iterable[Segment], rng: random.Random) -> Sentence:
     """The sentence with the words of some segments in random order, which may be the old one."""
-    order = list(range(len(sentence)))
+    order: list[int] = []
     for start, end in chosen:
-        places = order[start:end]
-        rng.shuffle(places)
-        order[start:end] = places
-    return reordered(sentence, order)
+        order = order or list(range(len(sentence)))
+        _shuffle(order, start, end, rng)
+    return sentence.reordered(order) if order else sentence
 
 
-def reordered(sentence: Sentence, order: Sequence[int]) -> Sentence:
-    """The sentence's words, with their extra columns, in another order; its entities stay where they are.
-
-    Args:
-        order: Which word comes first, second and so on; each word once.
-    """
-    return replace(
-        sentence,
-        words=tuple(sentence.words[place] for place in order),
-        columns=tuple(tuple(column[place] for place in order) for column in sentence.columns),
-    )
+def _shuffle(items: list[int], start: int, end: int, rng: random.Random) -> None:
+    """Shuffle the items of a segment as ``rng.shuffle`` does, which takes three times as long for its calls."""
+    getrandbits = rng.getrandbits
+    for size in range(end - start, 1, -1):
+        bits = size.bit_length()
+        drawn = getrandbits(bits)
+        while drawn >= size:
+            drawn = getrandbits(bits)
+        place, other = start + size - 1, start + drawn
+        items[place], items[other] = items[other], items[place]
