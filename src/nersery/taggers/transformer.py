@@ -49,7 +49,7 @@ LEAST_STEPS = 300
 LEAST_EPOCHS = 3
 """Without ``steps`` and ``epochs``, training takes as long as both of these ask for."""
 SHALLOW, SHALLOW_RATE, DEEP_RATE = 6, 1e-4, 4e-5
-"""Encoders with at most so many layers learn at the first rate; deeper ones learn at the second."""
+"""Encoders of up to this many layers learn at the first rate; deeper ones at the second."""
 CRF_FILE = "crf.safetensors"
 PIPELINE_FILE = Path(__file__).parent / "components" / "crf_pipeline.py"
 PIPELINE = {
