@@ -22,7 +22,7 @@ test: .venv/dev chromium  ## Set up and run the tests, offline
 # Everything that `make test` skips runs here too: `make test` installs no Ray, ONNX, GLiNER or WordNet.
 torture: .venv-torture/ready .venv-gliner/ready chromium wordnet  ## All tests, and hostile use: kills, full disks, hard scripts; 40 minutes
 	$(OFFLINE) .venv-torture/bin/pytest -n auto --maxprocesses 4 -m "" -rs
-	$(OFFLINE) .venv-gliner/bin/pytest -rs tests/annotate tests/contracts/test_annotators.py tests/io/annotation_tools/test_real_tools.py
+	$(OFFLINE) .venv-gliner/bin/pytest -rs tests/annotate/test_gliner.py tests/io/annotation_tools/test_real_tools.py
 
 check: .venv/dev  ## Format, lint, types, tests, doctests, generated documents: before each commit
 	$(BIN)/ruff format --check .
@@ -73,7 +73,7 @@ clean:  ## Remove the environment and all caches, but no runs
 .venv-gliner/ready: pyproject.toml
 	$(PYTHON) -m venv .venv-gliner
 	.venv-gliner/bin/python -m pip install $(PIP_OPTIONS) $(TORCH)
-	.venv-gliner/bin/python -m pip install $(PIP_OPTIONS) -e ".[bundled,gliner]" accelerate bratiaa hypothesis label-studio-sdk pytest
+	.venv-gliner/bin/python -m pip install $(PIP_OPTIONS) -e ".[gliner]" accelerate bratiaa hypothesis label-studio-sdk pytest
 	@touch $@
 
 # Some tests open pages in a browser, one reads Debian's WordNet. Without these packages they are skipped, by name.

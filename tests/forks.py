@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 
 from tests.standins import environment
+from tests.torture.faults import watch
 
 ROOT = Path(__file__).parent.parent
 
@@ -41,6 +42,11 @@ class Process:
             time.sleep(0.001)
         time.sleep(delay)
         self.kill(sign)
+
+    @property
+    def changes(self) -> Path:
+        """The log of `tests.torture.faults.watch`."""
+        return self.log.with_suffix(".changes")
 
     def wait(self) -> int:
         """The exit code; that of a killed process is minus the signal."""
@@ -76,16 +82,21 @@ class Server:
         answer: dict[str, Any] = json.loads(self._process.stdout.readline())
         return answer
 
-    def start(self, *args: str, cwd: Path, largest_file: int = 0) -> Process:
-        """Start ``nersery ARGS``; no file may grow beyond ``largest_file`` bytes, if that is given."""
+    def start(self, *args: str, cwd: Path, largest_file: int = 0, strike: Mapping[str, Any] | None = None) -> Process:
+        """Start ``nersery ARGS``.
+
+        Args:
+            largest_file: No file may grow beyond this many bytes; 0: without limit.
+            strike: See `tests.torture.faults.watch`.
+        """
         self._number += 1
         log = self._logs / str(self._number)
-        answer = self.ask(start=list(args), cwd=str(cwd), log=str(log), largest_file=largest_file)
+        answer = self.ask(start=list(args), cwd=str(cwd), log=str(log), largest_file=largest_file, strike=strike)
         return Process(self, answer["pid"], log)
 
-    def run(self, *args: str, cwd: Path, largest_file: int = 0) -> tuple[int, str, str]:
-        """Exit code, output and errors of ``nersery ARGS``."""
-        process = self.start(*args, cwd=cwd, largest_file=largest_file)
+    def run(self, *args: str, cwd: Path, **options: Any) -> tuple[int, str, str]:
+        """Exit code, output and errors of ``nersery ARGS``; see `start`."""
+        process = self.start(*args, cwd=cwd, **options)
         return process.wait(), process.out, process.err
 
     def close(self) -> None:
@@ -138,6 +149,8 @@ def become(question: dict[str, Any]) -> None:
     os.chdir(question["cwd"])
     if question["largest_file"]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (question["largest_file"],) * 2)
+    if question["strike"] is not None:
+        watch(Path(question["cwd"]).resolve(), Path(f"{question['log']}.changes"), question["strike"])
     sys.argv = ["nersery", *question["start"]]
     code: Any = 1
     try:

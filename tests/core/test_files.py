@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
@@ -12,8 +13,18 @@ from typing import IO
 
 import pytest
 
-from nersery.core.errors import DataError, Issue
-from nersery.core.files import content_hash, differences, locked, replace_folder, replaced_folder
+from nersery.core.errors import DataError, Issue, SettingsError
+from nersery.core.files import (
+    content_hash,
+    copy_atomic,
+    differences,
+    locked,
+    replace_folder,
+    replaced_folder,
+    write_atomic,
+    written_beside,
+)
+from nersery.core.warnings import warn
 
 StopAfter = Callable[..., contextlib.AbstractContextManager[None]]
 
@@ -70,6 +81,60 @@ class TestLock:
             file.unlink()
             file.write_text("the next one's")
         assert file.read_text() == "the next one's"
+
+    @pytest.mark.parametrize("kind", ["link", "file", "folder", "pipe"])
+    def test_what_is_no_lock_is_refused_and_stays_as_it_is(self, tmp_path: Path, kind: str):
+        file, precious = tmp_path / "lock", tmp_path / "precious"
+        precious.write_text("thesis")
+        make = {
+            "link": lambda: file.symlink_to(precious),
+            "file": lambda: file.write_text("thesis"),
+            "folder": file.mkdir,
+            "pipe": lambda: os.mkfifo(file),
+        }
+        make[kind]()
+        with pytest.raises(SettingsError, match="lock is no lock of nersery"), locked(tmp_path):
+            pass
+        assert file.exists()
+        assert precious.read_text() == "thesis"
+        assert kind != "file" or file.read_text() == "thesis"
+
+    @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP])
+    def test_a_file_system_without_locks_is_noted(
+        self, tmp_path: Path, number: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ):
+        def flock(stream: IO[str], how: int) -> None:
+            raise OSError(number, os.strerror(number))
+
+        monkeypatch.setattr(fcntl, "flock", flock)
+        warn.cache_clear()
+        with locked(tmp_path):
+            (tmp_path / "work").touch()
+        assert "has no locks" in capsys.readouterr().err
+        assert os.listdir(tmp_path) == ["work"]
+
+
+class TestLinks:
+    def test_nothing_is_written_through_one(self, tmp_path: Path):
+        precious = tmp_path / "precious"
+        for write in (lambda path: write_atomic(path, "new"), lambda path: copy_atomic(tmp_path / "source", path)):
+            precious.write_text("thesis")
+            (tmp_path / "source").write_text("new")
+            (tmp_path / "x.tmp").symlink_to(precious)
+            write(tmp_path / "x")
+            assert (tmp_path / "x").read_text() == "new"
+            assert precious.read_text() == "thesis"
+            assert not (tmp_path / "x").is_symlink()
+
+
+class TestWrittenBeside:
+    def test_what_a_kill_has_left_is_removed_and_what_is_being_written_stays(self, tmp_path: Path):
+        left, foreign = tmp_path / f"nersery-{'0' * 16}.tmp", tmp_path / "nersery-notes.tmp"
+        left.touch()
+        foreign.touch()
+        with written_beside(tmp_path / "x") as one, written_beside(tmp_path / "y") as other:
+            assert {*tmp_path.iterdir()} == {one, other, foreign}
+        assert os.listdir(tmp_path) == [foreign.name]
 
 
 class Stopped(BaseException):

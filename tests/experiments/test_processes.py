@@ -88,12 +88,17 @@ class TestProcesses:
         assert report["systems"] == json.loads(Path("whole/report.json").read_text())["systems"]
         assert files(Path("run/seed-0")) == files(Path("whole/seed-0"))
 
-    def test_interrupted_it_says_so_and_goes_on(self, finished: Path, started: Path, server: Server):
+    @pytest.mark.parametrize(
+        ("sign", "code", "what"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")]
+    )
+    def test_stopped_it_says_so_and_goes_on(
+        self, finished: Path, started: Path, server: Server, sign: signal.Signals, code: int, what: str
+    ):
         process = server.start("run", "recipe.toml", "--out", "run", "-q", cwd=started)
-        process.kill_when_there_is(started / "run" / "seed-0" / "gold" / "tagger", signal.SIGINT)
-        assert process.wait() == 130, process.err
+        process.kill_when_there_is(started / "run" / "seed-0" / "gold" / "tagger", sign)
+        assert process.wait() == code, process.err
         expected = (
-            "error: interrupted. Finished work is saved: the same command resumes "
+            f"error: {what}. Finished work is saved: the same command resumes "
             "(a training from a checkpoint at most a minute old)\n"
         )
         assert process.err.endswith(expected)

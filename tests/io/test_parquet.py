@@ -141,3 +141,22 @@ class TestWithPyarrow:
 
         parquet.write_objects([], tmp_path / "a.parquet")
         assert "map" not in str(read_schema(tmp_path / "a.parquet"))
+
+    @pytest.mark.parametrize(
+        ("words", "limit", "message"),
+        [
+            (["a"] * 300_000, "", r"row group 0 has 300,000 values in .* bytes of the column \"words"),
+            (["a" * 300_000], "MOST_BYTES", r"row group 0 has 1 values in \d+,\d+ bytes of the column \"words"),
+            (["a" * 500] * 10, "MOST_BATCH_BYTES", r"1 rows take 5,\d+ bytes, which no sentences do"),
+        ],
+        ids=["words", "bytes", "repeated"],
+    )
+    def test_decompression_bombs_are_refused(
+        self, words: list[str], limit: str, message: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        path = self.write([{"words": words}], tmp_path / "a.parquet")
+        assert path.stat().st_size < 20_000
+        if limit:
+            monkeypatch.setattr(parquet, limit, 1000)
+        with pytest.raises(DataError, match=message):
+            list(open_corpus(path))

@@ -6,7 +6,7 @@ import os
 import signal
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from hypothesis import given, settings
@@ -298,18 +298,18 @@ class TestResume:
         job(tmp_path).run(ROWS, answers, overwrite=True)
         assert files(tmp_path / "out") == undisturbed
 
-    @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
     def test_a_full_disk_is_an_error_after_which_the_job_goes_on(
-        self, tmp_path: Path, undisturbed: dict[str, bytes]
+        self, tmp_path: Path, undisturbed: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         part = start_and_kill(tmp_path, 4)
 
-        def disk_fills(given: Iterable[Any]) -> Iterator[Answer]:
-            (part / "part-00002.lines.tmp").symlink_to("/dev/full")
-            return answers(given)
+        def opened(path: Path) -> IO[bytes]:
+            return (Path("/dev/full") if path.name == "part-00002.lines.tmp" else path).open("wb")
 
-        with pytest.raises(OSError, match="No space left"):
-            job(tmp_path).run(ROWS, disk_fills)
+        with monkeypatch.context() as patch:
+            patch.setattr("nersery.pipeline.shards.open_new", opened)
+            with pytest.raises(OSError, match="No space left"):
+                job(tmp_path).run(ROWS, answers)
         assert len((part / MANIFEST).read_text().splitlines()) == 3, "two shards are kept"
         job(tmp_path).run(ROWS, answers)
         assert files(tmp_path / "out") == undisturbed

@@ -83,8 +83,7 @@ def one_is_missed(out: str) -> bool:
 
 def published(out: str) -> bool:
     rows = [json.loads(line) for file in Path("data/spans").iterdir() for line in file.read_text("utf-8").splitlines()]
-    long = next(row for row in rows if row["text"].count(" ") == LENGTH - 1)
-    return any(long["text"][span["start"] : span["end"]] == " ".join(PLACE) for span in long["spans"])
+    return any(len(row["words"]) == LENGTH and row["entities"][-1]["end"] == LENGTH for row in rows)
 
 
 def of_reviewed(out: str) -> bool:
@@ -102,15 +101,15 @@ def augmented(out: str) -> bool:
 CASES: dict[str, tuple[str, Callable[[str], bool]]] = {
     "grow": ("train.jsonl --raw raw.jsonl --out grow --minutes 20 --language xx -q", has_end("grow/corpus.jsonl")),
     "run": ("recipe.toml --out run --set sample.size=25 -q", has_end("run/seed-0/one/predicted.jsonl")),
-    "convert": ("gold.jsonl converted.conll -q", has_end("converted.conll")),
+    "dataset convert": ("gold.jsonl converted.conll -q", has_end("converted.conll")),
     "augment": ("gold.jsonl augmented.jsonl --method mention_replacement --set rate=1 -q", augmented),
     "annotate": (
         "raw.jsonl annotated.jsonl --method tagger_labels --set tagger=my-tagger -q",
         has_end("annotated.jsonl"),
     ),
     "select": ("gold.jsonl selected.jsonl --method duplicates --gold train.jsonl -q", has_end("selected.jsonl")),
-    "next": ("raw.jsonl next.jsonl --tagger my-tagger --count 25 -q", has_end("next.jsonl")),
-    "review": ("gold.jsonl checked.jsonl --no-page", of_reviewed),
+    "label next": ("raw.jsonl next.jsonl --tagger my-tagger --count 25 -q", has_end("next.jsonl")),
+    "label review": ("gold.jsonl checked.jsonl --no-page", of_reviewed),
     "crosslingual align": (
         "gold.jsonl raw.jsonl found.align --plain --pair-by order --set max_words=3000 -q",
         last_link,

@@ -1,7 +1,7 @@
 """The command ``nersery``: thin over the library, results on standard output, everything else on standard error.
 
 Exit codes: 0 done, 1 a bug of nersery, 2 wrong settings or usage, 3 wrong data, 4 something to install, 5 the disk or
-a file could not be written, 130 interrupted, 141 nobody reads the results.
+a file could not be written, 130 interrupted, 141 nobody reads the results, 143 terminated.
 """
 
 from __future__ import annotations
@@ -22,11 +22,21 @@ from nersery.core.version import __version__
 DISK_EXIT_CODE = 5
 INTERRUPTED_EXIT_CODE = 130
 UNREAD_EXIT_CODE = 141
+TERMINATED_EXIT_CODE = 143
 
 
-INTERRUPTED = (
-    "interrupted. Finished work is saved: the same command resumes (a training from a checkpoint at most a minute old)"
-)
+class Terminated(KeyboardInterrupt):
+    """The signal that ends a process, SIGTERM, which is treated as Ctrl-C is."""
+
+
+def stopped(error: KeyboardInterrupt) -> tuple[str, int]:
+    """What a command says that was stopped, and its exit code."""
+    is_terminated = isinstance(error, Terminated)
+    return (
+        f"{'terminated' if is_terminated else 'interrupted'}. Finished work is saved: the same command resumes "
+        "(a training from a checkpoint at most a minute old)",
+        TERMINATED_EXIT_CODE if is_terminated else INTERRUPTED_EXIT_CODE,
+    )
 
 
 GROUPS: Mapping[str, Sequence[str]] = {
@@ -81,8 +91,8 @@ class Commands(TyperGroup):
             return result
         except NerseryError as error:
             _fail(str(error), error.exit_code)
-        except KeyboardInterrupt:
-            _fail(INTERRUPTED, INTERRUPTED_EXIT_CODE)
+        except KeyboardInterrupt as error:
+            _fail(*stopped(error))
         except BrokenPipeError:
             _drop_results()
             raise typer.Exit(UNREAD_EXIT_CODE) from None

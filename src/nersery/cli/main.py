@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from importlib import import_module
@@ -11,7 +12,7 @@ from typing import Any
 
 import typer
 
-from nersery.cli.app import INTERRUPTED, INTERRUPTED_EXIT_CODE, app
+from nersery.cli.app import Terminated, app, stopped
 from nersery.core.own_process import own_this_process
 
 COMMANDS = (
@@ -42,11 +43,21 @@ def all_commands() -> dict[str, Any]:
 
 def main() -> None:
     """Entry point of the command."""
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, _terminate)
     try:
         _run()
-    except KeyboardInterrupt:  # outside of a command, e.g. while typer builds them
-        print(f"error: {INTERRUPTED}", file=sys.stderr)
-        sys.exit(INTERRUPTED_EXIT_CODE)
+    except KeyboardInterrupt as error:  # outside of a command, e.g. while typer builds them
+        message, code = stopped(error)
+        print(f"error: {message}", file=sys.stderr)
+        sys.exit(code)
+    finally:  # all is said: nothing that comes while Python ends shall print a traceback
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _terminate(number: int, frame: object) -> None:
+    raise Terminated
 
 
 def _run() -> None:

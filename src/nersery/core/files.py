@@ -10,17 +10,21 @@ import os
 import re
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 from nersery.core.errors import SettingsError
+from nersery.core.warnings import warn
 
 TEXT, LABELS = ".txt", ".ann"
 """The extensions of a document of brat."""
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 """What the system calls a full disk, a used-up quota, and a file too large for the disk."""
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
+"""What file systems without locks answer."""
 _IN_WORKSHOP = {"lock", "new", "old", "gone"}
 
 
@@ -78,11 +82,17 @@ def os_errors(path: Path) -> Iterator[None]:
             raise OSError(int(match[1]), os.strerror(int(match[1]))) from error
 
 
+def open_new(path: Path) -> BinaryIO:
+    """Open a file for writing in place of what a kill has left there; nothing is written through a link."""
+    path.unlink(missing_ok=True)
+    return path.open("xb")
+
+
 def write_atomic(path: Path, text: str) -> None:
     """Write a file so that a reader or a later run sees the old one or the new one, never a part."""
     temporary = path.with_name(path.name + ".tmp")
-    with naming_the_full_disk(path):
-        temporary.write_bytes(text.encode())
+    with naming_the_full_disk(path), open_new(temporary) as stream:
+        stream.write(text.encode())
     os.replace(temporary, path)
 
 
@@ -205,11 +215,43 @@ def _clear(workshop: Path, folder: Path) -> None:
     shutil.rmtree(workshop, ignore_errors=True)
 
 
+@contextlib.contextmanager
+def written_beside(path: Path) -> Iterator[Path]:
+    """A name for a file that takes the place of another when it is whole; it is locked, and removed at the end.
+
+    Such files of killed processes, which hold no lock any more, are removed.
+    """
+    with contextlib.ExitStack() as stack:
+        while True:  # until it was locked before another process could take it for one that is left over
+            temporary = path.with_name(f"nersery-{secrets.token_hex(8)}.tmp")
+            stream = stack.enter_context(open_new(temporary))
+            stack.callback(temporary.unlink, missing_ok=True)
+            if not _try_lock(stream) or _is_at(stream, temporary):
+                break
+        for left in path.parent.glob("nersery-????????????????.tmp"):
+            with contextlib.suppress(OSError), left.open("rb") as other:
+                if left != temporary and _try_lock(other):
+                    left.unlink()
+        yield temporary
+
+
+def _try_lock(stream: IO[bytes]) -> bool:
+    """Whether a file could be locked for this process, as long as it is open."""
+    try:
+        import fcntl
+
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (ImportError, OSError):
+        return False
+    return True
+
+
 def copy_atomic(file: Path, target: Path) -> None:
     """Copy a file, if there is one, so that under its new name it is whole or not there."""
     if file.exists():
         temporary = target.with_name(target.name + ".tmp")
-        shutil.copyfile(file, temporary)
+        with file.open("rb") as source, naming_the_full_disk(target), open_new(temporary) as stream:
+            shutil.copyfileobj(source, stream)
         os.replace(temporary, target)
 
 
@@ -242,8 +284,10 @@ def differences(old: Mapping[str, Any], new: Mapping[str, Any], prefix: str = ""
 def locked(folder: Path) -> contextlib.AbstractContextManager[None]:
     """Lock a folder against other processes; the system releases the lock of a killed process.
 
+    A file system without locks, such as some network disks, is noted.
+
     Raises:
-        SettingsError: If another process holds the lock.
+        SettingsError: If another process holds the lock, or something else has its name.
     """
     return _locked(folder, "lock", wait=False)
 
@@ -264,13 +308,17 @@ def _locked(folder: Path, name: str, *, wait: bool) -> Iterator[None]:
     while True:
         if wait:
             folder.mkdir(parents=True, exist_ok=True)
-        with file.open("w") as stream:
+        with _open_lock(file) as stream:
             try:
                 fcntl.flock(stream, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             except BlockingIOError:
                 raise SettingsError(
                     f"another process is writing {folder}. Wait for it, or choose another output"
                 ) from None
+            except OSError as error:
+                if error.errno not in NO_LOCKS:
+                    raise
+                warn(f"the file system of {folder} has no locks: start no second command that writes there")
             if not _is_at(stream, file):  # whoever held the lock removed the file after we had opened it
                 continue
             try:
@@ -281,7 +329,18 @@ def _locked(folder: Path, name: str, *, wait: bool) -> Iterator[None]:
             return
 
 
-def _is_at(stream: IO[str], path: Path) -> bool:
+def _open_lock(file: Path) -> IO[bytes]:
+    """Open the file of a lock, which is empty; a link is not followed, and a file of somebody else stays as it is."""
+    try:
+        found = file.lstat()
+    except FileNotFoundError:
+        found = None
+    if found is not None and (not stat.S_ISREG(found.st_mode) or found.st_size):
+        raise SettingsError(f"{file} is no lock of nersery, which is an empty file. Move it, or choose another output")
+    return file.open("ab")
+
+
+def _is_at(stream: IO[bytes], path: Path) -> bool:
     """Whether an open file still lies under a name."""
     try:
         return os.path.samestat(os.fstat(stream.fileno()), path.stat())

@@ -13,13 +13,12 @@ labels by characters, as annotation tools write it.
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from nersery.core.errors import DataError, Issue, SettingsError, did_you_mean
-from nersery.core.files import naming_the_full_disk
+from nersery.core.files import naming_the_full_disk, written_beside
 from nersery.core.sentence import Corpus, Sentence
 from nersery.io.base import AUTO, InMemory, ReadOptions, Source, Writer, digest_of
 from nersery.io.folder import FolderSource
@@ -159,21 +158,17 @@ def write(
     path = Path(path)
     encoder = writer(format_of(path) if format == AUTO else format, scheme=scheme, separator=separator)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f"nersery-{secrets.token_hex(8)}.tmp")
-    packed = temporary.with_suffix(".packed")
     if path.is_dir():
         raise SettingsError(f"{path} is a folder that exists already. Choose another name")
-    stream = temporary.open("x", encoding="utf-8", newline="\n")
     count = 0
-    try:
-        with naming_the_full_disk(path), stream:
+    with naming_the_full_disk(path), written_beside(path) as temporary:
+        with temporary.open("w", encoding="utf-8", newline="\n") as stream:
             stream.write(encoder.header)
             for sentence in sentences:
                 stream.write(encoder.encode(sentence))
                 count += 1
+        packed = temporary.with_suffix(".packed")
         if encoder.pack is not None:
             encoder.pack(temporary, packed)
         os.replace(temporary if encoder.pack is None else packed, path)
-    finally:
-        temporary.unlink(missing_ok=True)
     return count

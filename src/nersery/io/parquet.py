@@ -22,6 +22,11 @@ from nersery.io.text_file import TextFile
 READ_ROWS = 1024
 GROUP_ROWS = 10_000
 """So many rows are in memory at once, in reading and in writing."""
+MOST_VALUES, MOST_BYTES = 20_000, 1 << 20
+"""Of a column in one row, on average over a group of rows: no sentence has more. A file of 900 bytes can hold a row of
+20 million words, and would take all memory."""
+MOST_BATCH_BYTES = 1 << 28
+"""Of the rows that are decoded at once: values that repeat take no space in the file, so its sizes do not tell."""
 FEATURES = b"huggingface"
 """Where in a file's metadata Hugging Face's datasets writes what its columns mean."""
 Names = Mapping[str, Sequence[str]]
@@ -57,7 +62,10 @@ class _Rows(TextFile):
         try:
             with parquet.ParquetFile(self.path) as stream:
                 names = _names(stream.schema_arrow.metadata)
+                _refuse_bombs(stream.metadata)
                 for batch in stream.iter_batches(READ_ROWS):
+                    if batch.nbytes > MOST_BATCH_BYTES:
+                        raise ValueError(f"{batch.num_rows:,} rows take {batch.nbytes:,} bytes, which no sentences do")
                     rows = (with_names(without_nulls(row), names) for row in batch.to_pylist())
                     yield from (f"{json.dumps(row, ensure_ascii=False, default=str)}\n" for row in rows)
         except OSError as error:
@@ -65,6 +73,23 @@ class _Rows(TextFile):
         except (_pyarrow().ArrowException, ValueError, TypeError) as error:
             message = f"this cannot be read as Parquet: {error}"
             raise DataError(Issue(message, self.name), fix="name the format that it has by --format") from None
+
+
+def _refuse_bombs(metadata: Any) -> None:
+    """Refuse groups of rows that grow beyond all measure when they are decompressed.
+
+    Raises:
+        ValueError: Naming the group and the column.
+    """
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        for column in map(group.column, range(group.num_columns)):
+            rows, values, size = group.num_rows, column.num_values, column.total_uncompressed_size
+            if values > MOST_VALUES * max(rows, 1) or size > MOST_BYTES * (rows + 100):
+                raise ValueError(
+                    f"row group {number} has {values:,} values in {size:,} bytes of the column "
+                    f'"{column.path_in_schema}" in {rows:,} rows, which no sentences have'
+                )
 
 
 def without_nulls(row: Object) -> Object:

@@ -18,6 +18,7 @@ from nersery.core.files import (
     differences,
     locked,
     naming_the_full_disk,
+    open_new,
     real_folder,
     replace_folder,
     unfinished_path,
@@ -170,7 +171,7 @@ class ShardJob:
             raise NerseryError(f"there are more than {MOST_SHARDS:,} shards. Start over with larger ones (--shards)")
         output, rejects = (self.part / f"{kind}-{number:05}.lines.tmp" for kind in ("part", "rejects"))
         rows, tally = 0, Tally()
-        with naming_the_full_disk(self.target), output.open("wb") as lines, rejects.open("wb") as refused:
+        with naming_the_full_disk(self.target), open_new(output) as lines, open_new(rejects) as refused:
             for answer in answers:
                 lines.write(answer.output)
                 refused.write(answer.rejects)

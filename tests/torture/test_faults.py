@@ -1,0 +1,184 @@
+"""Kills, signals and a full disk at every change that a command makes on disk; the next call ends as if without."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from nersery import io
+from tests.cli.calls import COMMANDS
+from tests.forks import Process, Server
+from tests.standins import files, sentences, write_recipe
+from tests.torture.faults import FAULTS, FULL, places
+
+pytestmark = pytest.mark.torture
+Record = Callable[..., None]
+
+MOST = 40
+"""Places of a command that are struck with each fault; of more, some of each kind are drawn."""
+CASES = {
+    "dataset convert": "train.conll out.jsonl",
+    "augment": "train.conll out.jsonl --method mention_replacement --set rate=0.2 --copies 2",
+    "augment shards": "train.conll out --method mention_replacement --shards 10",
+    "annotate": "raw.jsonl out.jsonl --method tagger_labels --set tagger=my-tagger",
+    "select": "train.conll out.jsonl --method duplicates --gold dev.conll",
+    "label next": "raw.jsonl out.jsonl --tagger my-tagger --count 5",
+    "label review": "train.conll out.jsonl --no-page",
+    "crosslingual align": "train.jsonl raw.jsonl out.align --keep learned",
+    "crosslingual project": "train.jsonl raw.jsonl out.jsonl --alignments links",
+    "dataset publish": "train.conll out",
+    "dataset sample": "train.conll out.jsonl --size 5",
+    "train": "train.conll out --method memory",
+    "train again": "train.conll my-tagger --method memory --force",
+    "predict": "my-tagger raw.jsonl out.jsonl",
+    "run": "recipe.toml --out out",
+    "copy": "demo out.toml",
+}
+"""Commands that write files, and their arguments."""
+WRITE_NOTHING = {"list", "evaluate", "inspect"}
+ELSEWHERE = {"grow"}
+"""Its time is part of what it decides: `tests/experiments/grow` kills it."""
+
+
+def test_every_command_that_writes_is_here() -> None:
+    names = {name for name in COMMANDS if name.split()[0] not in WRITE_NOTHING | ELSEWHERE}
+    assert {_command(case) for case in CASES} == names
+
+
+def _command(case: str) -> str:
+    return case.removesuffix(" shards").removesuffix(" again")
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory, server: Server) -> Path:
+    """A folder with all that the commands read."""
+    folder = tmp_path_factory.mktemp("original")
+    write_recipe(folder)
+    gold = sentences(24)
+    io.write([s.with_entities(()) for s in gold], folder / "raw.jsonl")
+    io.write(gold, folder / "train.jsonl")
+    (folder / "links").write_text("".join(" ".join(f"{n}-{n}" for n in range(len(s))) + "\n" for s in gold))
+    assert server.run("train", "train.conll", "my-tagger", "--method", "memory", "-q", cwd=folder)[0] == 0
+    return folder
+
+
+class Runs:
+    """Runs of one command, each in a fresh copy of the folder, or again in the same one."""
+
+    def __init__(self, server: Server, original: Path, folder: Path, args: list[str]) -> None:
+        self._server, self._original, self._folder, self._args = server, original, folder, args
+        process = self.run(place=-1)
+        assert process.wait() == 0, process.err
+        self.expected, self.places = self._files(), places(process.changes)
+
+    def fresh(self) -> Path:
+        """The folder as it was before the first run."""
+        shutil.rmtree(self._folder, ignore_errors=True)
+        return Path(shutil.copytree(self._original, self._folder))
+
+    def run(self, fault: str = FULL, place: int = -1, *, again: bool = False) -> Process:
+        if not again:
+            self.fresh()
+        return self._server.start(*self._args, cwd=self._folder, strike={"fault": fault, "place": place})
+
+    def _files(self) -> dict[str, bytes]:
+        return files(self._folder)
+
+    def check_again(self, where: str) -> None:
+        """The same command, with nothing in its way, ends as if nothing had happened."""
+        process = self.run(again=True)
+        code = process.wait()
+        was_done = code == 2 and "exists already" in process.err
+        assert code == 0 or was_done, (where, process.err)
+        found = self._files()
+        if was_done:  # struck when all was in its place, while it removed its own folder, which has an empty lock
+            left = [name for name in found.keys() - self.expected.keys() if ".part" in name and not found[name]]
+            found = {name: content for name, content in found.items() if name not in left}
+        assert found.keys() == self.expected.keys(), where
+        assert found == self.expected, where
+
+
+def chosen(kinds: dict[str, list[int]]) -> Iterator[tuple[str, int]]:
+    """Places to strike: for each kind of change the first one and one by chance, as long as there are not too many."""
+    chance = random.Random(0)
+    firsts = [(name, numbers[0]) for name, numbers in kinds.items()]
+    more = [(name, number) for name, numbers in kinds.items() for number in numbers[1:]]
+    yield from firsts
+    yield from chance.sample(more, min(len(more), max(0, MOST - len(firsts))))
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_command_goes_on(
+    case: str, fault: str, original: Path, tmp_path: Path, server: Server, record_property: Record
+) -> None:
+    runs = Runs(server, original, tmp_path / "here", [*_command(case).split(), *CASES[case].split(), "-q"])
+    struck = 0
+    for where, place in chosen(runs.places):
+        process = runs.run(fault, place)
+        code = process.wait()
+        if code != 0:  # 0: it was ready, or could do without that file
+            struck += 1
+            check_ending(process, code, fault, where)
+        runs.check_again(f"{fault} at {place}: {where}")
+    record_property("tried", f"{struck} of {sum(map(len, runs.places.values()))} places")
+    assert struck
+
+
+def check_ending(process: Process, code: int, fault: str, where: str) -> None:
+    """A process that is struck says so on one line."""
+    if fault == "SIGKILL":
+        assert code == -signal.SIGKILL
+        return
+    assert code == {"SIGINT": 130, "SIGTERM": 143, FULL: 5}[fault], (where, code, process.err)
+    (line,) = process.err.splitlines()
+    begin = {"SIGINT": "interrupted. ", "SIGTERM": "terminated. ", FULL: "no space left to write "}[fault]
+    assert line.startswith(f"error: {begin}"), where
+    assert process.out == ""
+
+
+def _folder_with_a_file(path: Path, precious: Path) -> None:
+    path.mkdir()
+    shutil.copy(precious, path)
+
+
+FOREIGN: dict[str, Callable[[Path, Path], object]] = {
+    "link": lambda path, precious: path.symlink_to(precious),
+    "link to a folder": lambda path, precious: path.symlink_to(precious.parent),
+    "file": lambda path, precious: shutil.copy(precious, path),
+    "folder": _folder_with_a_file,
+    "pipe": lambda path, precious: os.mkfifo(path),
+}
+"""What stands in the place of a file of ours, made from a file that must stay as it is."""
+
+
+@pytest.mark.parametrize("kind", FOREIGN)
+@pytest.mark.parametrize("case", CASES)
+def test_what_stands_in_our_place_is_refused_or_unharmed(
+    case: str, kind: str, original: Path, tmp_path: Path, server: Server, record_property: Record
+) -> None:
+    precious = tmp_path / "of-the-user" / "thesis"
+    precious.parent.mkdir()
+    precious.write_text("years of work")
+    runs = Runs(server, original, tmp_path / "here", [*_command(case).split(), *CASES[case].split(), "-q"])
+    paths = {where.split(" ", 1)[1] for where in runs.places}
+    names = sorted(path for path in paths if path.endswith((".tmp", ".part", "lock")) and "N" not in path)
+    for name in names:
+        foreign = runs.fresh() / name
+        foreign.parent.mkdir(parents=True, exist_ok=True)
+        FOREIGN[kind](foreign, precious)
+        process = runs.run(again=True)
+        code = process.wait()
+        assert code in (0, 2, 5), (name, process.err)
+        assert code == 0 or process.err.count("\n") == process.err.count("error: ") == 1, (name, process.err)
+        assert code == 0 or os.path.lexists(foreign), name
+        assert precious.read_text() == "years of work", name
+        assert [path.name for path in precious.parent.iterdir()] == ["thesis"], name
+        assert kind != "folder" or (foreign / "thesis").exists(), name
+    record_property("tried", f"{len(names)} names")
