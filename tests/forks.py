@@ -117,8 +117,13 @@ def serve() -> None:
     from transformers import AutoModelForTokenClassification, AutoTokenizer  # noqa: F401
     from transformers.models.bert import modeling_bert  # noqa: F401
 
+    from nersery.cli.main import with_commands
+    from nersery.experiments import runner  # noqa: F401
     from nersery.models.training import checkpoint
+    from nersery.pipeline import stage_job  # noqa: F401
     from tests.standins import register
+
+    with_commands()
 
     register(pytest.MonkeyPatch())
     checkpoint.CHECKPOINT_SECONDS = 0.0  # trainings are short here, and killed all the same
