@@ -11,6 +11,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
+from itertools import chain
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -19,11 +20,17 @@ from docstrings import Sections, arguments, choices_of, code, sections, table, t
 from papers import INTRODUCTION, papers_parts
 
 import nersery
+from nersery.augment.masked_lm.model_setup import AdaptationSettings, FineTuningSettings
 from nersery.cli.app import GROUPS
 from nersery.cli.main import all_commands
 from nersery.core import registry
 from nersery.experiments import data_files, paths, recipe, sampling, sweep, systems
 from nersery.io import repairs
+from nersery.models.llm.endpoint import Endpoint
+from nersery.models.model_settings import ModelSettings
+from nersery.taggers.base import Tagger
+from nersery.taggers.components.training_settings import TrainingSettings
+from nersery.taggers.transformer import TransformerTagger
 
 FOLDER = Path(__file__).parent
 NOTICE = "<!-- Written by docs/generate.py. Change the docstrings instead, then run: make docs -->"
@@ -89,10 +96,7 @@ def methods_page() -> str:
     shared = _shared_settings()
     for kind, (title, text) in KINDS.items():
         parts += [f"## {title}", text, *(_method(kind, name, shared) for name in _own_names(kind))]
-    own = (
-        f"## Shared settings\n\nSettings with the same meaning in several methods.\n\n{table(SETTING_COLUMNS, shared)}"
-    )
-    return page("Methods", introduction, [*parts, own, _presets(), _protocols(), _repairs()])
+    return page("Methods", introduction, [*parts, _shared_page(shared), _presets(), _protocols(), _repairs()])
 
 
 def _own_names(kind: str) -> list[str]:
@@ -114,15 +118,32 @@ SHARED_BY = 2
 """A setting that this many methods have, with one meaning, is described once."""
 
 
-def _settings(kind: str, name: str) -> list[Setting]:
+SETTING_GROUPS: Mapping[str, type[Any]] = {
+    "Model settings": ModelSettings,
+    "Adaptation settings": AdaptationSettings,
+    "Fine-tuning settings": FineTuningSettings,
+    "Endpoint settings": Endpoint,
+    "Training settings": TrainingSettings,
+    "transformer": TransformerTagger,
+}
+"""Classes from which several methods inherit settings."""
+
+
+def _settings(cls: type[Any]) -> list[Setting]:
     """The settings of a method as rows of a table."""
-    description = registry.describe(kind, name)
-    meanings = arguments(sections(description["documentation"]).get("Args", ""))
-    hints = get_type_hints(registry.get(kind, name))
+    meanings = arguments(sections(registry.documentation(cls)).get("Args", ""))
+    hints = get_type_hints(cls)
     return [
-        (f"`{setting}`", _default_or_type(hints[setting], facts["default"], meanings[setting]), meanings[setting])
-        for setting, facts in description["settings"].items()
+        (f"`{field.name}`", _default_of(field, hints[field.name], meanings[field.name], ""), meanings[field.name])
+        for field in registry.setting_fields(cls)
+        if field.name in meanings
     ]
+
+
+def _inherited(cls: type[Any]) -> dict[str, list[Setting]]:
+    """The groups of settings that a method inherits, by their titles."""
+    groups = {title: group for title, group in SETTING_GROUPS.items() if issubclass(cls, group) and cls is not group}
+    return {title: _settings(group) for title, group in groups.items()}
 
 
 def _default_or_type(hint: Any, default: Any, meaning: str) -> str:
@@ -137,7 +158,8 @@ def _default_or_type(hint: Any, default: Any, meaning: str) -> str:
 
 def _shared_settings() -> list[Setting]:
     """Settings that several methods have; those whose default differs show all defaults."""
-    rows = [row for kind in KINDS for name in _own_names(kind) for row in _settings(kind, name)]
+    classes = [registry.get(kind, name) for kind in KINDS for name in _own_names(kind)]
+    rows = [row for cls in classes for row in _settings(cls) if row not in chain(*_inherited(cls).values())]
     counts = Counter(_without_default(row) for row in rows)
     defaults: dict[Setting, dict[str, None]] = {}
     for row in rows:
@@ -146,23 +168,36 @@ def _shared_settings() -> list[Setting]:
     return [(name, ", ".join(defaults[name, "", text]), text) for name, _, text in shared]
 
 
+def _shared_page(shared: Sequence[Setting]) -> str:
+    """The section on shared settings: those of no group, then each group."""
+    groups = {title: _settings(group) for title, group in SETTING_GROUPS.items() if not issubclass(group, Tagger)}
+    grouped = {_without_default(row) for rows in groups.values() for row in rows}
+    rest = [row for row in shared if _without_default(row) not in grouped]
+    parts = ["## Shared settings", "Settings with the same meaning in several methods.", table(SETTING_COLUMNS, rest)]
+    return "\n\n".join([*parts, *(f"### {title}\n\n{table(SETTING_COLUMNS, rows)}" for title, rows in groups.items())])
+
+
 def _without_default(row: Setting) -> Setting:
     return row[0], "", row[2]
 
 
 def _method(kind: str, name: str, shared: Sequence[Setting]) -> str:
-    parts = sections(registry.describe(kind, name)["documentation"])
+    cls = registry.get(kind, name)
+    parts = sections(registry.documentation(cls))
     parts.pop("Args", "")
-    settings = _settings(kind, name)
     defaults = {_without_default(row): row[1] for row in shared}
-    own = [row for row in settings if _without_default(row) not in defaults]
-    names = ", ".join(
+    groups = _inherited(cls)
+    of_groups = [*chain(*groups.values())]
+    defaults |= {_without_default(row): row[1] for row in of_groups}
+    own = [row for row in _settings(cls) if _without_default(row) not in defaults]
+    names = [
         row[0] if row[1] == defaults[_without_default(row)] else f"{row[0]} ({row[1]})"
-        for row in settings
-        if _without_default(row) in defaults
-    )
+        for row in _settings(cls)
+        if row not in own and row not in of_groups
+    ]
+    links = [f"[{title.lower().removesuffix(' settings')}](#{title.lower().replace(' ', '-')})" for title in groups]
+    others = [f"[Shared settings](#shared-settings): {', '.join([*names, *links])}."] if names or links else []
     tables = [table(SETTING_COLUMNS, own)] if own else []
-    others = [f"[Shared settings](#shared-settings): {names}."] if names else []
     return "\n\n".join([f"### {name}", parts.pop(""), *tables, *others, *_titled(parts)])
 
 
@@ -262,8 +297,8 @@ def _keys(cls: type[Any], keys: Sequence[str]) -> str:
     return table(("key", "default or type", "meaning"), rows)
 
 
-def _default_of(field: Field[Any], hint: Any, meaning: str) -> str:
-    if field.name in IN_A_RECIPE:
+def _default_of(field: Field[Any], hint: Any, meaning: str, required: str = ", required") -> str:
+    if required and field.name in IN_A_RECIPE:
         return IN_A_RECIPE[field.name]
     if field.default_factory is not MISSING:
         return code(field.default_factory())

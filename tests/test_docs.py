@@ -118,7 +118,9 @@ def test_generated_pages_hold_every_method_setting_and_option(generate: ModuleTy
         for name in registry.names(kind):
             section = methods_page.partition(f"\n### {name}\n")[2].partition("\n## ")[0].partition("\n### ")[0]
             shared = section.partition("(#shared-settings): ")[2].partition("\n")[0]
-            shown = {*re.findall(r"^\| `(\w+)`", section, re.M), *re.findall(r"`(\w+)`", shared)}
+            groups = [title for title in generate.SETTING_GROUPS if f"(#{title.lower().replace(' ', '-')})" in shared]
+            linked = "".join(methods_page.partition(f"\n### {title}\n")[2].partition("\n#")[0] for title in groups)
+            shown = {*re.findall(r"^\| `(\w+)`", section, re.M), *re.findall(r"`(\w+)`", shared + linked)}
             assert set(registry.describe(kind, name)["settings"]) <= shown
     assert set(systems.OWN_KEYS) | set(recipe.KEYS) <= set(re.findall(r"^(?:\| `|## `\[+)(\w+)", recipes_page, re.M))
     for name, command in ALL.items():
