@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from nersery.core.sentence import Sentence
-from nersery.experiments.grow.candidates import DEEP_HALF_RATE, HALF_RATE, models_for, systems_for
+from nersery.experiments.grow.candidates import models_for, systems_for
 from nersery.experiments.grow.text_profile import TextProfile, profile
 
 ENGLISH = profile([Sentence(("The", "man", "of", "the", "Year"))])
@@ -38,12 +38,6 @@ def test_another_language_is_asked_in_the_multilingual_model() -> None:
     assert systems(HINDI, ["bundled-multilingual"])["questions"]["model"] == "bundled-multilingual"
     assert "model" not in systems(ENGLISH, ["bundled"])["questions"]
     assert "questions" not in systems(HINDI, ["mine"])
-
-
-def test_deep_encoders_go_on_at_a_lower_rate() -> None:
-    found = systems(ENGLISH, ["bundled", "bundled-multilingual"])
-    assert found["questions"]["second_stage"]["learning_rate"] == HALF_RATE
-    assert found["questions, bundled-multilingual"]["second_stage"]["learning_rate"] == DEEP_HALF_RATE
 
 
 def test_without_raw_text_nothing_is_labelled() -> None:

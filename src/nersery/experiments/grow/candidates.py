@@ -9,9 +9,8 @@ from nersery.experiments.grow.text_profile import TextProfile
 
 ENGLISH_MODELS = ("bundled", "bundled-qa")
 MULTILINGUAL = ANSWERS_IN_MANY_LANGUAGES = "bundled-multilingual"
-SECOND_STAGE = {"steps": 100, "head_learning_rate": 1e-3}
-HALF_RATE, DEEP_HALF_RATE = 5e-5, 2e-5
-"""Half of the first training's learning rate: of the bundled English models, and of deeper encoders."""
+HEAD_RATE = 1e-3
+"""In a second training on gold; half of the first one's."""
 ROUNDS = ("relabelled", "relabelled twice", "relabelled three times")
 ENOUGH_FOR_CONTEXT = 300
 """From this number of sentences on, new context around known names can help; see docs/results.md."""
@@ -43,8 +42,7 @@ def systems_for(
         if not is_first:
             entries.append({"name": f"gold{suffix}", **own})
         if raw:
-            rate = HALF_RATE if model in ENGLISH_MODELS else DEEP_HALF_RATE
-            second = {**SECOND_STAGE, "learning_rate": rate, "steps": stage_steps}
+            second = {"steps": stage_steps, "head_learning_rate": HEAD_RATE}
             entries += _with_raw_text(asked, suffix, own, "" if is_first else f"gold{suffix}", second)
         entries += _from_gold(text, suffix, own, gold)
     return entries
