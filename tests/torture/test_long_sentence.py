@@ -51,7 +51,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory, tiny_model: str) -> Iterato
         patch.setattr(plan, "SCHEDULES", ((20, 16),))
         patch.setattr(plan, "FEWEST_STEPS", 20)
         patch.setattr(candidates, "MULTILINGUAL", tiny_model)
-        patch.setattr(candidates, "SECOND_STAGE", {"steps": 5})
         patch.setattr(search, "CLOSING", 1.0)
         register(patch)
         settings = [f"--set={line.replace(' = ', '=')}" for line in tiny(tiny_model, steps=60).split("\n")]

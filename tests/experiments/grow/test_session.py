@@ -33,7 +33,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> 
     monkeypatch.setattr(plan, "SCHEDULES", ((20, 16),))
     monkeypatch.setattr(plan, "FEWEST_STEPS", 20)
     monkeypatch.setattr(candidates, "MULTILINGUAL", tiny_model)
-    monkeypatch.setattr(candidates, "SECOND_STAGE", {"steps": 5})
     monkeypatch.setattr(search, "CLOSING", 1.0)
     monkeypatch.chdir(tmp_path)
     for name, count, start in (("train", 24, 0), ("test", 12, 200), ("raw", 30, 300)):
