@@ -122,11 +122,11 @@ class TestExitCodes:
         assert expected in result.err
         assert files(Path()).keys() == {"train.conll", "dev.conll", "test.conll"}
 
-    @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
     def test_a_folder_that_may_not_be_written(self):
         Path("locked").mkdir(mode=0o555)
+        folder = "locked" if os.geteuid() else "/sys/fs"  # root may write everywhere else
         for command, options in (("dataset convert", ()), ("dataset sample", ("--size", "3")), ("augment", AUGMENT)):
-            result = call(*command.split(), "train.conll", "locked/x.jsonl", *options)
+            result = call(*command.split(), "train.conll", f"{folder}/x.jsonl", *options)
             assert result.code == 5
             assert "Choose another place, or allow to write there" in result.err
 

@@ -292,13 +292,6 @@ class TestMethod:
         augment(corpus, make(name, table))
         assert random.getstate() == before
 
-    def test_unfitted_is_an_error_that_says_so(self, name: str, corpus: Corpus, table: Path) -> None:
-        method = make(name, table)
-        if type(method).fit is Augmenter.fit:
-            pytest.skip("learns nothing")
-        with pytest.raises(NerseryError, match=r"fit\(corpus\)"):
-            method.generate(corpus[0], random.Random(0))
-
     def test_settings_are_checked(self, name: str, table: Path) -> None:
         settings = settings_of(name, table)
         with pytest.raises(SettingsError, match="no_such_setting"):
@@ -310,15 +303,6 @@ class TestMethod:
             else:
                 assert field.name.startswith("_")
                 assert not field.repr
-
-    @pytest.mark.parametrize("rate", [1.5, -0.1, float("nan")])
-    def test_a_rate_is_a_probability(self, name: str, rate: float, table: Path) -> None:
-        cls = registry.get("augment", name)
-        if "rate" not in {field.name for field in dataclasses.fields(cls)}:
-            pytest.skip("has no rate")
-        with pytest.raises(SettingsError, match="rate"):
-            cls(rate=rate)
-        assert registry.check("augment", name, {**settings_of(name, table), "rate": rate})
 
     def test_documentation_says_what_whence_and_each_setting(self, name: str) -> None:
         cls = registry.get("augment", name)
@@ -333,6 +317,20 @@ class TestMethod:
         module = inspect.getmodule(registry.get("augment", name))
         classes = [c for _, c in inspect.getmembers(module, inspect.isclass) if c.__module__ == module.__name__]
         assert len([c for c in classes if not c.__name__.startswith("_")]) == 1
+
+
+@pytest.mark.parametrize("name", [name for name in METHODS if registry.get("augment", name).fit is not Augmenter.fit])
+def test_unfitted_is_an_error_that_says_so(name: str, corpus: Corpus, table: Path) -> None:
+    with pytest.raises(NerseryError, match=r"fit\(corpus\)"):
+        make(name, table).generate(corpus[0], random.Random(0))
+
+
+@pytest.mark.parametrize("rate", [1.5, -0.1, float("nan")])
+@pytest.mark.parametrize("name", [name for name in METHODS if hasattr(registry.get("augment", name), "rate")])
+def test_a_rate_is_a_probability(name: str, rate: float, table: Path) -> None:
+    with pytest.raises(SettingsError, match="rate"):
+        registry.get("augment", name)(rate=rate)
+    assert registry.check("augment", name, {**settings_of(name, table), "rate": rate})
 
 
 def test_hash_seed_does_not_matter(table: Path) -> None:

@@ -24,21 +24,21 @@ Record = Callable[..., None]
 MOST = 40
 """Places of a command that are struck with each fault; a kill strikes each kind of place, however many there are."""
 CASES = {
-    "dataset convert": "train.conll out.jsonl",
-    "augment": "train.conll out.jsonl --method mention_replacement --set rate=0.2 --copies 2",
-    "augment shards": "train.conll out --method mention_replacement --shards 10",
-    "annotate": "raw.jsonl out.jsonl --method tagger_labels --set tagger=my-tagger",
-    "select": "train.conll out.jsonl --method duplicates --gold dev.conll",
-    "label next": "raw.jsonl out.jsonl --tagger my-tagger --count 5",
-    "label review": "train.conll out.jsonl --no-page",
-    "crosslingual align": "train.jsonl raw.jsonl out.align --keep learned",
-    "crosslingual project": "train.jsonl raw.jsonl out.jsonl --alignments links",
-    "dataset publish": "train.conll out",
-    "dataset sample": "train.conll out.jsonl --size 5",
-    "train": "train.conll out --method memory",
-    "train again": "train.conll my-tagger --method memory --force",
-    "predict": "my-tagger raw.jsonl out.jsonl",
-    "run": "recipe.toml --out out",
+    "dataset convert": "train.conll out.jsonl -q",
+    "augment": "train.conll out.jsonl --method mention_replacement --set rate=0.2 --copies 2 -q",
+    "augment shards": "train.conll out --method mention_replacement --shards 10 -q",
+    "annotate": "raw.jsonl out.jsonl --method tagger_labels --set tagger=my-tagger -q",
+    "select": "train.conll out.jsonl --method duplicates --gold dev.conll -q",
+    "label next": "raw.jsonl out.jsonl --tagger my-tagger --count 5 -q",
+    "label review": "train.conll out.jsonl --no-page -q",
+    "crosslingual align": "train.jsonl raw.jsonl out.align --keep learned -q",
+    "crosslingual project": "train.jsonl raw.jsonl out.jsonl --alignments links -q",
+    "dataset publish": "train.conll out -q",
+    "dataset sample": "train.conll out.jsonl --size 5 -q",
+    "train": "train.conll out --method memory -q",
+    "train again": "train.conll my-tagger --method memory --force -q",
+    "predict": "my-tagger raw.jsonl out.jsonl -q",
+    "run": "recipe.toml --out out -q",
     "copy": "demo out.toml",
 }
 """Commands that write files, and their arguments."""
@@ -122,7 +122,7 @@ def chosen(kinds: dict[str, list[int]], fault: str) -> list[tuple[str, int]]:
 def test_the_same_command_goes_on(
     case: str, fault: str, original: Path, tmp_path: Path, server: Server, record_property: Record
 ) -> None:
-    runs = Runs(server, original, tmp_path / "here", [*_command(case).split(), *CASES[case].split(), "-q"])
+    runs = Runs(server, original, tmp_path / "here", [*_command(case).split(), *CASES[case].split()])
     struck = 0
     for where, place in chosen(runs.places, fault):
         process = runs.run(fault, place)
@@ -170,7 +170,7 @@ def test_what_stands_in_our_place_is_refused_or_unharmed(
     precious = tmp_path / "of-the-user" / "thesis"
     precious.parent.mkdir()
     precious.write_text("years of work")
-    runs = Runs(server, original, tmp_path / "here", [*_command(case).split(), *CASES[case].split(), "-q"])
+    runs = Runs(server, original, tmp_path / "here", [*_command(case).split(), *CASES[case].split()])
     paths = {where.split(" ", 1)[1] for where in runs.places}
     names = sorted(path for path in paths if path.endswith((".tmp", ".part", "lock")) and "N" not in path)
     for name in names:

@@ -181,11 +181,11 @@ def test_perplexity(masked_lm: str, record_property: Callable[..., None]) -> Non
     assert all(s.scores["perplexity"] < 0 or s.scores["perplexity"] >= 0 for s in result.corpus), "a number"
 
 
-@pytest.mark.parametrize("name", ["statistical", "embeddings"])
+@pytest.mark.parametrize(("name", "share"), [("statistical", 0.8), ("embeddings", 0.6)])
 def test_links_are_within_their_sentences(
-    name: str, request: pytest.FixtureRequest, masked_lm: str, record_property: Callable[..., None]
+    name: str, share: float, masked_lm: str, record_property: Callable[..., None]
 ) -> None:
-    """Each sentence with another order of its words, so that the right links are known."""
+    """Each sentence with another order of its words, so that the right links are known; unknown words are all alike."""
     record_property("tried", TRIED)
     pairs = [Pair(s.words, s.words[::-1]) for s in corpus(COUNT)]
     settings = {} if name == "statistical" else {"model": masked_lm, "device": "cpu", "precision": "fp32"}
@@ -201,4 +201,4 @@ def test_links_are_within_their_sentences(
         for link in alignment:
             links += 1
             right += pair.source[link.source] == pair.target[link.target]
-    assert right > 0.8 * links > COUNT
+    assert right > share * links > COUNT / 2
