@@ -181,11 +181,9 @@ def test_perplexity(masked_lm: str, record_property: Callable[..., None]) -> Non
     assert all(s.scores["perplexity"] < 0 or s.scores["perplexity"] >= 0 for s in result.corpus), "a number"
 
 
-@pytest.mark.parametrize(("name", "share"), [("statistical", 0.8), ("embeddings", 0.6)])
-def test_links_are_within_their_sentences(
-    name: str, share: float, masked_lm: str, record_property: Callable[..., None]
-) -> None:
-    """Each sentence with another order of its words, so that the right links are known; unknown words are all alike."""
+@pytest.mark.parametrize("name", ["statistical", "embeddings"])
+def test_links_are_within_their_sentences(name: str, masked_lm: str, record_property: Callable[..., None]) -> None:
+    """Each sentence with another order of its words, so that the right links are known."""
     record_property("tried", TRIED)
     pairs = [Pair(s.words, s.words[::-1]) for s in corpus(COUNT)]
     settings = {} if name == "statistical" else {"model": masked_lm, "device": "cpu", "precision": "fp32"}
@@ -193,12 +191,11 @@ def test_links_are_within_their_sentences(
     aligner.fit(pairs)
     found = aligner.align(pairs)
     assert len(found) == COUNT
-    right = links = 0
+    words = aligned = 0
     for pair, alignment in zip(pairs, found, strict=True):
         if isinstance(alignment, Reject):
             assert alignment.reason
             continue
-        for link in alignment:
-            links += 1
-            right += pair.source[link.source] == pair.target[link.target]
-    assert right > share * links > COUNT / 2
+        right = {link.source for link in alignment if pair.source[link.source] == pair.target[link.target]}
+        words, aligned = words + len(pair.source), aligned + len(right)
+    assert aligned > 0.9 * words > COUNT
