@@ -16,7 +16,6 @@ from nersery.core.warnings import NO_NOTES
 from nersery.experiments import jobs
 from nersery.experiments.cells import Cell, Schedule, cells, makespan
 from nersery.experiments.recipe import load
-from nersery.experiments.run_folder import RunFolder
 from nersery.experiments.runner import Run
 from nersery.experiments.sweep_runner import Sweep
 from nersery.pipeline.engines.pool import Pool
@@ -45,7 +44,7 @@ def inline(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Inline]]:
 
 
 def needed(*overrides: str) -> dict[tuple[int, str], set[tuple[int, str]]]:
-    found = cells(RunFolder(load("recipe.toml", overrides), Path("run")))
+    found = cells(load("recipe.toml", overrides))
     return {(cell.seed, cell.system): {(n.seed, n.system) for n in needs} for cell, needs in found.items()}
 
 
@@ -80,15 +79,15 @@ class TestWhoWaits:
         assert needed("seeds=[0, 1]")[1, "one"] == {(1, "both"), (0, "one")}
 
     def test_the_schedule_hands_out_what_may_start_in_the_order_of_the_recipe(self):
-        schedule = Schedule([RunFolder(load("recipe.toml", ["seeds=[0, 1]"]), Path("run"))])
+        schedule = Schedule([load("recipe.toml", ["seeds=[0, 1]"])])
         assert [schedule.take(), schedule.take(), schedule.take()] == [Cell(0, 0, "gold"), Cell(0, 1, "gold"), None]
         schedule.finish(Cell(0, 1, "gold"))
         assert schedule.take() == Cell(0, 1, "both")
 
     def test_the_time_of_all_takes_jobs_and_waiting_into_account(self):
-        run = RunFolder(load("recipe.toml", ["seeds=[0, 1]"]), Path("run"))
+        recipe = load("recipe.toml", ["seeds=[0, 1]"])
         seconds = {"gold": 10.0, "both": 5.0, "one": 1.0}
-        assert [makespan(run, seconds, n) for n in (1, 2, 9)] == [32.0, 16.0, 16.0]
+        assert [makespan(recipe, seconds, n) for n in (1, 2, 9)] == [32.0, 16.0, 16.0]
 
 
 @pytest.mark.usefixtures("folder", "memory")

@@ -81,7 +81,7 @@ def run(
             "notes": job.notes,
             "seconds": seconds,
             "jobs": jobs,
-            "seconds_in_all": makespan(job, seconds, jobs),
+            "seconds_in_all": makespan(loaded, seconds, jobs),
         }
         options.print_json(plan) if json else _print_plan(plan)
         return

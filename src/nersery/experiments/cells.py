@@ -6,7 +6,7 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from nersery.experiments.run_folder import RunFolder
+from nersery.experiments.recipe import Recipe
 from nersery.experiments.sharing import are_labels_shared, with_more_copies
 from nersery.experiments.systems import GOLD, MethodSettings, System
 
@@ -28,26 +28,26 @@ class Cell:
         return f"{self.system}, seed {self.seed}"
 
 
-def cells(run: RunFolder, number: int = 0) -> dict[Cell, set[Cell]]:
-    """The cells of a run in the order of its recipe, each with those whose files it reads."""
-    recipe, found = run.recipe, {}
+def cells(recipe: Recipe, number: int = 0) -> dict[Cell, set[Cell]]:
+    """The cells of a recipe in its order, each with those whose files it reads."""
+    found = {}
     for seed in recipe.seeds:
         for system in recipe.systems:
-            names = _before(run, system)
+            names = _before(recipe, system)
             found[Cell(number, seed, system.name)] = {Cell(number, seed, name) for name in names}
             if seed != recipe.seeds[0] and (recipe.grid or are_labels_shared(system)):
                 found[Cell(number, seed, system.name)].add(Cell(number, recipe.seeds[0], system.name))
     return found
 
 
-def _before(run: RunFolder, system: System) -> set[str]:
+def _before(recipe: Recipe, system: System) -> set[str]:
     """The systems whose sentences or taggers a system reads, with the same seed."""
     names = {system.base, *system.merge}
     if any(map(_asks_for_tagger, (system.method, *system.select))):
         names.add(system.base or GOLD)
     if system.makes_sentences:
-        names.add(next(other.name for other in run.recipe.systems if other.makes_the_same_as(system)))
-        if larger := with_more_copies(run, system):
+        names.add(next(other.name for other in recipe.systems if other.makes_the_same_as(system)))
+        if larger := with_more_copies(recipe, system):
             names.add(larger.name)
     return names - {"", system.name}
 
@@ -58,13 +58,13 @@ def _asks_for_tagger(method: MethodSettings | None) -> bool:
 
 
 class Schedule:
-    """Hands out the cells of runs: the first ones whose files are there. Cells that failed count as finished.
+    """Hands out the cells of recipes: the first ones whose files are there. Cells that failed count as finished.
 
     Those that wait for a failed cell then make its files themselves, or fail for the same reason.
     """
 
-    def __init__(self, runs: Sequence[RunFolder]) -> None:
-        self._needs = {cell: needs for number, run in enumerate(runs) for cell, needs in cells(run, number).items()}
+    def __init__(self, recipes: Sequence[Recipe]) -> None:
+        self._needs = {cell: needs for number, one in enumerate(recipes) for cell, needs in cells(one, number).items()}
         self._waiting, self._finished = [*self._needs], set[Cell]()
 
     def take(self) -> Cell | None:
@@ -83,13 +83,13 @@ class Schedule:
         self._waiting = [cell for cell in self._waiting if cell.run != run]
 
 
-def makespan(run: RunFolder, seconds: Mapping[str, float], jobs: int) -> float:
-    """The seconds that a run takes with a number of jobs.
+def makespan(recipe: Recipe, seconds: Mapping[str, float], jobs: int) -> float:
+    """The seconds that a recipe takes with a number of jobs.
 
     Args:
         seconds: Those of each system for a seed.
     """
-    schedule, now, running = Schedule([run]), 0.0, list[tuple[float, int, Cell]]()
+    schedule, now, running = Schedule([recipe]), 0.0, list[tuple[float, int, Cell]]()
     while True:
         while len(running) < jobs and (cell := schedule.take()) is not None:
             heapq.heappush(running, (now + seconds.get(cell.system, 0.0), id(cell), cell))

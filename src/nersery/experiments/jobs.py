@@ -13,27 +13,26 @@ import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from nersery.core.errors import JobFailedError, NerseryError, OutOfTimeError
 from nersery.core.outcome import Step
 from nersery.core.own_process import THREADS
 from nersery.core.progress import Progress, print_line
+from nersery.core.sentence import Corpus
 from nersery.core.warnings import NO_NOTES
 from nersery.experiments.cells import Cell, Schedule, makespan
 from nersery.experiments.clock import Clock
 from nersery.experiments.fingerprint import first_threads
 from nersery.experiments.recipe import Recipe
+from nersery.experiments.systems import System
 from nersery.pipeline.engines.local import LocalEngine
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.worker import WorkerTask, portable
 from nersery.pipeline.stage import Answer, Stage
 from nersery.report.number_format import in_minutes
-
-if TYPE_CHECKING:
-    from nersery.experiments.runner import Run
 
 Row = tuple[Cell, int]
 """A cell, and how many cells of its run were taken before it."""
@@ -52,6 +51,29 @@ def threads_of_jobs(folders: Sequence[Path], jobs: int) -> int | None:
     return int(os.environ.get(THREADS) or began or max(1, cores // jobs))
 
 
+class CellRun(Protocol):
+    """What jobs need of a `nersery.experiments.runner.Run`."""
+
+    recipe: Recipe
+    folder: Path
+    corpora: dict[str, Corpus]
+    quiet: bool
+    jobs: int
+    threads: int | None
+
+    def path(self, seed: int, system: System, *names: str) -> Path:
+        """The path of a system's file for one seed."""
+
+    def read_corpora(self) -> None:
+        """Read all files."""
+
+    def run_system(self, seed: int, system: System) -> None:
+        """Carry out a cell, and measure its time."""
+
+    def carry_out(self, seed: int, system: str, done: int) -> None:
+        """Carry out a cell."""
+
+
 class Cells:
     """The cells of runs, carried out by a number of jobs.
 
@@ -60,8 +82,8 @@ class Cells:
         begin: Called before the first cell of a run; returns whether the run can start.
     """
 
-    def __init__(self, runs: Sequence[Run], begin: Callable[[int], bool]) -> None:
-        self.runs, self.schedule = runs, Schedule(runs)
+    def __init__(self, runs: Sequence[CellRun], begin: Callable[[int], bool]) -> None:
+        self.runs, self.schedule = runs, Schedule([run.recipe for run in runs])
         self._begin, self._may = begin, dict[int, bool]()
         self._clocks = dict[Cell, ExitStack]()
         self._taken, self._reported = dict[int, int](), list[Cell]()
@@ -103,7 +125,8 @@ class Cells:
 
     def _by_jobs(self, jobs: int) -> Iterator[tuple[Cell, Exception | None]]:
         finished, first = list[Cell](), self.runs[0]
-        stage = CellStage(tuple((run.recipe, run.folder) for run in self.runs), first.quiet)
+        bare = [replace(run, quiet=True, jobs=1, threads=None) for run in self.runs]  # type: ignore[type-var]
+        stage = CellStage(tuple(bare), first.quiet)
         board = Board(first.quiet)
 
         def next_row() -> list[Row] | None:
@@ -135,9 +158,9 @@ class Cells:
                 clock.close()
 
 
-def estimated_time(run: Run) -> str:
+def estimated_time(run: CellRun) -> str:
     """How long a run takes, in words."""
-    seconds = makespan(run, Clock(run.folder).estimates(run.recipe, run.corpora, run.threads), run.jobs)
+    seconds = makespan(run.recipe, Clock(run.folder).estimates(run.recipe, run.corpora, run.threads), run.jobs)
     return f"estimated run time in all: {in_minutes(seconds)}" if seconds else "the run time was not estimated"
 
 
@@ -166,11 +189,11 @@ class CellStage(Stage[Row, Row]):
     """Carries out cells in the process of a job.
 
     Args:
-        runs: Recipe and folder of each.
+        runs: Without their corpora, which a job reads itself.
         quiet: Show no progress and no notes.
     """
 
-    runs: tuple[tuple[Recipe, Path], ...]
+    runs: tuple[CellRun, ...]
     quiet: bool = False
 
     def load(self) -> None:
@@ -178,26 +201,19 @@ class CellStage(Stage[Row, Row]):
 
     def fit(self, method: None, folder: Path | None, progress: Progress | None) -> Step[Any]:
         """The step; it returns for each cell the exception that made it fail, or None."""
-        from nersery.experiments.runner import Run
-
         NO_NOTES.set(self.quiet)
-        opened = dict[int, Run]()
+        return lambda rows: [self._carried_out(*row) for row in rows]  # type: ignore[misc]
 
-        def step(rows: Sequence[Row]) -> list[Any]:
-            return [self._carried_out(opened, *row) for row in rows]
-
-        return step
-
-    def _carried_out(self, opened: dict[int, Run], cell: Cell, number: int) -> Exception | None:
-        from nersery.experiments.runner import Run
-
+    def _carried_out(self, cell: Cell, number: int) -> Exception | None:
+        run = self.runs[cell.run]
         try:
-            if cell.run not in opened:
-                opened.clear()  # one after the other: the corpora of all would take memory
-                opened[cell.run] = Run(*self.runs[cell.run], quiet=True)
-                opened[cell.run].read_corpora()
-                opened[cell.run].quiet = self.quiet
-            opened[cell.run].carry_out(cell.seed, cell.system, number)
+            if not run.corpora:
+                for other in self.runs:  # the corpora of all would take memory
+                    other.corpora = {}
+                run.quiet = True
+                run.read_corpora()
+                run.quiet = self.quiet
+            run.carry_out(cell.seed, cell.system, number)
         except Exception as error:
             return portable(error)
         return None

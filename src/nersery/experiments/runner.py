@@ -260,7 +260,7 @@ class Run(RunFolder):
         """Whether another seed or system has made the sentences; if so, its files are copied."""
         if take_over_labels(self, seed, system):
             return True
-        if (larger := with_more_copies(self, system)) is None:
+        if (larger := with_more_copies(self.recipe, system)) is None:
             return False
         gold = self.sampled(seed)[0]
         before = self._kept(seed, self.recipe.system(larger.base), gold) if larger.base else []

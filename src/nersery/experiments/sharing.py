@@ -9,6 +9,7 @@ from pathlib import Path
 from nersery.annotate.base import Annotator
 from nersery.core import registry
 from nersery.core.files import copy_atomic, write_atomic
+from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_folder import RunFolder
 from nersery.experiments.systems import System
 from nersery.pipeline.job import rejects_of
@@ -39,9 +40,9 @@ def take_over_labels(run: RunFolder, seed: int, system: System) -> bool:
     return made is not None
 
 
-def with_more_copies(run: RunFolder, system: System) -> System | None:
+def with_more_copies(recipe: Recipe, system: System) -> System | None:
     """The system with the most copies of the same sentences, if it has more of them."""
-    same = [other for other in run.recipe.systems if other.makes_more_copies_than(system)]
+    same = [other for other in recipe.systems if other.makes_more_copies_than(system)]
     return max(same, key=lambda other: other.copies, default=None)
 
 
