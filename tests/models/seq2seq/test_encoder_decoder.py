@@ -97,6 +97,13 @@ class TestWords:
         tokenization = opened(tiny_seq2seq).tokenization
         assert tokenization.words(tokenization.target(("saw", "\u200d", "\u0301"))) == ("saw", BROKEN, BROKEN)
 
+    def test_the_rest_of_a_word_without_its_beginning_is_broken(self, word_parting_seq2seq: str) -> None:
+        tokenization = opened(word_parting_seq2seq).tokenization
+        rest = ModelSource(word_parting_seq2seq).tokenizer().convert_tokens_to_ids("##a")
+        saw = tokenization.target(("saw",))
+        assert tokenization.words((rest, *saw)) == (BROKEN, "saw")
+        assert tokenization.words((*saw, rest)) == ("sawa",)
+
     def test_signs_that_stand_alone_stay_words_of_their_own(self, word_parting_seq2seq: str) -> None:
         """Decoders of WordPiece vocabularies write "Oslo ." as one word."""
         words = ("cars", "in", "oslo", ".")

@@ -111,9 +111,17 @@ class Seq2SeqTokenization:
             if name is not None:
                 words += [name for _ in run]
                 continue
-            text = self._tokenizer.decode(list(run), skip_special_tokens=False, clean_up_tokenization_spaces=False)
-            words += [BROKEN if HALF_A_CHARACTER in word or _is_unseen(word) else word for word in text.split()]
+            ids = list(run)
+            text = self._tokenizer.decode(ids, skip_special_tokens=False, clean_up_tokenization_spaces=False)
+            written = [BROKEN if HALF_A_CHARACTER in word or _is_unseen(word) else word for word in text.split()]
+            words += [BROKEN, *written[1:]] if self._continues(ids[0]) else written
         return tuple(words)
+
+    def _continues(self, subword: int) -> bool:
+        """Whether a subword of BERT's vocabulary is the rest of a word, whose mark ``##`` is written at a beginning."""
+        backend = getattr(self._tokenizer, "backend_tokenizer", None)
+        prefix = getattr(getattr(backend, "model", None), "continuing_subword_prefix", None)
+        return bool(prefix) and str(self._tokenizer.convert_ids_to_tokens(subword)).startswith(prefix)
 
     def parts(self, word: str) -> tuple[str, ...]:
         """A word as the words that the model writes for it: one, unless decoding splits it.
