@@ -182,8 +182,7 @@ def test_recipes_are_valid(path: Path, data: Path, tmp_path: Path, measuring: Mo
 STUBS = {
     "nersery": """printf '%q ' "$@" >> "$LOG"; echo >> "$LOG"
 case $1-$2 in
-  convert-*) cp "$2" "$3" ;;
-  dataset-sample) cp "$3" "$4" ;;
+  dataset-convert | dataset-sample) cp "$3" "$4" ;;
 esac""",
     "python": """case $2 in
   data) mkdir -p "${3%/*}" && ln -s "$DATA" "$3" ;;
