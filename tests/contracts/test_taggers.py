@@ -14,12 +14,11 @@ from nersery.core.progress import Progress
 from nersery.taggers.base import load_tagger, strict_f1
 
 SETTINGS = {
-    "coregularized": {"learning_rate": 5e-3, "head_learning_rate": 5e-3},
     "bilstm_crf": {"learning_rate": 2e-2, "word_size": 16, "spelling_size": 16, "hidden_size": 16, "dropout": 0.2},
     "transformer": {"learning_rate": 5e-3, "head_learning_rate": 5e-3},
 }
 """What makes a tagger of each kind small; those with a pretrained encoder are given a tiny one too."""
-ENCODERS = ("coregularized", "transformer")
+ENCODERS = ("transformer",)
 
 NAMES = ["Ada Lovelace", "Grace", "राम", "Halden"]
 PLACES = ["London", "New York", "दिल्ली", "Oslo"]

@@ -126,7 +126,7 @@ select = ["agrement", 5]
             ("tagger = { learning_rate = 'high' }", "tagger: transformer.learning_rate is 'high'"),
             ("tagger = { clip = inf }", "tagger: transformer.clip is inf: expected finite numbers"),
             ("tagger = { head = 'crff' }", "tagger: transformer.head is 'crff'"),
-            ("tagger = { method = 3 }", "tagger: method is 3; known: bilstm_crf, coregularized, transformer"),
+            ("tagger = { method = 3 }", "tagger: method is 3; known: bilstm_crf, transformer"),
             ("tagger = { preset = ['melm'] }", "tagger.preset .* is unknown"),
             ("evaluate = { bootstrap_samples = 99 }", "bootstrap_samples is 99: expected 100 or more"),
             ("evaluate = { bootstrap_samples = 1000000000000 }", "expected at most 10000000"),

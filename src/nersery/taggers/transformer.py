@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from nersery.core.errors import MissingResourceError, SettingsError
 from nersery.core.files import os_errors
 from nersery.core.progress import Progress
-from nersery.core.ranges import Positive, Range, RateBelowOne
+from nersery.core.ranges import NotNegative, Positive, Range, RateBelowOne
 from nersery.core.registry import settings_of
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
@@ -34,7 +34,16 @@ from nersery.models.training.trainer import TrainingPlan, seeded
 from nersery.models.training.vocabulary_pruning import pruned_vocabulary
 from nersery.taggers.base import DESCRIPTION, Tagger, describe, read_description, require_labels
 from nersery.taggers.components.crf import ConditionalRandomField
-from nersery.taggers.components.decoding import LENGTH_MULTIPLE, Example, emissions, examples, labelled, loss, shares
+from nersery.taggers.components.decoding import (
+    LENGTH_MULTIPLE,
+    Example,
+    disagreement,
+    emissions,
+    examples,
+    labelled,
+    loss,
+    shares,
+)
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.components.training_settings import (
     TrainingSettings,
@@ -77,15 +86,19 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         clip: Maximum norm of a step's gradient.
         dropout: Before the head, in [0, 1). None: the model's own.
         max_subwords: Longest window that the model reads. None: the model's limit, at most 512.
+        co_regularization: Above 0, two encoders learn together and agree with this weight, so that wrong labels count
+            less. A step costs twice as much; the first encoder is saved. Only for a linear head.
 
     Reference:
         Devlin et al. (2019), BERT (first subword, linear layer); Lample et al. (2016). Neural Architectures for Named
-        Entity Recognition (CRF).
+        Entity Recognition (CRF); Zhou and Chen (2021). Learning from Noisy Labels for Entity-Centric Information
+        Extraction (co-regularization).
 
     Departures:
         - Linear heads are decoded by Viterbi over the legal sequences, not word by word.
         - Sentences longer than the model are read in overlapping windows.
         - Only the embeddings of subwords in training data or dev are trained and decay.
+        - The weight of co-regularization is constant; its paper trains without it at first.
     """
 
     head: Head = "crf"
@@ -94,7 +107,9 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
     clip: Positive = 1.0
     dropout: RateBelowOne | None = None
     max_subwords: Annotated[int, Range(8)] | None = None
+    co_regularization: NotNegative = 0.0
     _network: Any = field(default=None, init=False, repr=False, compare=False)
+    _peer: Any = field(default=None, init=False, repr=False, compare=False)
     _crf: ConditionalRandomField | None = field(default=None, init=False, repr=False, compare=False)
     _encoder: SubwordEncoder | None = field(default=None, init=False, repr=False, compare=False)
     _tags: TagSet = field(default=TagSet(("O",)), init=False, repr=False, compare=False)
@@ -104,6 +119,8 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         """Refuse settings that cannot work."""
         super().__post_init__()
         check_length(self)
+        if self.co_regularization and self.head != "linear":
+            raise SettingsError('co_regularization needs head = "linear", because the encoders agree about each word')
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -150,6 +167,7 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
                     warm=warm,
                     is_new=lambda name: not name.partition(".")[2].startswith(f"{network.base_model_prefix}."),
                 )
+        self._peer = None  # a second training starts as one after loading would
         return self.history
 
     def _warn_if_unsuited(self, gold: Sequence[Sentence]) -> None:
@@ -176,11 +194,17 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
 
     def _learners(self, warm: bool) -> list[Any]:
         """The networks that learn; the one that labels comes first."""
-        return [self._network]
+        if not self.co_regularization:
+            return [self._network]
+        self._peer = self._new_network(self._tags).to(self._network.device)
+        if warm:
+            self._peer.load_state_dict(self._network.state_dict())
+        return [self._network, self._peer]
 
     def _trained_parts(self) -> nn.Module:
         """Everything with weights; names that begin with ``crf`` are the CRF's."""
-        return nn.ModuleDict({"network": self._network} | ({"crf": self._crf} if self._crf is not None else {}))
+        parts = {"network": self._network, "peer": self._peer, "crf": self._crf}
+        return nn.ModuleDict({name: part for name, part in parts.items() if part is not None})
 
     def _build(self, tags: TagSet) -> Any:
         """Adopt a pretrained network with a new head for the tags."""
@@ -228,8 +252,14 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         return examples(encoder.windows(sentence.words), sentence, self._tags)
 
     def _loss(self, batch: Sequence[Example]) -> Tensor:
-        scores, mask = self._scores([window for window, *_ in batch])
-        return loss(scores, mask, batch, self._crf, self._tags)
+        windows = [window for window, *_ in batch]
+        scores, mask = self._scores(windows)
+        task = loss(scores, mask, batch, self._crf, self._tags)
+        if self._peer is None:
+            return task
+        theirs, _ = self._scores(windows, network=self._peer)
+        task = (task + loss(theirs, mask, batch, None, self._tags)) / 2
+        return task + self.co_regularization * disagreement(scores[mask], theirs[mask])
 
     def _scores(
         self, windows: Sequence[Window], passes: int = 1, *, network: Any = None, packed: bool = False, **shape: int

@@ -77,6 +77,18 @@ def loss(
     return (1 - share) * hard_part + share * soft_part
 
 
+def disagreement(ours: Tensor, theirs: Tensor) -> Tensor:
+    """The divergence of two opinions from their mean, in nats; 0 if they are the same.
+
+    Args:
+        ours, theirs: Scores of tags. Shape: (words, tags).
+    """
+    logs = torch.stack([ours, theirs]).float().log_softmax(dim=-1)
+    mean = logs.exp().mean(dim=0)
+    divergence: Tensor = (torch.special.xlogy(mean, mean) - mean * logs).sum(dim=-1).mean()
+    return divergence
+
+
 def _hard_loss(emissions: Tensor, mask: Tensor, batch: Sequence[Example], crf: ConditionalRandomField | None) -> Tensor:
     paths = [path for _, path, *_ in batch]
     tags = torch.tensor([path + (0,) * (mask.shape[1] - len(path)) for path in paths]).to(mask.device)

@@ -4,7 +4,8 @@ import pytest
 import torch
 
 from nersery.core.errors import SettingsError
-from nersery.taggers.coregularized import CoRegularizedTagger, disagreement
+from nersery.taggers.components.decoding import disagreement
+from nersery.taggers.transformer import TransformerTagger
 from tests.taggers.test_transformer import GOLD
 
 
@@ -19,8 +20,14 @@ def test_disagreement_is_the_divergence_from_the_mean() -> None:
 def test_agreement_draws_the_encoders_together(tiny_model: str) -> None:
     def apart(agreement: float) -> float:
         """How much two encoders disagree on gold after the last step."""
-        tagger = CoRegularizedTagger(
-            model=tiny_model, agreement=agreement, steps=30, batch_size=8, learning_rate=5e-3, dropout=0.0
+        tagger = TransformerTagger(
+            model=tiny_model,
+            head="linear",
+            co_regularization=agreement,
+            steps=30,
+            batch_size=8,
+            learning_rate=5e-3,
+            dropout=0.0,
         )
         seen: list[float] = []
         scores_of = tagger._loss
@@ -34,18 +41,19 @@ def test_agreement_draws_the_encoders_together(tiny_model: str) -> None:
         tagger.fit(GOLD)
         return sum(seen[:15])
 
-    assert apart(20.0) < 0.5 * apart(0.0)
+    assert apart(20.0) < 0.5 * apart(1e-9)
 
 
 def test_the_second_encoder_does_not_stay(tiny_model: str) -> None:
-    tagger = CoRegularizedTagger(model=tiny_model, steps=1)
+    tagger = TransformerTagger(model=tiny_model, head="linear", co_regularization=5.0, steps=1)
     tagger.fit(GOLD)
     assert tagger._peer is None
 
 
 @pytest.mark.parametrize(
-    ("settings", "message"), [({"head": "crf"}, "head is crf, expected linear"), ({"agreement": -1.0}, "0 or more")]
+    ("settings", "message"),
+    [({"head": "crf", "co_regularization": 5.0}, 'needs head = "linear"'), ({"co_regularization": -1.0}, "0 or more")],
 )
 def test_wrong_settings(settings: dict, message: str) -> None:
     with pytest.raises(SettingsError, match=message):
-        CoRegularizedTagger(**settings)
+        TransformerTagger(**settings)
