@@ -120,8 +120,8 @@ class Seq2SeqTokenization:
     def _continues(self, subword: int) -> bool:
         """Whether a subword of BERT's vocabulary is the rest of a word, whose mark ``##`` is written at a beginning."""
         backend = getattr(self._tokenizer, "backend_tokenizer", None)
-        prefix = getattr(getattr(backend, "model", None), "continuing_subword_prefix", None)
-        return bool(prefix) and str(self._tokenizer.convert_ids_to_tokens(subword)).startswith(prefix)
+        prefix = str(getattr(getattr(backend, "model", None), "continuing_subword_prefix", None) or "")
+        return prefix != "" and str(self._tokenizer.convert_ids_to_tokens(subword)).startswith(prefix)
 
     def parts(self, word: str) -> tuple[str, ...]:
         """A word as the words that the model writes for it: one, unless decoding splits it.
