@@ -1,21 +1,7 @@
 """A run: executes a recipe in a folder, for each seed and each system, including the baseline.
 
-Every stage writes its file as a whole or not at all, so the same command resumes::
-
-    run.json                            the recipe, hashes of the inputs, versions
-    seed-0/sample/{train,dev}.jsonl     the samples, and their ids in .ids.txt
-    grid/SYSTEM.json                    settings of the tagger that were tried on dev, if there is a grid
-    seed-0/gold/…                       the baseline: the tagger on gold sentences alone
-    seed-0/teachers/…                   the teachers of systems with one of their own
-    seed-0/SYSTEM/generated.jsonl       sentences that the method made, with a file of rejects
-    seed-0/SYSTEM/teacher.json          how the teacher of these sentences was trained, if they have one of their own
-    seed-0/SYSTEM/1-agreement.jsonl     sentences that each selector kept, with scores and a file of rejects
-    seed-0/SYSTEM/1-agreement.history.json  how the selector chose, if it reports that
-    seed-0/SYSTEM/train.jsonl           gold and kept sentences: the training corpus
-    seed-0/SYSTEM/tagger/               the trained tagger
-    seed-0/SYSTEM/predicted.jsonl, result.json
-    run_time.json                       how long each system took
-    report.{json,md,html}, tables/      the report, and its tables as CSV
+Every stage writes its file as a whole or not at all, so the same command resumes. `nersery.experiments.run_folder` lists
+the files.
 """
 
 from __future__ import annotations
