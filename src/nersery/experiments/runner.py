@@ -1,7 +1,7 @@
 """A run: executes a recipe in a folder, for each seed and each system, including the baseline.
 
-Every stage writes its file as a whole or not at all, so the same command resumes. `nersery.experiments.run_folder` lists
-the files.
+Every stage writes its file as a whole or not at all, so the same command resumes. The files are listed in
+`nersery.experiments.run_folder`.
 """
 
 from __future__ import annotations
