@@ -224,7 +224,7 @@ def written_beside(path: Path) -> Iterator[Path]:
     with contextlib.ExitStack() as stack:
         while True:  # until it was locked before another process could take it for one that is left over
             temporary = path.with_name(f"nersery-{secrets.token_hex(8)}.tmp")
-            stream = stack.enter_context(open_new(temporary))
+            stream = stack.enter_context(temporary.open("xb"))
             stack.callback(temporary.unlink, missing_ok=True)
             if not _try_lock(stream) or _is_at(stream, temporary):
                 break

@@ -218,7 +218,7 @@ class TestSettings:
     @pytest.mark.parametrize(
         ("settings", "message"),
         [
-            ({"threshold": 1.0}, "threshold is 1.0"),
+            ({"threshold": 1.0}, "threshold is 1,"),
             ({"threshold": -0.1}, "threshold is -0.1"),
             ({"distortion": 0.5, "extraction": "softmax"}, 'distortion is for .* "softmax"'),
             ({"temperature": 0.0, "extraction": "softmax"}, "temperature is 0, expected a number above 0"),
