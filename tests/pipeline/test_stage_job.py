@@ -11,6 +11,7 @@ import pytest
 from nersery import io
 from nersery.augment.base import AugmentStage, augment
 from nersery.core.errors import SettingsError
+from nersery.core.own_process import THREADS
 from nersery.core.sentence import Corpus
 from nersery.io.base import InMemory
 from nersery.pipeline.stage_job import JobOptions, StageJob
@@ -27,6 +28,12 @@ def test_three_lines_write_what_is_made_in_memory(tmp_path: Path, shards: int | 
     made = augment(GOLD, STAGE.load(), copies=2, seed=3)
     assert [*io.read(tmp_path / "more.jsonl")] == [*made.corpus]
     assert tally == made.tally
+
+
+def test_an_empty_number_of_threads_counts_as_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(THREADS, "")
+    StageJob(STAGE, InMemory(GOLD), tmp_path / "more.jsonl", JobOptions(2, quiet=True)).run()
+    assert len(io.read(tmp_path / "more.jsonl")) > 0
 
 
 def test_an_unfinished_job_with_other_settings_is_refused(tmp_path: Path) -> None:

@@ -253,7 +253,7 @@ class StageJob:
         job.check_target(overwrite=self.options.force)
         method = self.stage.load()
         size = self.stage.items_at_once(method, self.options.batch_size)
-        environment = self._environment(method, threads=int(os.environ.get(THREADS, "1")))
+        environment = self._environment(method, threads=int(os.environ.get(THREADS) or 1))
         job = replace(job, fingerprint={"nersery": __version__, **self.fingerprint(), **environment})
         check_training(self.training)
         total = _count(self.rows)

@@ -102,7 +102,7 @@ class MessageHandler:
     """
 
     def __init__(self, task: bytes) -> None:
-        os.environ.setdefault(THREADS, "1")  # before unpickling, which imports them
+        os.environ[THREADS] = os.environ.get(THREADS) or "1"  # before unpickling, which imports them
         self._task = task
         self._runner: BatchRunner[Any, Any] | None = None
 
