@@ -10,6 +10,7 @@ training, so the same command resumes. A sentence with more entities takes longe
 
 from __future__ import annotations
 
+import argparse
 import json
 import random
 from collections.abc import Iterator, Sequence
@@ -120,13 +121,19 @@ def _spread(values: Sequence[float]) -> str:
     )
 
 
-def main() -> None:
-    """Simulate, and print the table."""
-    parser = measuring.parser(__doc__)
+def parser_of(description: str | None) -> argparse.ArgumentParser:
+    """The options that benchmarks on this data have in common."""
+    parser = measuring.parser(description)
     parser.add_argument("out", type=Path)
     parser.add_argument("--data", type=Path, default=Path(DATA))
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--model", default="bundled")
+    return parser
+
+
+def main() -> None:
+    """Simulate, and print the table."""
+    parser = parser_of(__doc__)
     parser.add_argument("--chosen", type=int, default=MOST, help="label up to this number of chosen sentences")
     parser.add_argument("--random", type=int, nargs="*", default=[*range(START + STEP, MOST + 1, STEP)])
     options = parser.parse_args()

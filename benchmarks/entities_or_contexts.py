@@ -12,12 +12,11 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from statistics import mean, stdev
 
 import measuring
 import nersery
-from active_learning import DATA, measure, pool
+from active_learning import measure, parser_of, pool
 from nersery import Sentence
 from nersery.core.files import write_json
 
@@ -49,12 +48,8 @@ def table(f1: dict[str, list[float]]) -> Iterator[str]:
 
 def main() -> None:
     """Train on each, and print the table."""
-    parser = measuring.parser(__doc__)
-    parser.add_argument("out", type=Path)
-    parser.add_argument("--data", type=Path, default=Path(DATA))
+    parser = parser_of(__doc__)
     parser.add_argument("--size", type=int, default=100)
-    parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--model", default="bundled")
     options = parser.parse_args()
     measuring.print_machine()
     sentences, test = [*pool(options.data).values()], nersery.read(options.data / "test.conll").sentences

@@ -232,14 +232,15 @@ def test_writing_replaces_a_file_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def test_no_other_file_is_touched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("a.txt.tmp", "nersery-taken.tmp"):
+    others = ("a.txt.tmp", "nersery-taken.tmp", "nersery-not-hex-sixteen!.tmp")
+    for name in others:
         (tmp_path / name).write_text("precious")
     write([RAW], tmp_path / "a.txt")
     assert (tmp_path / "a.txt.tmp").read_text() == "precious"
     monkeypatch.setattr(secrets, "token_hex", lambda _: "taken")
     with pytest.raises(FileExistsError):
         write([RAW], tmp_path / "a.txt")
-    assert (tmp_path / "nersery-taken.tmp").read_text() == "precious"
+    assert [(tmp_path / name).read_text() for name in others] == ["precious"] * 3
 
 
 def test_a_missing_folder_is_made(tmp_path: Path) -> None:

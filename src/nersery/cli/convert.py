@@ -29,6 +29,7 @@ def convert(
     context: typer.Context,
     source: options.Source,
     target: options.Target,
+    *,
     to: Annotated[
         str | None,
         typer.Option("--to", help=f"Output format: {', '.join(io.writable())}; by default from its extension."),

@@ -36,6 +36,7 @@ def train(
     files: Annotated[
         list[str], typer.Argument(help="Labelled corpora, then the folder to write.", metavar="INPUT... FOLDER")
     ],
+    *,
     dev: Annotated[str | None, typer.Option(help="Labelled sentences to choose the best weights by.")] = None,
     method: Annotated[
         str | None,

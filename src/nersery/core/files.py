@@ -228,7 +228,7 @@ def written_beside(path: Path) -> Iterator[Path]:
             stack.callback(temporary.unlink, missing_ok=True)
             if not _try_lock(stream) or _is_at(stream, temporary):
                 break
-        for left in path.parent.glob("nersery-????????????????.tmp"):
+        for left in path.parent.glob(f"nersery-{'[0-9a-f]' * 16}.tmp"):
             with contextlib.suppress(OSError), left.open("rb") as other:
                 if left != temporary and _try_lock(other):
                     left.unlink()

@@ -11,7 +11,7 @@ from nersery.experiments.sharing import are_labels_shared, with_more_copies
 from nersery.experiments.systems import GOLD, MethodSettings, System
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Cell:
     """A system of a run with a seed.
 
@@ -89,11 +89,11 @@ def makespan(recipe: Recipe, seconds: Mapping[str, float], jobs: int) -> float:
     Args:
         seconds: Those of each system for a seed.
     """
-    schedule, now, running = Schedule([recipe]), 0.0, list[tuple[float, int, Cell]]()
+    schedule, now, running = Schedule([recipe]), 0.0, list[tuple[float, Cell]]()
     while True:
         while len(running) < jobs and (cell := schedule.take()) is not None:
-            heapq.heappush(running, (now + seconds.get(cell.system, 0.0), id(cell), cell))
+            heapq.heappush(running, (now + seconds.get(cell.system, 0.0), cell))
         if not running:
             return now
-        now, _, cell = heapq.heappop(running)
+        now, cell = heapq.heappop(running)
         schedule.finish(cell)
