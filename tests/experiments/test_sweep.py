@@ -16,8 +16,7 @@ from nersery.experiments.recipe import load
 from nersery.experiments.sweep import expanded
 from nersery.experiments.sweep_runner import Sweep
 from nersery.report.latex import latex_table
-from nersery.report.report_tables import ReportTable
-from nersery.report.table_columns import NAME, POINTS, Column
+from nersery.report.table_columns import NAME, POINTS, Column, ReportTable
 from tests.experiments.trying import Trainings, execute
 from tests.standins import files
 

@@ -25,6 +25,7 @@ from nersery.experiments.recipe import Recipe
 from nersery.experiments.run_folder import RunFolder
 from nersery.experiments.systems import GOLD, System
 from nersery.experiments.teachers import TEACHER_FILE
+from nersery.models.sizes import parameters_of_method
 from nersery.pipeline.job import rejects_of
 from nersery.report.model import DiversityReport, FileLink, Report, SampleReport, SplitReport, StageCounts, SystemReport
 from nersery.report.parts import Example, RejectExample, ShownSentence
@@ -176,6 +177,7 @@ def _system(run: RunFolder, system: System, baseline: Predictions) -> SystemRepo
         per_language=group_scores(score.get("per_language", {}) for score in scores),
         train_sentences=[result["train_sentences"] for result in results],
         kept_sentences=[result["kept_sentences"] for result in results],
+        method_parameters=_parameters(system),
         new_entities=[_new_entities(run, seed, system) for seed in seeds],
         diversity=_diversity(run, system),
         grid=_grid(run, system),
@@ -202,6 +204,12 @@ def _made_by(system: System) -> str | None:
     if system.method:
         return system.method.method
     return "merge" if system.merge else None if system.is_baseline else "tagger"
+
+
+def _parameters(system: System) -> int | None:
+    """Those of the pretrained models that its method names."""
+    own = system.method
+    return parameters_of_method(own.kind, own.method, own.settings) if own else None
 
 
 def _settings(system: System) -> dict[str, Any]:

@@ -34,9 +34,8 @@ from nersery.report.escaping import markdown_table
 from nersery.report.model import Report
 from nersery.report.parts import Measure
 from nersery.report.rendering import write_report
-from nersery.report.report_tables import ReportTable
 from nersery.report.sweep_report import SweepReport, write_sweep
-from nersery.report.table_columns import MEASURE, NAME, TEXT, Column
+from nersery.report.table_columns import MEASURE, NAME, TEXT, Column, ReportTable
 
 AVERAGE = "Avg"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from nersery.report.report_tables import ReportTable
+from nersery.report.table_columns import ReportTable
 
 _ESCAPES = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "−": "$-$", "±": r"$\pm$"}
 

@@ -115,6 +115,7 @@ class SystemReport(ReportPart):
     per_length: Table[GroupScores] = {}
     train_sentences: Annotated[list[int], Column("Training sentences", COUNTS)] = []
     kept_sentences: list[int] = []
+    method_parameters: int | None = None
     new_entities: Annotated[
         list[int],
         Column(

@@ -89,6 +89,16 @@ def in_minutes(seconds: float | None) -> str:
     return f"{seconds / 60:.1f} min" if seconds < 3600 else f"{seconds / 3600:.1f} h"
 
 
+def millions(number: int) -> str:
+    """A number of parameters for readers.
+
+    >>> millions(22_713_216), millions(41_300)
+    ('22.7 M', '0.04 M')
+    """
+    value = number / 1e6
+    return f"{value:,.0f} M" if value >= 100 else f"{value:.1f} M" if value >= 0.1 else f"{value:.2f} M"
+
+
 def _tenths(value: float) -> float:
     return round(100 * value, 1) + 0.0  # + 0.0 turns -0.0 into 0.0
 

@@ -6,11 +6,7 @@ To add a table, write a function that returns it, and name it in `TABLES`; a tem
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
 
 from nersery.evaluate.changes import KINDS_OF_CHANGE
 from nersery.evaluate.error_analysis import CORRECT, KINDS
@@ -27,14 +23,16 @@ from nersery.report.table_columns import (
     MEASURE,
     NAME,
     P_VALUE,
+    PARAMETERS,
     POINTS,
     TEXT,
     TYPE,
     Column,
     Kind,
+    ReportTable,
+    Row,
 )
 
-Row = tuple[Any, ...]
 KAPPA = (
     "Kappa: Cohen's, between the labels of the method and those of the people, over the words of accepted sentences."
 )
@@ -45,57 +43,6 @@ GROUPS = {
     "length": (TEXT, "Words", "number of words of the sentence"),
 }
 """By the end of the field's name in `SystemReport`: the kind of the group's column, its heading, and a caption."""
-
-
-@dataclass(frozen=True)
-class ReportTable:
-    """A table of the report.
-
-    Args:
-        name: Its anchor in the page, and the name of its CSV file.
-        rows: One value for each column; None is unknown.
-        style: A class of the page's style sheet.
-        baseline: The text of the first column in rows of the baseline.
-    """
-
-    name: str
-    caption: str
-    columns: Sequence[Column]
-    rows: Sequence[Row]
-    style: str = ""
-    baseline: str = ""
-
-    @property
-    def shown(self) -> list[list[str]]:
-        """The rows for readers."""
-        return [
-            [MISSING if value is None else column.kind.shown(value) for column, value in self._cells(row)]
-            for row in self.rows
-        ]
-
-    @property
-    def remarks(self) -> list[str]:
-        """What defines the numbers."""
-        return [column.remark for column in self.columns if column.remark]
-
-    @property
-    def csv(self) -> str:
-        """The table as comma-separated values: F1 and the like in percent points, unknown values empty."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(column.heading + part for column in self.columns for part in column.kind.parts)
-        for row in self.rows:
-            writer.writerow(part for column, value in self._cells(row) for part in _plain(column.kind, value))
-        return text.getvalue()
-
-    def _cells(self, row: Row) -> Iterator[tuple[Column, Any]]:
-        return zip(self.columns, row, strict=True)
-
-
-def _plain(kind: Kind, value: Any) -> Iterator[Any]:
-    for part in kind.plain(value) if value is not None else [None] * len(kind.parts):
-        # A spreadsheet would compute a text that begins like a formula.
-        yield f"'{part}" if isinstance(part, str) and part.startswith(("=", "+", "-", "@", "\t", "\r")) else part
 
 
 def report_tables(report: Report) -> dict[str, ReportTable]:
@@ -369,15 +316,19 @@ def _data(report: Report) -> Iterator[ReportTable]:
 def _run_time(report: Report) -> Iterator[ReportTable]:
     columns = [
         Column("Method", NAME), Column("Estimated for a seed", DURATION), Column("Took for a seed", DURATION),
-        Column("Took in all", DURATION), Column("", TEXT),
+        Column("Took in all", DURATION), Column("Parameters of the tagger", PARAMETERS),
+        Column("Of the method's models", PARAMETERS, "Of the method's models: pretrained, without their heads."),
+        Column("", TEXT),
     ]  # fmt: skip
-    labels = {system.name: system.label for system in report.systems}
+    systems = {system.name: system for system in report.systems}
     rows = []
     for name, one in report.run_time.items():
         known = [seconds for seconds in one.seconds if seconds is not None]
         mean, total = (sum(known) / len(known), sum(known)) if known else (None, None)
-        rows.append((labels.get(name, name), one.estimate, mean, total, "at least: a process was killed" * one.killed))
-    yield ReportTable("run-time", "Run time", columns, rows, "narrow")
+        system = systems.get(name, SystemReport(name=name, method=""))
+        sizes = next((own.parameters for own in system.training), None), system.method_parameters
+        rows.append((system.label, one.estimate, mean, total, *sizes, "at least: a process was killed" * one.killed))
+    yield ReportTable("run-time", "Run time and parameters", columns, rows, "narrow")
 
 
 def _versions(report: Report) -> Iterator[ReportTable]:

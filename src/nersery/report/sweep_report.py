@@ -10,8 +10,8 @@ from typing import Any
 from nersery.core.files import replaced_folder, write_atomic
 from nersery.report.escaping import html_template, markdown_template
 from nersery.report.latex import latex_table
-from nersery.report.report_tables import ReportTable
 from nersery.report.size_chart import size_panels
+from nersery.report.table_columns import ReportTable
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,16 @@
-"""Columns of the report's tables: how a value is written for readers, and how for CSV."""
+"""Tables of the report and their columns: how a value is written for readers, and how for CSV."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import csv
+import io
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from nersery.report.number_format import count, counts, in_minutes, p_value, percent, signed
+from nersery.report.number_format import MISSING, count, counts, in_minutes, millions, p_value, percent, signed
+
+Row = tuple[Any, ...]
 
 
 def points(fraction: float | None) -> float | None:
@@ -53,6 +57,7 @@ POINTS = Kind(percent, lambda value: (points(value),))
 GAIN = Kind(signed, lambda value: (points(value),))
 P_VALUE = Kind(p_value)
 DURATION = Kind(in_minutes, lambda seconds: (seconds and round(seconds, 1),), (" (s)",))
+PARAMETERS = Kind(millions)
 MEASURE = Kind(str, _mean_and_deviation, ("", " std"))
 GAP = Kind(lambda pair: str(pair[0]), lambda pair: _mean_and_deviation(pair[0]), ("", " std"), "gap")
 """A measure, and the mean that it is compared with or None."""
@@ -73,3 +78,54 @@ class Column:
     heading: str
     kind: Kind = COUNT
     remark: str = ""
+
+
+@dataclass(frozen=True)
+class ReportTable:
+    """A table of the report.
+
+    Args:
+        name: Its anchor in the page, and the name of its CSV file.
+        rows: One value for each column; None is unknown.
+        style: A class of the page's style sheet.
+        baseline: The text of the first column in rows of the baseline.
+    """
+
+    name: str
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Row]
+    style: str = ""
+    baseline: str = ""
+
+    @property
+    def shown(self) -> list[list[str]]:
+        """The rows for readers."""
+        return [
+            [MISSING if value is None else column.kind.shown(value) for column, value in self._cells(row)]
+            for row in self.rows
+        ]
+
+    @property
+    def remarks(self) -> list[str]:
+        """What defines the numbers."""
+        return [column.remark for column in self.columns if column.remark]
+
+    @property
+    def csv(self) -> str:
+        """The table as comma-separated values: F1 and the like in percent points, unknown values empty."""
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(column.heading + part for column in self.columns for part in column.kind.parts)
+        for row in self.rows:
+            writer.writerow(part for column, value in self._cells(row) for part in _plain(column.kind, value))
+        return text.getvalue()
+
+    def _cells(self, row: Row) -> Iterator[tuple[Column, Any]]:
+        return zip(self.columns, row, strict=True)
+
+
+def _plain(kind: Kind, value: Any) -> Iterator[Any]:
+    for part in kind.plain(value) if value is not None else [None] * len(kind.parts):
+        # A spreadsheet would compute a text that begins like a formula.
+        yield f"'{part}" if isinstance(part, str) and part.startswith(("=", "+", "-", "@", "\t", "\r")) else part

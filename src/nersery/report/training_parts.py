@@ -33,11 +33,16 @@ class Evaluation(ReportPart):
 
 
 class TrainingReport(ReportPart):
-    """The course of a training, with whatever else the tagger reports about it."""
+    """The course of a training, with whatever else the tagger reports about it.
+
+    Args:
+        parameters: Of the tagger's network; null if unknown.
+    """
 
     model_config = ConfigDict(extra="allow")
     seed: int | None = None
     best_step: int | None = None
+    parameters: int | None = None
     evaluations: list[Evaluation] = []
     untrained: bool = False
 

@@ -24,6 +24,7 @@ from nersery.core.registry import FileName, Precision, settings_of
 from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.models.loading import autocast, pick_device
+from nersery.models.sizes import parameters_of
 from nersery.models.subwords.subwords import Window, collate
 from nersery.models.training.dropout import thinned
 from nersery.models.training.trainer import seeded
@@ -164,6 +165,7 @@ class BiLSTMCRF(Tagger, TrainingSettings):
                 folder=folder,
                 warm=warm,
             )
+        self.history["parameters"] = parameters_of(self.network)
         return self.history
 
     def _build(self, gold: Sequence[Sentence], *, warm: bool) -> None:

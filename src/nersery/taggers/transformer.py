@@ -28,6 +28,7 @@ from nersery.core.warnings import warn
 from nersery.models.loading import ModelSource, autocast, pick_device, positions, quiet_transformers
 from nersery.models.model_settings import ModelSettings
 from nersery.models.packed_encoder import can_pack, in_one_row
+from nersery.models.sizes import parameters_of
 from nersery.models.subwords.subwords import SubwordEncoder, Window, collate
 from nersery.models.training.dropout import thinned
 from nersery.models.training.trainer import TrainingPlan, seeded
@@ -167,6 +168,7 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
                     warm=warm,
                     is_new=lambda name: not name.partition(".")[2].startswith(f"{network.base_model_prefix}."),
                 )
+        self.history["parameters"] = parameters_of(network)
         self._peer = None  # a second training starts as one after loading would
         return self.history
 
