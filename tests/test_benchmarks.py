@@ -239,10 +239,10 @@ def test_a_tiny_run_and_its_table(
     settings = ("--set", f"tagger.model={models['MODEL']}", "--set", "evaluate.bootstrap_samples=100", "--quiet")
     execute("-m", "nersery", "run", str(path), "--out", str(tmp_path / "run"), *settings)
     capsys.readouterr()
-    execute(str(FOLDER / "table.py"), str(tmp_path / "run"))
+    execute("-m", "nersery", "inspect", "results", str(tmp_path / "run"), "--as", "markdown")
     head, _, gold, *others = capsys.readouterr().out.splitlines()
-    assert head.startswith("| run | system | seeds |")
-    assert gold.startswith("| multiconer-en-100 | gold | 1 | 30 |")
+    assert head.startswith("| Run | Method | Seeds |")
+    assert gold.startswith("| multiconer-en-100 | gold only | 1 | 30 |")
     assert len(others) == text.count("[[systems]]")
 
 
@@ -277,8 +277,6 @@ def test_documented_command(
     monkeypatch.chdir(repository)
     monkeypatch.setattr(measuring, "print_machine", stop)
     match words:
-        case ["python", "benchmarks/table.py", *folders]:
-            assert folders
         case ["python", "benchmarks/mpnet.py" as program, _folder]:  # it measures nothing, and downloads
             assert Path(program).is_file()
         case ["python", program, *arguments]:

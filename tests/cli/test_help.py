@@ -16,8 +16,11 @@ from nersery.cli.app import GROUPS
 from nersery.core.alignments import Alignment, Link
 from nersery.experiments.grow import candidates, plan
 from nersery.io.pharaoh import format_alignment
+from nersery.report.model import Report
+from nersery.report.rendering import write_report
 from nersery.review.server import ReviewServer
 from tests.cli.calls import AUGMENT, COMMANDS, FILELESS, call
+from tests.evaluate.report_fixture import build
 from tests.standins import environment, files, sentences, tiny, write_recipe
 
 
@@ -146,6 +149,10 @@ def prepare(folder: Path, example: list[str], tiny_model: str, tagger: Path) -> 
         for name, number in (("en-de", 0), ("gold", first)):
             lines = (format_alignment(identity(sentence), first=number) for sentence in sentences(120))
             Path(f"{name}.align").write_text("".join(f"{line}\n" for line in lines))
+    if example[1] == "results":
+        for name in ("demo", "mine"):
+            Path("runs", name).mkdir(parents=True)
+            write_report(Report.model_validate(build()), Path("runs", name))
     if example[1] == "quality":
         Path("kept.jsonl").write_bytes(Path("more.jsonl").read_bytes())
 

@@ -16,9 +16,9 @@ from nersery.cli.app import Terminated, app, stopped
 from nersery.core.own_process import own_this_process
 
 COMMANDS = (
-    "catalogue", "convert", "growing", "inspect_agreement", "inspect_doctor", "inspect_quality", "inspect_stats",
-    "inspect_suggestions", "inspect_templates", "labelling", "methods", "models", "parallel", "publishing", "recipes",
-    "reviewing", "sample",
+    "catalogue", "convert", "growing", "inspect_agreement", "inspect_doctor", "inspect_quality", "inspect_results",
+    "inspect_stats", "inspect_suggestions", "inspect_templates", "labelling", "methods", "models", "parallel",
+    "publishing", "recipes", "reviewing", "sample",
 )  # fmt: skip
 """The modules that add the commands."""
 

@@ -1,0 +1,43 @@
+"""The command that puts several runs into one table: inspect results."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Literal
+
+import typer
+
+from nersery.cli import options, tables
+from nersery.cli.app import inspect_group
+
+
+@inspect_group.command(
+    "results",
+    epilog="Examples:\n\n  nersery inspect results runs/demo runs/mine\n\n"
+    "  nersery inspect results runs/demo runs/mine --as latex",
+)
+def results(
+    folders: Annotated[list[str], typer.Argument(help="Folders of runs or sweeps.", metavar="RUN...")],
+    form: Annotated[
+        Literal["text", "markdown", "latex", "csv"], typer.Option("--as", help="How the table is written.")
+    ] = "text",
+    json: options.AsJson = False,
+) -> None:
+    """F1 of all systems of several runs in one table, with the difference from gold only and its interval."""
+    from nersery.report.escaping import markdown_table
+    from nersery.report.latex import latex_table
+    from nersery.report.several_runs import reports_in, results_table
+
+    table = results_table([report for folder in folders for report in reports_in(folder)])
+    if json:
+        headings = [column.heading for column in table.columns]
+        options.print_json([dict(zip(headings, row, strict=True)) for row in table.shown])
+    elif form == "text":
+        shown = tables.table(*(column.heading for column in table.columns), figures_from=2)
+        for row in table.shown:
+            shown.add_row(*map(tables.text, row))
+        tables.show(shown)
+        print(table.caption, file=sys.stderr)
+    else:
+        written = latex_table(table) if form == "latex" else table.csv if form == "csv" else markdown_table(table)
+        print(written.rstrip("\n"))

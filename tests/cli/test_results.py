@@ -1,0 +1,80 @@
+"""`nersery inspect results`: several runs in one table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from nersery.cli import inspect_results as _results  # noqa: F401 - it adds the command
+from nersery.report.model import Report
+from nersery.report.rendering import write_report
+from tests.cli.calls import call
+from tests.evaluate.report_fixture import build
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Two runs, the second with a hostile name."""
+    monkeypatch.chdir(tmp_path)
+    for folder, name in (("one", "demo"), ("two", "a | b & [bold]c[/]")):
+        Path(folder).mkdir()
+        write_report(Report.model_validate({**build(), "name": name}), Path(folder))
+    return tmp_path
+
+
+def test_a_row_for_each_system_of_each_run(runs: Path):
+    rows = json.loads(call("inspect", "results", "one", "two", "--json").out)
+
+    assert [row["Run"] for row in rows] == ["demo"] * 4 + ["a | b & [bold]c[/]"] * 4
+    assert [row["Method"] for row in rows[:3]] == ["gold only", "label_wise_token_replacement", "mention_replacement"]
+    assert rows[0]["Difference"] == rows[0]["95 % interval"] == rows[0]["p"] == "–"
+    assert (rows[2]["F1"], rows[2]["Difference"]) == ("48.3 ± 0.4", "+2.1")
+    assert rows[2]["95 % interval"] == "0.4 to 3.8"
+    assert rows[2]["Training sentences"] == "339 to 347"
+
+
+@pytest.mark.parametrize(
+    ("form", "shown"),
+    [("text", "a | b & [bold]c[/]"), ("markdown", r"| a \| b &"), ("latex", r"a | b \& [bold]c[/] & gold only & 3")],
+)
+def test_a_name_does_nothing_in_any_form(runs: Path, form: str, shown: str):
+    assert shown in call("inspect", "results", "one", "two", "--as", form).out
+
+
+def test_csv_has_numbers(runs: Path):
+    rows = list(csv.DictReader(io.StringIO(call("inspect", "results", "one", "--as", "csv").out)))
+
+    assert float(rows[0]["F1"]) == pytest.approx(46.19)
+    assert rows[0]["Training sentences"] == "100 100 100"
+    assert (rows[2]["95 % interval low"], rows[2]["p"]) == ("0.4", "0.0184")
+
+
+def test_a_sweep_stands_for_its_runs(runs: Path):
+    Path("sweep").mkdir()
+    Path("sweep/report.json").write_text('{"cells": []}')
+    for name in ("one", "two"):
+        Path(name).rename(f"sweep/{name}")
+
+    assert len(json.loads(call("inspect", "results", "sweep", "--json").out)) == 8
+
+
+def test_an_unfinished_run_is_named(runs: Path):
+    Path("three").mkdir()
+    result = call("inspect", "results", "one", "three")
+
+    assert result.code == 3
+    assert "three: there is no report.json" in result.err
+    assert "nersery run" in result.err
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"systems": 3}', "\x00"])
+def test_what_is_no_report_is_refused(runs: Path, content: str):
+    Path("one/report.json").write_text(content)
+    result = call("inspect", "results", "one")
+
+    assert result.code == 3
+    assert "report.json: this is no report of a run" in result.err
