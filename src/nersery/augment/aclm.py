@@ -61,7 +61,9 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
         neighbours: Draw the similar sentence from this many most similar ones.
         sentence_encoder: Encoder for sentence similarity: `bundled`, or a name or folder.
         top_k: Draw each word from this many most probable words, in proportion to their probability.
-        candidates: Texts to sample; the most probable one is used.
+        candidates: Texts to sample, or beams; the most probable text is used.
+        decoding: How an encoder-decoder writes: ``sample`` whole texts; or ``beams``, as in the paper, whose
+            continuations are sampled.
         passes: Passes in which a masked language model fills the gaps, most certain words first.
         max_subwords: Maximum output of an encoder-decoder; longer texts are rejected.
         similarity: Reject a sentence that shares at least this share of words with its parent, in (0, 1].
@@ -72,8 +74,8 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
         Complex NER. ACL.
 
     Departures:
-        - The paper uses beam search with top-k sampling. We sample `candidates` texts from the top k and use the most
-          probable one.
+        - The paper uses beam search with top-k sampling, ours with ``decoding = "beams"``; the recipes of its
+          experiments do. By default we sample `candidates` texts, as a masked language model always does.
         - "ACLM (ours)" in the paper uses mixner; here it is off by default. The recipes of the paper's experiments set
           `mixner = true`.
         - The means of dynamic masking and of mixner (0.5) and mixner's threshold (0.7) are the paper's; mixner's
@@ -104,6 +106,7 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
     sentence_encoder: ModelName = "bundled"
     top_k: Count = 10
     candidates: Count = 5
+    decoding: Literal["sample", "beams"] = "sample"
     passes: Count = 10
     max_subwords: Count = 100
     similarity: RateAboveZero = 0.9

@@ -15,12 +15,14 @@ import torch
 from nersery.core.errors import SettingsError
 from nersery.models.loading import ModelSource
 from nersery.models.masked.masked_inputs import GAP
+from nersery.models.seq2seq.beam_search import Beams, BeamSearch
 from nersery.models.seq2seq.encoder_decoder import Seq2Seq
 from nersery.models.seq2seq.generation import BLOCK, ROWS, SOURCES, Draft, Request, Sampler, largest
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling
 
 KINDS = ["bart", "mbart", "t5"]
 SAMPLING = Sampling(max_subwords=12)
+BEAMS = replace(SAMPLING, beams=True)
 Texts = tuple[str, ...]
 
 
@@ -56,7 +58,8 @@ def drafts(model: Seq2Seq, count: int, sampling: Sampling, source: Texts = ("we"
     subwords = model.tokenization.source(source, frame)
     requests = [Request(subwords, frame.lead, frame.end, random.Random(f"{seed} {number}")) for number in range(count)]
     barred = model.tokenization.nameless(model.network.get_output_embeddings().weight.shape[0])
-    return Sampler(model.network, model.source, sampling, pad=1, barred=barred, longest=model.longest).draw(requests)
+    sampler = BeamSearch if sampling.beams else Sampler
+    return sampler(model.network, model.source, sampling, pad=1, barred=barred, longest=model.longest).draw(requests)
 
 
 @torch.no_grad()
@@ -97,13 +100,16 @@ def raised_end(bart: Seq2Seq) -> Iterator[Any]:
 
 
 class TestOthersBesideIt:
-    def test_a_text_is_the_same_to_the_last_bit_whatever_is_drawn_beside_it(self, model: Seq2Seq) -> None:
-        sources = sources_of_all_sorts()
-        texts = drawn(model, sources)
-        assert len({text.words for text in texts}) > 30
-        assert texts[::-1] == drawn(model, sources[::-1])
-        assert texts[7:19] == drawn(model, sources[7:19])
-        assert texts[:5] == [drawn(model, [source])[0] for source in sources[:5]]
+    @pytest.mark.parametrize("sampling", [SAMPLING, BEAMS, replace(BEAMS, candidates=90)])
+    def test_a_text_is_the_same_to_the_last_bit_whatever_is_drawn_beside_it(
+        self, model: Seq2Seq, sampling: Sampling
+    ) -> None:
+        sources = sources_of_all_sorts(60 if sampling.candidates < 90 else 20)
+        texts = drawn(model, sources, sampling)
+        assert len({text.words for text in texts}) > (30 if sampling is SAMPLING else 3)
+        assert texts[::-1] == drawn(model, sources[::-1], sampling)
+        assert texts[7:19] == drawn(model, sources[7:19], sampling)
+        assert texts[:5] == [drawn(model, [source], sampling)[0] for source in sources[:5]]
 
     def test_also_in_half_precision(self, tiny_seq2seq: str) -> None:
         model = Seq2Seq(ModelSource(tiny_seq2seq), "cpu", "bf16")
@@ -147,8 +153,40 @@ class TestAgainstTransformers:
             (draft,) = drafts(model, 1, Sampling(top_k=1, candidates=1, max_subwords=11), source)
             assert [*draft.subwords, *[frame.end] * draft.finished] == theirs
 
-    def test_the_log_probability_is_that_of_all_subwords(self, model: Seq2Seq) -> None:
-        for draft in drafts(model, 5, SAMPLING):
+    @torch.no_grad()
+    @pytest.mark.parametrize("width", [1, 3, 5])
+    def test_without_noise_the_beams_are_those_that_it_finds(
+        self, model: Seq2Seq, width: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        noise = BeamSearch._noise
+        monkeypatch.setattr(BeamSearch, "_noise", lambda self, requests: 0 * noise(self, requests))
+        frame = model.tokenization.frame("en")
+        barred = model.tokenization.nameless(model.network.get_output_embeddings().weight.shape[0])
+        bias = torch.zeros(model.network.get_output_embeddings().weight.shape[0])
+        bias[frame.end] = 6.0  # so that texts end at all
+        handle = model.network.get_output_embeddings().register_forward_hook(lambda module, inputs, out: out + bias)
+        finished = 0
+        for source in sources_of_all_sorts(12):
+            theirs = model.network.generate(
+                torch.tensor([model.tokenization.source(source, frame)]),
+                decoder_input_ids=torch.tensor([frame.lead]),
+                do_sample=False,
+                num_beams=width,
+                early_stopping=True,
+                max_new_tokens=40,
+                suppress_tokens=barred or None,
+                forced_eos_token_id=None,
+            )[0].tolist()[len(frame.lead) :]
+            (draft,) = drafts(model, 1, Sampling(50, candidates=width, max_subwords=39, beams=True), source)
+            if theirs[-1] == frame.end:
+                finished += 1
+                assert [*draft.subwords, frame.end] == theirs
+        handle.remove()
+        assert finished > 3
+
+    @pytest.mark.parametrize("sampling", [SAMPLING, BEAMS])
+    def test_the_log_probability_is_that_of_all_subwords(self, model: Seq2Seq, sampling: Sampling) -> None:
+        for draft in drafts(model, 5, sampling):
             behind = [*draft.subwords, *[draft.end] * draft.finished]
             values = scores(model, behind[:-1]).gather(1, torch.tensor(behind)[:, None])
             assert draft.mean == pytest.approx(float(values.mean()), abs=1e-4)
@@ -174,6 +212,30 @@ class TestDrawing:
             for candidates in (1, 20)
         )
         assert min(many) > sum(one) / len(one)
+
+    def test_beams_are_better_than_texts_that_do_not_compete(self, bart: Seq2Seq, raised_end: Any) -> None:
+        raised_end(-1e4)
+        apart, beams = ([draft.mean for draft in drafts(bart, 30, one)] for one in (SAMPLING, BEAMS))
+        assert sum(beams) > sum(apart)
+        assert len({tuple(draft.subwords) for draft in drafts(bart, 30, BEAMS)}) > 15  # and they still vary
+
+    def test_beams_end_when_enough_texts_have(self) -> None:
+        beams = Beams(end=2, width=2)
+        assert beams.advance([(0, 5, -1.0), (0, 2, -1.5), (0, 6, -3.0), (0, 7, -4.0)]) == [0, 0]
+        assert [draft.subwords for draft in beams.running] == [[5], [6]]
+        assert [draft.mean for draft in beams.ended] == [-1.5]
+        assert beams.advance([(1, 8, -0.1), (0, 9, -2.5), (0, 2, -2.6), (1, 2, -2.7)]) == [1, 0]  # too late to end
+        assert len(beams.ended) == 1
+        assert not beams.are_done
+        assert beams.advance([(1, 2, -0.3), (0, 4, -1.0), (0, 3, -2.0), (1, 3, -2.0)]) == [0, 0]
+        assert beams.are_done
+        assert [(draft.subwords, draft.finished) for draft in beams.best()] == [([5, 9], True), ([], True)]
+        assert beams.advance([(0, 7, -0.1)] * 4) == [0, 1]
+        assert len(beams.ended) == 2
+
+    def test_with_one_choice_there_is_one_beam(self, bart: Seq2Seq) -> None:
+        one, several = (drafts(bart, 3, Sampling(1, count, 8, beams=count > 1)) for count in (1, 4))
+        assert [draft.subwords for draft in one] == [draft.subwords for draft in several]
 
     def test_a_finished_candidate_goes_before_a_more_probable_one(self) -> None:
         finished, unfinished, worse = Draft(2), Draft(2), Draft(2)

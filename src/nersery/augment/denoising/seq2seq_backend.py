@@ -69,7 +69,8 @@ class Seq2SeqBackEnd:
     def write(self, templates: Sequence[Template], rngs: Sequence[random.Random]) -> Sequence[Sentence | Reject]:
         """See `BackEnd`."""
         own = self._settings
-        return denoise(self._model, templates, rngs, Sampling(own.top_k, own.candidates, own.max_subwords), self._types)
+        sampling = Sampling(own.top_k, own.candidates, own.max_subwords, beams=own.decoding == "beams")
+        return denoise(self._model, templates, rngs, sampling, self._types)
 
 
 def source_of_pair(template: Template) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from nersery.core.sentence import Sentence
 from nersery.core.warnings import warn
 from nersery.models.loading import ModelSource, autocast, pick_device, positions
 from nersery.models.masked.masked_inputs import OWN
+from nersery.models.seq2seq.beam_search import BeamSearch
 from nersery.models.seq2seq.generation import Request, Sampler
 from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
 from nersery.models.seq2seq.seq2seq_tokenization import WITH_GAPS, Seq2SeqTokenization
@@ -207,7 +208,7 @@ class Seq2Seq:
             for both in zip(sources, ((),) * len(sources), languages or ("",) * len(sources), strict=True)
         ]
         barred = self.tokenization.nameless(self.network.get_output_embeddings().weight.shape[0])
-        sampler = Sampler(
+        sampler = (BeamSearch if sampling.beams else Sampler)(
             self.network, self.source, sampling, pad=self.tokenization.subwords.pad, barred=barred, longest=self.longest
         )
         requests = [self._request(pair, rng) for pair, rng in zip(pairs, rngs, strict=True)]

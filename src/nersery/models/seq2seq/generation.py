@@ -181,14 +181,14 @@ class Sampler:
         owners = torch.arange(len(drafts), device=ids.device) // candidates
         self._extend(drafts, values[owners], ids[owners], noise[:, 0])
         texts = [text for text, draft in enumerate(drafts) if not draft.finished]
-        passes = _packed(texts, [text // candidates for text in texts], tensors, rows)
+        passes = packed(texts, [text // candidates for text in texts], tensors, rows)
         with eager_attention(self._network) if ids.device.type == "cpu" else contextlib.nullcontext():
             for step in range(1, min(self._sampling.max_subwords, self._longest - len(requests[0].lead)) + 1):
                 for part in passes:
                     drafted = [drafts[text] for text in part.texts.tolist()]
                     values, ids = self._next(part, [draft.subwords[-1] for draft in drafted])
                     self._extend(drafted[: part.size], values, ids, noise[part.texts, step])
-                passes = _moved_together(passes, drafts, rows)
+                passes = moved_together(passes, drafts, rows)
         return drafts
 
     def _noise(self, requests: Sequence[Request]) -> Tensor:
@@ -271,7 +271,7 @@ def _layers(cache: EncoderDecoderCache) -> list[Tensor]:
     return [tensor for layers in both for layer in layers for tensor in (layer.keys, layer.values)]
 
 
-def _packed(texts: Sequence[int], places: Sequence[int], tensors: Sequence[Tensor], rows: int) -> list[DecoderPass]:
+def packed(texts: Sequence[int], places: Sequence[int], tensors: Sequence[Tensor], rows: int) -> list[DecoderPass]:
     """Passes of ``rows`` texts.
 
     Args:
@@ -287,7 +287,7 @@ def _packed(texts: Sequence[int], places: Sequence[int], tensors: Sequence[Tenso
     return passes
 
 
-def _moved_together(passes: list[DecoderPass], drafts: Sequence[Draft], rows: int) -> list[DecoderPass]:
+def moved_together(passes: list[DecoderPass], drafts: Sequence[Draft], rows: int) -> list[DecoderPass]:
     """The passes, packed into fewer if the unfinished texts fit."""
     places = [part.unfinished(drafts) for part in passes]
     count = sum(map(len, places))
@@ -297,4 +297,4 @@ def _moved_together(passes: list[DecoderPass], drafts: Sequence[Draft], rows: in
         return []
     texts = [part.texts.tolist()[place] for part, own in zip(passes, places, strict=True) for place in own]
     kept = ([tensor[own] for tensor in part.tensors()] for part, own in zip(passes, places, strict=True) if own)
-    return _packed(texts, range(count), [torch.cat(column) for column in zip(*kept, strict=True)], rows)
+    return packed(texts, range(count), [torch.cat(column) for column in zip(*kept, strict=True)], rows)

@@ -36,6 +36,7 @@ class Sampling:
     Args:
         top_k: Each subword is sampled from this many of the most probable ones, by probability.
         candidates: Texts per source, of which the most probable is kept.
+        beams: After each subword the candidates of a source compete, instead of being written to their ends.
         max_subwords: A text that has not ended after this many subwords, tag tokens included, is unfinished.
 
     Raises:
@@ -45,6 +46,7 @@ class Sampling:
     top_k: int = 10
     candidates: int = 5
     max_subwords: int = 100
+    beams: bool = False
 
     def __post_init__(self) -> None:
         for name in ("top_k", "candidates", "max_subwords"):
