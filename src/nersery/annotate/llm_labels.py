@@ -42,8 +42,8 @@ SEEDS = 2**31
 class LlmLabels(Annotator, EndpointSettings):
     """Asks a large language model behind an OpenAI-compatible endpoint for the entities of each sentence.
 
-    Each request has one sentence, the meanings of the types and some gold sentences. An answer whose entities are not
-    exactly in the sentence, overlap, or have other types is rejected. Answers are cached, so no request is paid for
+    Each request has one sentence, the meanings of the types and some gold sentences. An answer with entities that are
+    not exactly in the sentence, overlap, or have other types is rejected. Answers are cached, so no request is paid for
     twice.
 
     Args:
@@ -59,8 +59,7 @@ class LlmLabels(Annotator, EndpointSettings):
         2.
 
     Departures:
-        - GPT-NER marks entities in the text, one type per request. Here one request lists all types, which costs less
-          and shows whether the model changed the text.
+        - GPT-NER marks entities in the text, one type per request. Here one request lists all types, which costs less.
         - A mention that the answer lists once is labelled wherever it occurs.
         - GPT-NER retrieves similar gold sentences; here they are drawn at random, first those that show further types.
     """

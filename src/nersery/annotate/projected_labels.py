@@ -33,14 +33,14 @@ _LINE = re.compile(r":\d+$", re.ASCII)
 class ProjectedLabels(Annotator):
     """Projects the labels of a translation onto the sentence by word alignment.
 
-    The translation is already labelled, or a tagger labels it. An aligner learns from all pairs. Each sentence gets the
-    entities of its translation, or is rejected if one cannot be projected. The selector `alignment_quality` uses the
-    score of that name. For text larger than memory, use `nersery crosslingual align` and `project`.
+    The translation is labelled already, or by a tagger. An aligner learns from all pairs. Each sentence gets the
+    entities of its translation, or is rejected if one cannot be projected. Filter with `alignment_quality`. For text
+    larger than memory, use `nersery crosslingual align` and `project`.
 
     Args:
         source: Translations, in any format, one per sentence; paired by ids if both files have the same, else by order.
         source_language: Language of the translations.
-        split: How lines of plain text in these files are split into words. The text to label follows ``--split``, or
+        split: How lines of plain text in these files are split into words. For the text to label, use `--split`, or
             `split` under `[data]`.
         labels: `given`: the labels in that file; `predicted`: those of the tagger.
         tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run, the tagger of the system's

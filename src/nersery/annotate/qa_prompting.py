@@ -29,8 +29,7 @@ class QaPrompting(Annotator, ModelSettings):
 
     Each sentence is asked one question per type, made from its definition ("Who is the named person or family mentioned
     in texts?"). Answers that are probable enough against "no answer" become entities, with that probability as score.
-    Of overlapping answers the one with the highest score stays. A sentence without an answer is written without
-    entities.
+    Of overlapping ones the one with the highest score stays. A sentence without an answer gets no entities.
 
     Args:
         model: `bundled`, or an extractive question-answering model by name or folder, trained with unanswerable
@@ -52,8 +51,7 @@ class QaPrompting(Annotator, ModelSettings):
         - The paper does not say which of two types gets a mention. Here the higher score decides, then the earlier, the
           longer mention, and the first type.
         - The paper shows questions for two types; the others, and that for places, are ours.
-        - Answers without a letter or digit are dropped. An answer that begins or ends within a word becomes the whole
-          word.
+        - Answers without a letter or digit are dropped. One that begins or ends within a word becomes the whole word.
         - The paper uses BERT fine-tuned on SQuAD 2.0; the bundled model is a fifth of its size, trained on questions
           about types of names.
     """

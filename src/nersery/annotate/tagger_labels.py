@@ -21,9 +21,9 @@ from nersery.taggers.components.gold_tagger import gold_tagger, trained_on_gold
 class TaggerLabels(Annotator):
     """Labels sentences with the predictions of a tagger, the teacher; a student is then trained on them.
 
-    The scores of its entities are kept. The teacher may be larger than the student: `teacher` trains one on gold first.
-    In a recipe, systems with the same teacher share it. If the system's `base` has labelled raw text, its teacher also
-    learns from that text, so each such system is one more round.
+    The scores of its entities are kept. To use a teacher larger than the student, train one on gold with `teacher`. In
+    a recipe, systems with the same teacher share it. If the system's `base` has labelled raw text, the teacher learns
+    from that too: one more round.
 
     Args:
         tagger: Folder of a tagger, or a Hugging Face name. None: `teacher` if it is set; else in a run, the tagger of

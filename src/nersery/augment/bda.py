@@ -17,7 +17,7 @@ from nersery.models.model_settings import ModelSettings
 class BDA(WordPredictions, AdaptationSettings, Augmenter, ModelSettings):
     """Replaces words by predictions of a pretrained masked language model, given only the context.
 
-    It replaces words inside and outside mentions without seeing the labels, so a new word may not fit the type: the
+    The model does not see the labels, inside mentions or outside, so a new word may not fit the type. This is the
     baseline of `label_conditioned`.
 
     Args:
@@ -29,8 +29,8 @@ class BDA(WordPredictions, AdaptationSettings, Augmenter, ModelSettings):
 
     Departures:
         - Zhou et al. partly mask the old word by dropout and rank predictions by how little they change the sentence.
-          Here the word is fully masked, as in `label_conditioned`, so that the two differ only in the label.
-        - The distribution is cut off after `top_k` words.
+          Here the word is fully masked, so that only the label differs from `label_conditioned`.
+        - Only the `top_k` most probable words are drawn.
         - A new word is one whole word of the vocabulary, unless `by_subword`. Words without a letter or digit are never
           replaced.
         - The paper uses BERT base, cased, five times as large as the bundled model.

@@ -51,20 +51,19 @@ FIX = (
 class CodeMixing(Augmenter, ModelSettings):
     """Replaces mentions by entities of their type from gold sentences in other languages.
 
-    Each mention, with probability `rate`, draws one of the other languages that have an entity of its type, and becomes
-    the most similar entity of that language (`ess`, entity similarity search) or any (`random`), but never one with the
-    same words. The sentence keeps its language. Every gold sentence must name its language; at least two are needed.
+    Each mention, with probability `rate`, draws another language that has an entity of its type. It becomes the most
+    similar entity of that language (`ess`, entity similarity search) or any (`random`), but never one with the same
+    words. The sentence keeps its language. Gold sentences must name their language, and have at least two.
 
-    Similarity is the cosine of embeddings. With `vectors`, an entity's embedding is the mean of its words' vectors,
-    looked up as written or in lower case; an entity without a known word is neither replaced nor inserted. Vector files
-    are read line by line, so they may exceed memory. If sentences have mentions missing in gold, a second pass indexes
-    them (20 bytes per word).
+    Similarity is the cosine of embeddings. With `vectors`, an embedding is the mean of an entity's word vectors, looked
+    up as written or in lower case; entities without a known word are neither replaced nor inserted. Vector files may
+    exceed memory. Mentions missing in gold need a second pass over them (20 bytes per word).
 
     Args:
         rate: Probability in [0, 1] of replacing a mention.
         similarity: ``ess`` inserts the most similar entity, ``random`` any.
-        vectors: For ess: a file of word vectors per language in the text format of fastText and MUSE, e.g. `{ en =
-            "wiki.en.align.vec", hi = … }`, all in one space.
+        vectors: For ess: a file of word vectors per language, in the text format of fastText and MUSE and in one shared
+            space, e.g. `{ en = "wiki.en.align.vec", hi = … }`.
         model: For ess instead of `vectors`: a multilingual sentence encoder by name or folder; `bundled` knows only
             English.
 
@@ -75,8 +74,7 @@ class CodeMixing(Augmenter, ModelSettings):
     Departures:
         - The paper does not say whether all mentions of a sentence are replaced. By default ours are, each with its own
           language.
-        - The paper aligns languages in pairs (MUSE); we use one space, like fastText's aligned vectors. For two
-          languages that is the same.
+        - The paper aligns languages in pairs (MUSE); we use one space, which for two languages is the same.
         - The paper draws from all other languages. We skip those without an entity of the type or without a known word,
           and average over the known words of an entity.
         - The paper may insert an entity with the same words; we never do.

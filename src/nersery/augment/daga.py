@@ -27,12 +27,12 @@ OTHER_LANGUAGE = "a language that gold does not have"
 class DAGA(FineTuningSettings, Augmenter):
     """Generates new labelled sentences with a small language model trained on gold alone.
 
-    An LSTM reads gold sentences in which the tag of each entity word precedes it as a token of its own. Its output
-    shares only the language with the parent sentence. Filter it with `duplicates`.
+    An LSTM learns gold sentences in which a tag token precedes each entity word, and writes new ones. These share
+    nothing with the parent sentence but the language. Filter them with `duplicates`.
 
     Args:
-        min_count: Words that occur less often in gold become one unknown token. A generated unknown token becomes one
-            of these words, drawn from those with the same tag.
+        min_count: Words rarer than this in gold become one unknown token. A generated unknown token becomes one of
+            these words, drawn from those with the same tag.
         embedding_size: Dimension of the word embeddings.
         hidden_size: Dimension of the LSTM's state.
         dropout: Dropout rate, in [0, 1).
@@ -46,9 +46,8 @@ class DAGA(FineTuningSettings, Augmenter):
         Ding et al. (2020). DAGA: Data Augmentation with a Generation Approach for Low-resource Tagging Tasks. EMNLP.
 
     Departures:
-        - The paper's code leaves `<unk>`, which stands for words seen once, in its output. With 100 gold sentences
-          nearly every output has it, and forbidding it puts a tag or a frequent word in its place. Here it becomes one
-          of those words with the same tag.
+        - The code leaves `<unk>`, which stands for words seen once, in its output; with 100 gold sentences nearly every
+          output has it. Here it becomes one of those words, with the same tag.
         - The code replaces all numbers by one and truncates long texts. Here numbers stay, and long texts are rejected.
         - The code halves the learning rate after each epoch without a lower dev loss and stops after two; here it
           decays at every step.

@@ -28,10 +28,10 @@ MOST_DRAWS = 100
 class Eda(Augmenter):
     """Changes a sentence by one of several simple operations, drawn at random.
 
-    `synonyms` replaces words, inside and outside entities. `insertion` inserts synonyms of words outside entities,
-    outside entities. `shuffle` shuffles words within mentions or within the stretches between them. `swap` exchanges
-    words outside entities; `deletion` deletes them. If an operation cannot change a sentence, another is tried; if all
-    fail, the sentence is rejected. Without WordNet or a table, operations that need synonyms are skipped with a note.
+    `synonyms` replaces words. `insertion` adds synonyms of words outside entities, there only. `shuffle` shuffles words
+    within mentions or within the stretches between them. `swap` exchanges words outside entities; `deletion` deletes
+    them. If an operation cannot change a sentence, another is tried; if all fail, the sentence is rejected. Without
+    WordNet or a table, operations that need synonyms are skipped with a note.
 
     Args:
         operations: Operations to draw from, all equally likely.
@@ -48,9 +48,8 @@ class Eda(Augmenter):
 
     Departures:
         - EDA's operations (synonym replacement, random insertion, swap, deletion) were made for sentence labels. The
-          adaptation that Liu et al. compare with replaces, inserts and shuffles. Swap and deletion are off by default:
-          a word that moves across a mention or disappears removes the evidence for its label. Here they never touch a
-          mention.
+          adaptation that Liu et al. compare with replaces, inserts and shuffles. Swap and deletion remove the evidence
+          for labels, so they are off by default, and never touch a mention.
         - The papers do not say how shuffle and insertion keep labels right. We shuffle within segments, as Dai and Adel
           do, and insert nothing inside a mention, nor a mention's synonym elsewhere.
         - EDA's code makes a fixed number of sentences per operation. We draw one operation per sentence and copy.

@@ -43,10 +43,9 @@ NOT_NEW = "no candidate with new words"
 class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, ModelSettings):
     """Gives entities other types and other words; a tagger selects the best of several candidates.
 
-    Each entity, with probability `flip_rate`, gets another type and new words; a share of all other words is replaced
-    under their own labels. The words come from a masked language model fine-tuned on gold with labels. Of the
-    candidates on which a tagger trained on gold predicts exactly the intended labels, the one with the most probable
-    entities is used.
+    Each entity, with probability `flip_rate`, gets another type and new words; a share of the other words is replaced
+    too. The words come from a masked language model fine-tuned on gold with labels. Of the candidates on which a tagger
+    trained on gold predicts exactly the intended labels, the one with the most probable entities is used.
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
@@ -66,9 +65,9 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
         - The paper classifies texts. Here a text's label is the types of its entities: each may flip independently, and
           the tagger must find exactly these.
         - The paper states the label to T5 in a sentence, without fine-tuning. Here tag tokens around entity words state
-          it to a masked language model, which must learn them; so an entity keeps its number of words.
-        - The paper keeps the most probable candidate per label. A tagger gives probabilities only for entities it
-          predicts, so candidates with other predictions are removed first, as in the paper's code.
+          it to a masked language model fine-tuned on them, so an entity keeps its number of words.
+        - The paper keeps the most probable candidate per label. A tagger scores only entities that it predicts, so
+          candidates with other predictions are removed first, as in the paper's code.
         - A flipped entity with unchanged words is not used; the paper leaves that to the classifier.
     """
 

@@ -21,8 +21,8 @@ class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, 
     """Replaces words by predictions of a masked language model that sees definitions of their types.
 
     The definition of the masked word's type ("named person or family"; "other" outside entities) precedes the sentence,
-    so predictions fit both context and type. The paper generates ten sentences per gold sentence (`copies = 10`) and
-    then filters noise with `self_training`.
+    so predictions fit context and type. The paper generates ten sentences per gold sentence (`copies = 10`) and filters
+    them with `self_training`.
 
     Args:
         model: ``bundled``, or a masked language model by Hugging Face name or folder.
@@ -33,9 +33,9 @@ class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, 
         Liu, Chen and Xu (2022). Low-Resource NER by Data Augmentation With Prompting. IJCAI, section 3.1.
 
     Departures:
-        - The paper samples from the whole distribution, whose tail of tens of thousands of improbable words is drawn
-          often. By default we cut it off after `top_k = 50`; a number as large as the vocabulary is the paper's way.
-        - The paper takes its definitions from spaCy; ours are our own, and also cover MultiCoNER and MaSciP.
+        - The paper samples from the whole distribution, often from its long tail of improbable words. By default we cut
+          it off after `top_k = 50`; a number as large as the vocabulary is the paper's way.
+        - The paper takes its definitions from spaCy; ours also cover MultiCoNER and MaSciP.
         - The paper does not report epochs, learning rate or the number of replaced words. We use three epochs, the
           learning rate of its tagger, and one word.
         - Any word with a letter or digit may be replaced, inside entities or not. All its subwords are masked at once;

@@ -24,8 +24,8 @@ from nersery.core.training_context import NO_TRAINING, Training
 class LabelWiseTokenReplacement(Augmenter):
     """Replaces words by training words with the same tag.
 
-    Each word, with probability `rate`, becomes a different training word with the same IOB2 tag, in proportion to its
-    frequency with that tag. Lengths and tags stay.
+    Each word, with probability `rate`, becomes a different training word with the same IOB2 tag, drawn by its frequency
+    with that tag.
 
     Args:
         rate: Probability in [0, 1] of replacing a word.
@@ -36,8 +36,8 @@ class LabelWiseTokenReplacement(Augmenter):
         "label-wise token replacement".
 
     Departures:
-        - The paper replaces any token; its code skips NLTK's English stop words. We follow the paper; `stop_words` is
-          the code's way, in any language.
+        - The paper replaces any token, and so do we; its code skips NLTK's English stop words, which `stop_words` can
+          do in any language.
         - The paper draws "another" token; its code may draw the same one again. We never do.
         - The default rate is the code's.
     """

@@ -53,8 +53,8 @@ class LlmSentences(Augmenter, EndpointSettings):
     """Asks a large language model for sentences around given entities, or for other entities.
 
     Each request has one sentence or its entities, the meanings of the types and some gold sentences as examples, which
-    change with seed and copy. A new sentence that lacks a given entity, word for word, is rejected. Answers are cached,
-    so no request is paid for twice.
+    vary with seed and copy. A sentence that lacks a given entity, word for word, is rejected. Answers are cached, so no
+    request is paid for twice.
 
     Args:
         write: `sentences` writes a new sentence around the entities of a gold sentence; `entities` keeps the sentence
@@ -69,8 +69,8 @@ class LlmSentences(Augmenter, EndpointSettings):
         arXiv 2402.14568, sections 3.1 (context) and 3.2 (entities).
 
     Departures:
-        - LLM-DA asks for many entities of a type first and draws from them; here each sentence is asked for its own.
-        - LLM-DA adds strategies for style and noise to its prompts; here the examples show the style.
+        - LLM-DA first asks for many entities of a type and draws from them; here each sentence is asked for its own.
+        - LLM-DA's prompts also ask for styles and noise; here the examples show the style.
         - The paper does not check its sentences; here they must have the given entities.
     """
 

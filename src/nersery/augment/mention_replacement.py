@@ -19,9 +19,9 @@ from nersery.core.training_context import NO_TRAINING, Training
 class MentionReplacement(Augmenter):
     """Replaces mentions by other mentions of their type from the training sentences.
 
-    Each mention, with probability `rate`, becomes a different mention of its type, whose length may differ. A sentence
-    without entities is rejected; the only mention of a type stays. A sentence with m mentions stays unchanged with
-    probability (1 - rate)^m.
+    Each mention, with probability `rate`, becomes a different mention of its type, possibly of another length; the only
+    mention of a type stays. A sentence with m mentions stays unchanged with probability (1 - rate)^m. Sentences without
+    entities are rejected.
 
     Args:
         rate: Probability in [0, 1] of replacing a mention.

@@ -22,7 +22,7 @@ class Agreement(Selector):
     The score is the strict F1 of the prediction; 1.0 is exact agreement.
 
     Args:
-        threshold: Minimum score, in [0, 1]; 1.0 keeps exact agreement only, as both papers do.
+        threshold: Minimum score, in [0, 1]; 1.0 keeps exact agreement only, as in both papers.
         tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run, the tagger of the system's
             base; elsewhere the default tagger, trained on gold first.
 

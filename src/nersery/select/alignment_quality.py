@@ -26,12 +26,12 @@ ROUNDING = 1e-9
 class AlignmentQuality(Selector):
     """Scores a projected sentence by its alignment quality, and keeps the best share of the sentences.
 
-    A small random share of the many sentences without entities is kept, whatever their quality. The score stays the
-    same, so another share needs no new alignment.
+    Of the sentences without entities a small random share is kept, whatever their quality. Another share needs no new
+    alignment: the score stays the same.
 
     Args:
-        measure: Quality of `words`: all of them, as in the paper; `entities`: only their words; `both`: the product.
-            The latter two keep more correct labels.
+        measure: ``words``: quality over all words, as in the paper; ``entities``: over the words of entities; ``both``:
+            the product. The latter two keep more correct labels.
         threshold: Minimum quality, in [0, 1], however few sentences that leaves.
         keep: Share of the sentences with entities to keep, in (0, 1]: the best, with ties.
         empty_rate: Probability in [0, 1] of keeping a sentence without entities.

@@ -25,9 +25,10 @@ class Duplicates(Selector):
     """Rejects sentences that repeat a sentence of gold, dev, test or an earlier generated sentence.
 
     The score is 1 minus the similarity to the nearest earlier sentence that is at least `similarity` similar, or 1
-    without one; the first of several generated duplicates scores 1. Only words are compared, by Unicode's canonical
-    equivalence, because the same words with other labels contradict each other. The reason names what a sentence
-    duplicates, exactly or nearly: held-out data (a leak from dev or test), gold, or another generated sentence.
+    without one; the first of several generated duplicates scores 1. Labels are ignored, because the same words with
+    other labels contradict each other; words are compared by Unicode's canonical equivalence. The reason says what a
+    sentence duplicates, exactly or nearly: held-out data (a leak from dev or test), gold, or another generated
+    sentence.
 
     Args:
         similarity: Minimum similarity of duplicates, in (0, 1]. 1 finds only exact ones, by hash. Below 1 it is the

@@ -45,8 +45,8 @@ class SelfTraining(Selector):
 
     The score is 1 divided by the number of that step, or 0. A tagger trained on gold judges the candidates; some join
     gold; a new tagger is trained on both and judges the rest, until dev F1 stops rising. Candidates that joined after
-    the best step score 0, as all do if no step beats gold alone. Without dev all steps are made, and all that joined
-    are kept. The score `self_training.certainty` is the certainty on joining.
+    the best step score 0; so do all if no step beats gold alone. Without dev all steps are made and all that joined are
+    kept. The score `self_training.certainty` is the certainty on joining.
 
     Args:
         threshold: Minimum score; the default keeps all that joined, 0.5 those of the first two steps. Relabelled
@@ -59,9 +59,9 @@ class SelfTraining(Selector):
         passes: Forward passes with dropout; the certainty is the share that predict a word's label, averaged over
             words.
         examined: Judge only this many candidates at each step, drawn at random; None judges all.
-        relabel: The tagger of each step relabels the candidates and redraws `per_step` times the step's number of them:
-            for candidates that a tagger labelled, whose labels then improve.
-        with_entities: Only sentences with an entity join. Taggers are most certain, often wrongly, of those without.
+        relabel: The tagger of each step relabels the candidates and redraws `per_step` times the step's number of them.
+            For candidates that a tagger labelled: their labels improve.
+        with_entities: Only sentences with an entity join. On the others taggers are most certain, often wrongly.
         upsampling: Repeat gold sentences until they are this share of the training data, in [0, 1).
         second_stage: Settings of the tagger for a second training on gold alone at each step. Empty: none.
         warm_start: Start each tagger from the weights of the previous one.

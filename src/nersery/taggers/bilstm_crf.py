@@ -59,7 +59,7 @@ class BiLSTMCRF(Tagger, TrainingSettings):
     Args:
         vectors: File of word vectors in the text format of GloVe or fastText to start from. None: random.
         most_vectors: Vectors to keep from the start of the file, where the frequent words are; those of training words
-            are kept wherever they stand.
+            are always kept.
         steps: Training steps. If neither steps nor epochs are given: 800, or eight epochs if that is more.
         learning_rate: Peak rate.
         clip: Maximum norm of a step's gradient.
@@ -77,13 +77,13 @@ class BiLSTMCRF(Tagger, TrainingSettings):
         Sequence Labeling via Bi-directional LSTM-CNNs-CRF. ACL.
 
     Departures:
-        - Both train by gradient descent with a constant or slowly falling rate for 50 to 100 epochs; AdamW with a rate
-          that rises and falls takes a few hundred steps.
-        - Lample et al. show words that occur once as unknown half of the time. Here any word may be unknown, but keeps
-          its user's vector: so it looks like an unseen word that has one.
-        - User's vectors are frozen, and training adds to them; both papers change them. Words that only the vectors
-          know are read in the same space.
-        - Words are known by their lower case, characters as they are; no digit is replaced.
+        - Both train by gradient descent with a constant or slowly falling rate for 50 to 100 epochs; here AdamW with a
+          rate that rises and falls takes a few hundred steps.
+        - Lample et al. show words that occur once as unknown half of the time. Here any word may be unknown but keeps
+          its vector, like an unseen word that has one.
+        - Word vectors are frozen, and training adds to them; both papers change them. Words that only the vectors know
+          are read in the same space.
+        - Words are looked up in lower case, characters as they are; no digit is replaced.
         - A sentence of more than 512 words is read in overlapping windows, a word of more than 64 characters by both
           its ends.
     """

@@ -66,16 +66,15 @@ class Embeddings(Aligner, ModelSettings):
 
     Args:
         model: ``bundled-multilingual``, or any multilingual Hugging Face encoder by name or folder.
-        layer: Layer whose states are compared, from 1. None: the one a fine-tuned model was trained at, or else the one
-            two thirds of the way up (layer 8 of multilingual BERT's 12).
-        extraction: `softmax` and `entmax` link what is probable in both directions; `argmax` links mutual nearest
-            neighbours, `itermax` does so twice, `match` links one to one with the largest sum. None: `argmax` for
-            multilingual E5, whose cosines lie close together, otherwise `softmax`.
+        layer: Layer whose states are compared, from 1. None: the one that a fine-tuned model was trained at, else the
+            one two thirds of the way up (layer 8 of multilingual BERT's 12).
+        extraction: ``softmax`` and ``entmax`` link what is probable in both directions; ``argmax`` links mutual nearest
+            neighbours, ``itermax`` does so twice, ``match`` links one to one with the largest sum. None: ``argmax`` for
+            multilingual E5, whose cosines lie close together, otherwise ``softmax``.
         threshold: Minimum probability of a link of subwords for `softmax` and `entmax`, in [0, 1).
         distortion: Penalty of `argmax`, `itermax` and `match` for different positions in the sentences, in [0, 1].
-        temperature: Above 0: `softmax` and `entmax` compare words, not subwords, by cosines divided by this number. A
-            word is the mean of its subwords minus the mean of the sentence. None: subwords by dot products, as in the
-            paper.
+        temperature: Above 0: ``softmax`` and ``entmax`` compare words by cosines divided by this number. A word is the
+            mean of its subwords minus the mean of the sentence. None: subwords by dot products, as in the paper.
         fine_tune: Train the model on the pairs first: a table, all keys optional, with weights of the objectives `tlm`,
             `mlm`, `so` and `co`, and `threshold`, `mask_rate`, `epochs`, `batch_size`, `learning_rate`. All pairs are
             held in memory. None: no training.
@@ -87,7 +86,7 @@ class Embeddings(Aligner, ModelSettings):
 
     Departures:
         - `temperature`, with means of words and of the sentence, is ours.
-        - 1.5-entmax links what is above the threshold; in the paper what is above 0, which `threshold = 0` gives.
+        - 1.5-entmax links what is above the threshold; the paper links what is above 0 (`threshold = 0`).
         - SimAlign may compare whole words, and remove links whose rows are nearly even; we do neither.
         - The papers' code truncates sentences to the model's length; here they are read in overlapping windows.
         - A word that the tokenizer drops is shown to the model as unknown, and has no link.

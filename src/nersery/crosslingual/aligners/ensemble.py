@@ -51,14 +51,14 @@ class Ensemble(Aligner, ModelSettings):
     The probability of a link is the weighted mean of the members' probabilities; a member without the link counts as 0.
     Words are linked above `threshold` if each is the other's most probable one, or if they touch such a link.
 
-    Members that can use suggestions hear the vote of the others first: the statistical aligner counts suggested links
-    as seen while it learns, and weighs the words of a pair by them. This helps more than the vote itself, above all
-    with a few hundred pairs. A member that rejects a pair has no vote on it; if all do, the pair is rejected.
+    Members that can use suggestions see the vote of the others first: the statistical aligner counts suggested links as
+    observed while it learns, and weighs the words of a pair by them. This helps more than the vote itself, most with a
+    few hundred pairs. A member that rejects a pair has no vote on it; if all do, the pair is rejected.
 
     Args:
-        members: The aligners, a table of settings by name: that of an aligner, unless `method` names one. Empty:
-            `statistical` and `embeddings` three times (`softmax`, `argmax`, `itermax`), or `statistical` alone without
-            the bundled multilingual model.
+        members: The aligners: a table of settings by name. The name is that of an aligner, unless `method` names one.
+            Empty: `statistical` and `embeddings` three times (`softmax`, `argmax`, `itermax`), or `statistical` alone
+            without the bundled multilingual model.
         weights: Votes of members by name, above 0; 1 for those not named.
         threshold: Minimum probability of a link, in (0, 1).
         counts: Observations that a suggested link is worth; 0 ignores suggestions in learning.

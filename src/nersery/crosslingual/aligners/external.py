@@ -33,10 +33,9 @@ TOO_UNEVEN = "the program cannot read sides so different in length"
 class External(Aligner):
     """Runs a word aligner that is on the PATH, over all pairs at once.
 
-    The program sees numbers for words, so no character can confuse it. All links have probability 1. A pair that was
-    not among those it learnt from is rejected, because most programs cannot align another one. eflomal draws at random
-    without a seed, so its links differ between calls. All pairs and links are held in memory; over shards it runs once,
-    in the first worker.
+    All links have probability 1. A pair that was not among those learned from is rejected, because most programs cannot
+    align another one. eflomal draws at random without a seed, so its links differ between calls. All pairs and links
+    are held in memory; over shards the program runs once, in the first worker.
 
     Args:
         program: ``eflomal``, ``fast_align``, ``mgiza`` or ``giza++``.

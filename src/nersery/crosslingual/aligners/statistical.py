@@ -63,10 +63,10 @@ LEAST = 1e-6
 class Statistical(Aligner):
     """Learns from the pairs which words translate each other, and links those.
 
-    IBM model 1 and then a hidden Markov model run in both directions; a link counts as much as both directions believe
-    in it, which keeps rare words from collecting leftovers. Words are counted by their beginnings. Similar words count
-    as linked before: equal numbers, punctuation with the same purpose, names and cognates, also across scripts. The
-    probability of a link is the geometric mean of both directions.
+    IBM model 1 and then a hidden Markov model run in both directions, and learn from links on which both agree; this
+    keeps rare words from collecting leftovers. Words are counted by their beginnings. Similar words count as linked
+    before: equal numbers, punctuation with the same purpose, names and cognates, also across scripts. The probability
+    of a link is the geometric mean of both directions.
 
     `agreement` takes the links above the threshold that are the best of both their words, and links above it that touch
     those. The heuristics join each word's most probable link of either direction.
@@ -81,19 +81,18 @@ class Statistical(Aligner):
         ibm1_steps: Passes over the pairs by words alone.
         hmm_steps: Passes that also use positions.
         null: Probability in (0, 1) that a word comes from none.
-        learn: Learn from the pairs; if not, `priors` are all there is, and no pairs are held in memory.
-        learn_from: Maximum pairs to learn from, spread evenly over all; 0 takes all. Only these are held in memory,
-            with their counts: about a gigabyte for 100,000.
+        learn: Learn from the pairs; if false, only `priors` count, and no pairs are held in memory.
+        learn_from: Maximum pairs to learn from, spread evenly over all; 0 takes all. They are held in memory with their
+            counts: about a gigabyte for 100,000.
         max_words: Pairs with a longer side are rejected.
-        priors: Folder of earlier counts, from `save` or `nersery crosslingual align --keep`. Without `fit` they are all
-            there is.
+        priors: Folder of earlier counts, from `save` or `nersery crosslingual align --keep`.
 
     Reference:
         Vogel, Ney and Tillmann (1996). HMM-Based Word Alignment in Statistical Translation. COLING. Liang, Taskar and
         Klein (2006). Alignment by Agreement. NAACL.
 
     Departures:
-        - In the steps of model 1, a link counts as the geometric mean of both directions, not their product: with some
+        - In the steps of model 1, a link counts as the geometric mean of both directions, not their product: with a few
           hundred pairs the product forgets rare words at once.
         - One table of counts, normalized by source and by target, serves both directions.
         - Links by agreement touch each other; in the paper they are all above a threshold.
