@@ -42,6 +42,9 @@ for number, (source, target) in enumerate(zip(snt[1::3], snt[2::3], strict=True)
     spots = ["{ %s}" % (f"{n + 1} " if n < len(target) else "") for n in range(len(source))]
     rest = "".join(f"{n + 1} " for n in range(len(source), len(target)))
     answer.append("NULL ({ %s}) " % rest + " ".join(f"{word} ({spot})" for word, spot in zip(source, spots)))
+table = sorted({(left, right) for left, right in cooc if left != "0"})
+pathlib.Path(option("-outputpath"), option("-o") + ".t3.final").write_text(
+    "".join(f"{left} {right} {0.9 if left == right else 0.1}" + chr(10) for left, right in table))
 half = len(answer) // 6 * 3
 for part, some in enumerate([answer[half:], answer[:half]]):
     name = f"{option('-outputpath')}{option('-o')}.A3.final.part00{part}"

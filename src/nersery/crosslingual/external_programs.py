@@ -11,8 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from nersery.core.errors import MissingResourceError, NerseryError
-from nersery.crosslingual.symmetrization import Points
+from nersery.core.warnings import warn
+from nersery.crosslingual.answer_error import AnswerError
+from nersery.crosslingual.giza_tables import TranslationTable
+from nersery.crosslingual.symmetrization import LEAST, Point, Points
 from nersery.io.pharaoh import parse_alignment
 
 Corpus = Sequence[Sequence[int]]
@@ -21,18 +26,6 @@ Ways = tuple[list[Points], list[Points]]
 """The links of each pair in both directions, both as places in the source and in the target."""
 
 SHOWN_LINES = 5
-
-
-class AnswerError(Exception):
-    """A problem in the output of a program.
-
-    Args:
-        line: Its line, from 1.
-    """
-
-    def __init__(self, message: str, line: int | None = None) -> None:
-        super().__init__(message)
-        self.line = line
 
 
 @dataclass(frozen=True)
@@ -71,6 +64,16 @@ class Program:
             AnswerError: If its output does not fit the pairs.
         """
         raise NotImplementedError
+
+    def probabilities(
+        self, links: Sequence[Sequence[Point]], sources: Corpus, targets: Corpus, folder: Path
+    ) -> list[list[float]]:
+        """Those of the links of each pair, in (0, 1], by what `run` left in its folder; 1 if the program gives none.
+
+        Raises:
+            AnswerError: If its files cannot be read.
+        """
+        return [[1.0] * len(points) for points in links]
 
 
 class Eflomal(Program):
@@ -114,6 +117,22 @@ class Giza(Program):
         ways = (("source", sources, "target", targets), ("target", targets, "source", sources))
         forward, turned = (self._one_way(giza, *way, folder, arguments) for way in ways)
         return forward, [{(source, target) for target, source in points} for points in turned]
+
+    def probabilities(
+        self, links: Sequence[Sequence[Point]], sources: Corpus, targets: Corpus, folder: Path
+    ) -> list[list[float]]:
+        """The geometric mean of both directions; see `Program.probabilities`."""
+        paths = [folder / f"{pairs}.t3.final" for pairs in ("source_target", "target_source")]
+        if missing := [path.name for path in paths if not path.exists()]:
+            warn(f"{self.names[0]} wrote no {' and no '.join(missing)}, so all its links have probability 1")
+            return super().probabilities(links, sources, targets, folder)
+        forward, backward = map(TranslationTable.read, paths)
+        found = []
+        for points, words, translation in zip(links, sources, targets, strict=True):
+            numbers = [*map(_number, words)], [*map(_number, translation)]
+            agreed = np.sqrt(forward.origins(*numbers) * backward.origins(*reversed(numbers)).T)
+            found.append([min(max(float(agreed[point]), LEAST), 1.0) for point in points])
+        return found
 
     def _one_way(
         self, giza: str, name: str, corpus: Corpus, other: str, others: Corpus, folder: Path, arguments: Sequence[str]

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 Point = tuple[int, int]
 """A place in the source and a place in the target."""
 Points = set[Point]
+LEAST = 1e-6
+"""The probability of links that a heuristic adds although one direction finds them impossible."""
 Heuristic = Literal["intersection", "union", "grow-diag", "grow-diag-final", "grow-diag-final-and"]
 
 NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))

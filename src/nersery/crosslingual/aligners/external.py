@@ -20,9 +20,10 @@ from nersery.core.ranges import CountOrZero
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.aligner_checkpoint import place_for
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
-from nersery.crosslingual.external_programs import PROGRAMS, AnswerError
+from nersery.crosslingual.answer_error import AnswerError
+from nersery.crosslingual.external_programs import PROGRAMS
 from nersery.crosslingual.hmm.vocabulary import Vocabulary
-from nersery.crosslingual.symmetrization import Heuristic, Point, symmetrize
+from nersery.crosslingual.symmetrization import Heuristic, symmetrize
 
 UNSEEN = "a pair that the program was not given"
 TOO_LONG = "the program cannot read this many words"
@@ -33,9 +34,10 @@ TOO_UNEVEN = "the program cannot read sides so different in length"
 class External(Aligner):
     """Runs a word aligner that is on the PATH, over all pairs at once.
 
-    All links have probability 1. A pair that was not among those learned from is rejected, because most programs cannot
-    align another one. eflomal draws at random without a seed, so its links differ between calls. All pairs and links
-    are held in memory; over shards the program runs once, in the first worker.
+    The links of GIZA++ and mgiza have the probabilities of their translation tables, those of other programs 1. A pair
+    that was not among those learned from is rejected, because most programs cannot align another one. eflomal draws at
+    random without a seed, so its links differ between calls. All pairs and links are held in memory; over shards the
+    program runs once, in the first worker.
 
     Args:
         program: ``eflomal``, ``fast_align``, ``mgiza`` or ``giza++``.
@@ -90,7 +92,7 @@ class External(Aligner):
                 save_file(vars(self._answer), unfinished)
             unfinished.replace(place)
 
-    def _from_program(self, found: Mapping[int, Pair]) -> dict[int, list[Point]]:
+    def _from_program(self, found: Mapping[int, Pair]) -> dict[int, Alignment]:
         """The links that the program gives to each pair."""
         self.check()
         pairs = found.values()
@@ -101,7 +103,10 @@ class External(Aligner):
             return {}
         with tempfile.TemporaryDirectory(prefix="nersery-") as folder:
             try:
-                forward, backward = PROGRAMS[self.program].run(sources, targets, Path(folder), self.arguments)
+                program = PROGRAMS[self.program]
+                ways = program.run(sources, targets, Path(folder), self.arguments)
+                points = [sorted(symmetrize(*both, self.symmetrize)) for both in zip(*ways, strict=True)]
+                probabilities = program.probabilities(points, sources, targets, Path(folder))
             except AnswerError as fault:
                 raise DataError(
                     Issue(str(fault), f"the answer of {self.program}", fault.line),
@@ -109,8 +114,8 @@ class External(Aligner):
                     "what it writes",
                 ) from fault
         return {
-            digest: sorted(symmetrize(there, back, self.symmetrize))
-            for digest, there, back in zip(found, forward, backward, strict=True)
+            digest: tuple(Link(*point, chance) for point, chance in zip(of, chances, strict=True))
+            for digest, of, chances in zip(found, points, probabilities, strict=True)
         }
 
     def _refused(self, pair: Pair) -> str:
@@ -149,20 +154,24 @@ class _Answer:
         digests: Of the pairs, sorted. Shape: (pairs).
         ends: Where the links of each pair end among those of all. Shape: (pairs).
         points: The links of the first pair, of the next one, and so on. Shape: (links, 2).
+        probabilities: Those of the links. Shape: (links).
     """
 
     digests: NDArray[np.uint64]
     ends: NDArray[np.int64]
     points: NDArray[np.int32]
+    probabilities: NDArray[np.float64]
 
     @classmethod
-    def of(cls, found: Mapping[int, Sequence[Point]]) -> _Answer:
+    def of(cls, found: Mapping[int, Alignment]) -> _Answer:
         """That of pairs by their digests."""
         digests = sorted(found)
+        links = [link for digest in digests for link in found[digest]]
         return cls(
             np.array(digests, np.uint64),
             np.cumsum([len(found[digest]) for digest in digests], dtype=np.int64),
-            np.array([point for digest in digests for point in found[digest]], np.int32).reshape(-1, 2),
+            np.array([link[:2] for link in links], np.int32).reshape(-1, 2),
+            np.array([link.probability for link in links], np.float64),
         )
 
     def alignment(self, digest: int) -> Alignment | None:
@@ -171,7 +180,9 @@ class _Answer:
         if place == len(self.digests) or self.digests[place] != digest:
             return None
         start = self.ends[place - 1] if place else 0
-        return tuple(Link(*point) for point in self.points[start : self.ends[place]].tolist())
+        own = slice(start, self.ends[place])
+        both = zip(self.points[own].tolist(), self.probabilities[own].tolist(), strict=True)
+        return tuple(Link(source, target, probability) for (source, target), probability in both)
 
 
 def _digest(pair: Pair) -> int:

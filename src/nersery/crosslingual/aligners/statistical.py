@@ -41,7 +41,7 @@ from nersery.crosslingual.hmm.lexicon import (
 )
 from nersery.crosslingual.hmm.string_similarity import Looks
 from nersery.crosslingual.hmm.vocabulary import Numbers, Vocabulary
-from nersery.crosslingual.symmetrization import Heuristic, Point, mutually_best, symmetrize
+from nersery.crosslingual.symmetrization import LEAST, Heuristic, Point, mutually_best, symmetrize
 
 TOO_LONG = "a side has more words than max_words"
 ROWS = 16
@@ -55,8 +55,6 @@ KEYS = 1 << 20
 """So many pairs of stems are compared by their looks at once."""
 SUPPOSED = 1e-4
 """How often the stems of any pair count as linked before anything is read."""
-LEAST = 1e-6
-"""The probability of links that a heuristic adds although one direction finds them impossible."""
 
 
 @dataclass
