@@ -38,7 +38,7 @@ NOTICE = "<!-- Written by docs/generate.py. Change the docstrings instead, then 
 KINDS: Mapping[str, tuple[str, str]] = {
     "augment": (
         "Augmentation",
-        "Make new labelled sentences out of labelled ones. In a recipe: `[[systems]]` with `method = …`; alone: "
+        "Make new labelled sentences from labelled ones. In a recipe: `[[systems]]` with `method = …`; alone: "
         "[`nersery augment`](commands.md#nersery-augment).",
     ),
     "annotate": (
@@ -48,13 +48,13 @@ KINDS: Mapping[str, tuple[str, str]] = {
     ),
     "align": (
         "Alignment",
-        "Say which words of a sentence and of its translation belong together: "
+        "Link the words of a sentence with those of its translation: "
         "[`nersery crosslingual align`](commands.md#nersery-crosslingual-align), or the setting `aligner` of "
         "[projected_labels](#projected_labels).",
     ),
     "select": (
         "Selection",
-        "Say how good generated sentences are; those below the threshold are rejected, with their score. In a "
+        "Score sentences; those below the threshold are rejected. In a "
         "recipe: `select = […]`; alone: [`nersery select`](commands.md#nersery-select).",
     ),
     "tagger": (
@@ -67,13 +67,10 @@ VALUES: Mapping[str, str] = {"int": "N", "float": "X", "Path": "FILE", "str": "T
 SHARED: Mapping[str, tuple[str, str]] = {
     "Reading": (
         "Reading options",
-        "How the inputs are understood, for all commands that read corpora. In a recipe the same names stand under "
-        "`[data]`, with underscores and without `--` (`--scheme-in` is `scheme`).",
+        "How inputs are read. In a recipe: the same names under `[data]`, with underscores and without `--` "
+        "(`--scheme-in` is `scheme`).",
     ),
-    "Many rows": (
-        "Options for many rows",
-        "How the work is cut into shards and shared out; see [how to](how-to.md#process-millions-of-sentences).",
-    ),
+    "Many rows": ("Options for many rows", "See [how to](how-to.md#process-millions-of-sentences)."),
 }
 """The panels of options that several commands share: title and introduction."""
 
@@ -91,7 +88,10 @@ def page(title: str, introduction: str, parts: Iterable[str]) -> str:
 
 def methods_page() -> str:
     """Every method of nersery's own, then the other names that a recipe or command takes."""
-    introduction = "All methods of nersery; `nersery list METHOD` shows the same in the terminal."
+    introduction = (
+        "`nersery list METHOD` shows the same in the terminal. A setting without a default shows its type: `text`, "
+        "`integer`. *Departures* say where a method differs from its paper."
+    )
     parts = [_contents()]
     shared = _shared_settings()
     for kind, (title, text) in KINDS.items():
@@ -113,7 +113,8 @@ def _contents() -> str:
 
 
 Setting = tuple[str, str, str]
-SETTING_COLUMNS = ("setting", "default or type", "what it does")
+SETTING_COLUMNS = ("setting", "default", "meaning")
+"""A setting without a default shows its type."""
 SHARED_BY = 2
 """A setting that this many methods have, with one meaning, is described once."""
 
@@ -294,7 +295,7 @@ def _keys(cls: type[Any], keys: Sequence[str]) -> str:
         (f"`{key}`", UNSAID.get((cls, key)) or _default_of(known[key], hints[key], meanings[key]), meanings[key])
         for key in keys or known
     ]
-    return table(("key", "default or type", "meaning"), rows)
+    return table(("key", "default", "meaning"), rows)
 
 
 def _default_of(field: Field[Any], hint: Any, meaning: str, required: str = ", required") -> str:
@@ -382,7 +383,7 @@ def _metavar(parameter: Any) -> str:
     return str(parameter.metavar or parameter.name.upper())
 
 
-OPTION_COLUMNS = ("argument, option", "default", "what it does")
+OPTION_COLUMNS = ("option", "default", "meaning")
 
 
 def _options(parameters: Iterable[Any]) -> str:

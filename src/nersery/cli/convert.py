@@ -35,7 +35,7 @@ def convert(
         typer.Option("--to", help=f"Output format: {', '.join(io.writable())}; by default from its extension."),
     ] = None,
     scheme: Annotated[str, typer.Option(help="Tag scheme of CoNLL output.")] = "IOB2",
-    separator: Annotated[str, typer.Option(help="What separates CoNLL columns: tab or space.")] = "tab",
+    separator: Annotated[str, typer.Option(help="Separator of CoNLL columns: tab or space.")] = "tab",
     types: Annotated[
         list[str] | None,
         typer.Option("--type", metavar="OLD=NEW", help="Rename a type; OLD= drops its entities. May be repeated."),
@@ -44,7 +44,7 @@ def convert(
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Read one format and write another. Sentences, labels and code points stay as they are."""
+    """Convert between formats. Sentences, labels and code points stay as they are."""
     reading = options.shared_options(context, io.ReadOptions)
     from nersery.core.progress import Progress
 

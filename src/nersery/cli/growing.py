@@ -27,16 +27,13 @@ def grow(
     context: typer.Context,
     *,
     train: Annotated[
-        list[str],
-        typer.Argument(help="Labelled sentences, in any format; several files are joined.", metavar="TRAIN..."),
+        list[str], typer.Argument(help="Labelled sentences; several files are joined.", metavar="TRAIN...")
     ],
     raw: Annotated[str | None, typer.Option(help="Raw text in the same language.", metavar="TEXT")] = None,
-    test: Annotated[
-        str | None, typer.Option(help="Labelled sentences to score the result on, for nothing else.")
-    ] = None,
-    minutes: Annotated[float, typer.Option(help="Minutes for everything, over all calls that resume the job.")] = 30,
+    test: Annotated[str | None, typer.Option(help="Labelled sentences used only to score the result.")] = None,
+    minutes: Annotated[float, typer.Option(help="Total minutes, over all calls that resume the job.")] = 30,
     model: Annotated[str, typer.Option(help="An encoder to try besides the bundled ones.")] = "",
-    out: Annotated[Path, typer.Option(help="The folder of the results.")] = Path("runs/grow"),
+    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("runs/grow"),
     plan: Annotated[bool, typer.Option("--plan", help="Print what would be tried and how long it takes.")] = False,
     json: AsJson = False,
     quiet: Quiet = False,

@@ -31,13 +31,11 @@ def agree(
     second: Annotated[str, typer.Argument(help="The same sentences, labelled by another.", metavar="SECOND")],
     missing: Annotated[
         Literal["refuse", "leave-out"],
-        typer.Option(
-            help="What to do with sentences that only one file has: refuse; or leave them out, and say how many."
-        ),
+        typer.Option(help="Sentences that only one file has: refuse, or leave out with a note."),
     ] = "refuse",
     json: options.AsJson = False,
 ) -> None:
-    """Cohen's kappa over words, and F1 over whole entities, of two labellings of the same sentences."""
+    """Compare two labellings: Cohen's kappa over words, F1 over whole entities."""
     reading = options.shared_options(context, io.ReadOptions)
     from nersery.evaluate.annotator_agreement import agreement
     from nersery.evaluate.missing_sentences import shared_sentences
@@ -80,15 +78,15 @@ def _print(found: AnnotatorAgreement) -> None:
     "  nersery inspect alignments gold.align en-de.align --gold-first 1 --json | jq .alignment_error_rate",
 )
 def evaluate_links(
-    gold: Annotated[str, typer.Argument(help="Made by people, 0-0 for a sure link and 0p0 for a possible one.")],
+    gold: Annotated[str, typer.Argument(help="Made by hand: 0-0 is a sure link, 0p0 a possible one.")],
     found: Annotated[str, typer.Argument(help="Made by an aligner, for the same pairs.", metavar="LINKS")],
-    first: Annotated[int, typer.Option(min=0, max=1, help="The number that LINKS gives the first word: 0 or 1.")] = 0,
+    first: Annotated[int, typer.Option(min=0, max=1, help="Number of the first word in LINKS: 0 or 1.")] = 0,
     gold_first: Annotated[
-        int | None, typer.Option(min=0, max=1, help="The number that GOLD gives the first word, where it differs.")
+        int | None, typer.Option(min=0, max=1, help="Number of the first word in GOLD, if it differs.")
     ] = None,
     json: options.AsJson = False,
 ) -> None:
-    """Precision, recall and alignment error rate (AER) of word alignments against alignments made by hand."""
+    """Score word alignments against hand-made ones: precision, recall, alignment error rate (AER)."""
     from nersery.evaluate.alignment_error_rate import AlignmentScores, count_alignment, read_gold
     from nersery.io.pharaoh import AlignmentFile
 

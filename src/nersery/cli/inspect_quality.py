@@ -36,12 +36,12 @@ def quality(
         list[str],
         typer.Argument(help="Generated sentences, in JSONL as `nersery augment` writes it.", metavar="GENERATED..."),
     ],
-    gold: Annotated[str, typer.Option(help="The labelled sentences that the new ones were made from.")],
+    gold: Annotated[str, typer.Option(help="Labelled sentences that the new ones were made from.")],
     model: Annotated[
-        str, typer.Option(help="A causal or masked language model to measure perplexity by: a name or folder.")
+        str, typer.Option(help="Causal or masked language model for perplexity: a name or folder.")
     ] = "bundled",
     perplexity: Annotated[
-        bool, typer.Option("--perplexity/--no-perplexity", help="Measure perplexity, which takes a model and time.")
+        bool, typer.Option("--perplexity/--no-perplexity", help="Measure perplexity, which takes time.")
     ] = True,
     json: options.AsJson = False,
     quiet: options.Quiet = False,

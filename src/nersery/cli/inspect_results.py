@@ -23,7 +23,7 @@ def results(
     ] = "text",
     json: options.AsJson = False,
 ) -> None:
-    """F1 of all systems of several runs in one table, with the difference from gold only and its interval."""
+    """Show F1 of several runs in one table, with the difference from gold only and its interval."""
     from nersery.report.escaping import markdown_table
     from nersery.report.latex import latex_table
     from nersery.report.several_runs import reports_in, results_table

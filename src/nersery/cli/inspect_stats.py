@@ -23,7 +23,7 @@ def stats(
     files: Annotated[list[str], typer.Argument(help="Corpora, or - for standard input.", metavar="INPUT...")],
     json: options.AsJson = False,
 ) -> None:
-    """Count sentences, words, entities by type, and dropped sentences by reason. Names every error of a file."""
+    """Count sentences, words, entities by type, and dropped sentences by reason; list the errors of a file."""
     reading = options.shared_options(context, io.ReadOptions)
     from nersery.evaluate.corpus_statistics import corpus_statistics
 

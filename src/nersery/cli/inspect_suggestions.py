@@ -29,8 +29,7 @@ PLAIN = "masked_entity"
 """The method that asks a masked language model as it is."""
 NONE = "-"
 Oracle = Annotated[
-    str | None,
-    typer.Option(help="A tagger for this task, which judges the new entities: a folder, or a Hugging Face model."),
+    str | None, typer.Option(help="A tagger that judges the new entities: a folder, or a Hugging Face model.")
 ]
 
 
@@ -62,15 +61,11 @@ def suggest(
         typer.Option(
             "--method",
             metavar="'NAME KEY=VALUE ...'",
-            help="A method and its settings, if any; may be repeated. Default: masked_entity.",
+            help="A method and its settings; may be repeated. Default: masked_entity.",
         ),
     ] = None,
     models: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model",
-            help="A masked language model without fine-tuning: masked_entity with this model. May be repeated.",
-        ),
+        list[str] | None, typer.Option("--model", help="The same as masked_entity with this model; may be repeated.")
     ] = None,
     learn_from: Annotated[
         str | None, typer.Option(help="Labelled sentences to learn from; by default the input itself.")
@@ -79,19 +74,15 @@ def suggest(
     oracle: Oracle = None,
     ids: Annotated[
         list[str] | None,
-        typer.Option(
-            "--id", help="The id of a sentence to show; may be repeated. Default: the first sentences with an entity."
-        ),
+        typer.Option("--id", help="Id of a sentence to show; may be repeated. Default: the first with an entity."),
     ] = None,
-    count: Annotated[
-        int, typer.Option("--sentences", min=1, help="Number of sentences to show if no id is given.")
-    ] = 5,
+    count: Annotated[int, typer.Option("--sentences", min=1, help="Sentences to show without --id.")] = 5,
     top_k: Annotated[int, typer.Option(min=1, help="Suggestions for each mention.")] = 5,
     seed: options.Seed = 0,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compare what methods or models suggest in place of mentions, and whether it fits the type."""
+    """Compare what methods or models suggest in place of mentions."""
     reading = options.shared_options(context, io.ReadOptions)
     from nersery.core.progress import Progress
     from nersery.core.training_context import Training
@@ -248,12 +239,12 @@ def _verdict(comparison: SuggestionTable, blank: Blank, mention: Sequence[str]) 
 def novelty(
     context: typer.Context,
     source: options.Source,
-    gold: Annotated[str, typer.Option(help="The labelled sentences that the new ones were made from.")],
+    gold: Annotated[str, typer.Option(help="Labelled sentences that the new ones were made from.")],
     oracle: Oracle = None,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Count entities of generated sentences that gold does not have, and how many of them are valid."""
+    """Count entities of generated sentences that gold lacks, and how many of them are valid."""
     reading = options.shared_options(context, io.ReadOptions)
     from nersery.core.progress import Progress
     from nersery.evaluate.novelty import novelty as count

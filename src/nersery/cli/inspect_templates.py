@@ -37,27 +37,20 @@ def templates(
     *,
     source: options.Source,
     tagger: Annotated[
-        str | None,
-        typer.Option(help="The trained tagger whose attention is used; by default one is trained on the input."),
+        str | None, typer.Option(help="The tagger whose attention is used; by default one trained on the input.")
     ] = None,
     keywords: Annotated[Keywords, typer.Option(help="How keywords are chosen.")] = "attention",
     rate: Annotated[
-        float, typer.Option(min=0, max=1, help="Share of the words outside entities that each entity keeps.")
+        float, typer.Option(min=0, max=1, help="Keywords per entity, as a share of the words outside entities.")
     ] = 0.3,
-    layers: Annotated[int, typer.Option(min=0, help="How many of the tagger's last layers to add up; 0: all.")] = 4,
+    layers: Annotated[int, typer.Option(min=0, help="Number of last layers to add up; 0: all.")] = 4,
     stop_words: Annotated[
-        str,
-        typer.Option(
-            metavar="FILE",
-            help="A file of words that are never keywords, one per line; by default the language's list.",
-        ),
+        str, typer.Option(metavar="FILE", help="File of words that are never keywords; by default the language's list.")
     ] = "",
     seed: options.Seed = 0,
-    limit: Annotated[int | None, typer.Option(min=1, help="Show only this many sentences, from the start.")] = None,
-    sentence: Annotated[str | None, typer.Option(metavar="ID", help="The id of the only sentence to show.")] = None,
-    picture: Annotated[
-        Path | None, typer.Option(metavar="FILE.svg", help="Draw the attention between the words of a sentence.")
-    ] = None,
+    limit: Annotated[int | None, typer.Option(min=1, help="Maximum sentences to show.")] = None,
+    sentence: Annotated[str | None, typer.Option(metavar="ID", help="Id of the only sentence to show.")] = None,
+    picture: Annotated[Path | None, typer.Option(metavar="FILE.svg", help="Draw the attention between words.")] = None,
     force: options.Force = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,

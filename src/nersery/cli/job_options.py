@@ -24,26 +24,23 @@ def job_options(
         typer.Option(
             min=1,
             metavar="ROWS",
-            help="Cut the input into shards of ROWS rows; OUTPUT is then a folder of JSONL files, or of Parquet "
-            "files if its name ends with .parquet. The same command resumes after the last finished shard.",
+            help="Write a folder of JSONL files with ROWS rows each; of Parquet files if OUTPUT ends with .parquet. "
+            "The same command resumes after the last finished file.",
             rich_help_panel=_PANEL,
         ),
     ] = None,
-    workers: Annotated[
-        int, typer.Option(min=1, help="Processes that share the work, with one thread each.", rich_help_panel=_PANEL)
-    ] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Processes, with one thread each.", rich_help_panel=_PANEL)] = 1,
     engine: Annotated[
         str,
         typer.Option(
-            help="Where workers run: local, or ray (here, or on the cluster that RAY_ADDRESS names).",
-            rich_help_panel=_PANEL,
+            help="Where workers run: local, or ray (here, or on the cluster in RAY_ADDRESS).", rich_help_panel=_PANEL
         ),
     ] = "local",
     gpus: Annotated[
-        float, typer.Option(min=0, help="GPUs of each worker, such as 0.5; for ray.", rich_help_panel=_PANEL)
+        float, typer.Option(min=0, help="GPUs per worker with ray, such as 0.5.", rich_help_panel=_PANEL)
     ] = 0.0,
     batch_size: Annotated[
-        int | None, typer.Option(min=1, help="Sentences at once; changes speed, never results.")
+        int | None, typer.Option(min=1, help="Sentences at once; affects speed, not results.")
     ] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
@@ -53,7 +50,7 @@ def job_options(
 
 
 Plan = Annotated[
-    bool, typer.Option("--plan", help="Print how many requests, tokens and dollars a language model would take.")
+    bool, typer.Option("--plan", help="Only estimate the requests, tokens and dollars of a language model.")
 ]
 
 

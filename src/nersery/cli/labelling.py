@@ -28,15 +28,13 @@ def next_(
     target: options.Target,
     tagger: Annotated[
         list[str] | None,
-        typer.Option(help="The folder of a tagger. May be repeated: what the taggers disagree on counts more."),
+        typer.Option(help="Folder of a tagger. If repeated, disagreement between taggers counts more."),
     ] = None,
     run: Annotated[
-        Path | None, typer.Option(help="Take the taggers of a run, or of nersery grow.", metavar="FOLDER")
+        Path | None, typer.Option(help="Use the taggers of a run, or of nersery grow.", metavar="FOLDER")
     ] = None,
     count: Annotated[int, typer.Option("--count", "-n", min=1, help="Sentences to choose.")] = 50,
-    labelled: Annotated[
-        list[str] | None, typer.Option(help="Sentences labelled already; others are chosen. May be repeated.")
-    ] = None,
+    labelled: Annotated[list[str] | None, typer.Option(help="Sentences labelled already; may be repeated.")] = None,
     most: Annotated[int, typer.Option(min=1, help="Maximum raw sentences to predict, drawn at random.")] = 10_000,
     to: Annotated[
         str | None, typer.Option(help=f"Output format: {', '.join(io.writable())}; by default from its extension.")

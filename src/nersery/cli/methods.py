@@ -80,14 +80,14 @@ def annotate(
     ],
     settings: options.Settings = None,
     gold: Annotated[
-        str | None, typer.Option(help="Labelled sentences, for methods that learn from them or need their types.")
+        str | None, typer.Option(help="Labelled sentences, for methods that need them or their types.")
     ] = None,
     dev: Dev = None,
     seed: options.Seed = 0,
     plan: Plan = False,
     json: options.AsJson = False,
 ) -> None:
-    """Label raw sentences. Labels that the input has are replaced. The same command resumes."""
+    """Label raw sentences; labels in the input are replaced. The same command resumes."""
     reading = options.shared_options(context, io.ReadOptions)
     job = options.shared_options(context, JobOptions)
     from nersery.annotate.base import AnnotateStage
@@ -133,10 +133,9 @@ def select(
         str | None, typer.Option(help="Labelled sentences that the new ones were made from, or will join.")
     ] = None,
     held_out: Annotated[
-        list[str] | None,
-        typer.Option(help="A dev or test file whose sentences must not be generated; may be repeated."),
+        list[str] | None, typer.Option(help="A dev or test file whose sentences must not occur; may be repeated.")
     ] = None,
-    dev: Annotated[str | None, typer.Option(help="Labelled sentences that decide when self_training stops.")] = None,
+    dev: Annotated[str | None, typer.Option(help="Labelled sentences by which self_training stops.")] = None,
     seed: options.Seed = 0,
     threshold: Annotated[float | None, typer.Option(help="The lowest score to keep.")] = None,
     settings: options.Settings = None,

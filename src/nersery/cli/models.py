@@ -41,7 +41,7 @@ def train(
     method: Annotated[
         str | None,
         typer.Option(
-            help="A tagger of `nersery list tagger`; else the preset's, or transformer.",
+            help="A tagger of `nersery list tagger`; by default the preset's, or transformer.",
             autocompletion=options.completion("tagger"),
         ),
     ] = None,
@@ -53,7 +53,7 @@ def train(
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Train a tagger. It reads one or more files, such as gold and generated sentences. The same command resumes."""
+    """Train a tagger on one or more files, such as gold and generated sentences. The same command resumes."""
     reading = options.shared_options(context, io.ReadOptions)
     if len(files) < 2:
         raise SettingsError(
@@ -131,12 +131,12 @@ def _note_oddities(gold: Sequence[Sentence], dev: Sequence[Sentence]) -> None:
 )
 def predict(
     context: typer.Context,
-    tagger: Annotated[str, typer.Argument(help="A trained folder, or a Hugging Face token-classification model.")],
+    tagger: Annotated[str, typer.Argument(help="A folder, or a Hugging Face token-classification model.")],
     source: options.Source,
     target: options.Target,
     json: options.AsJson = False,
 ) -> None:
-    """Label sentences with a trained tagger. Labels that the input has are replaced."""
+    """Label sentences with a trained tagger; labels in the input are replaced."""
     job = options.shared_options(context, JobOptions)
     from nersery.taggers.base import PredictStage
 
@@ -162,16 +162,15 @@ def evaluate(
     missing: Annotated[
         Missing,
         typer.Option(
-            help="Gold sentences that the other file lacks: refuse them; leave them out, and say how many; "
-            "or count their entities as missed."
+            help="Gold sentences missing in the other file: refuse, leave out with a note, or count as missed."
         ),
     ] = "refuse",
-    errors: Annotated[bool, typer.Option("--errors", help="Show the mistakes by kind, with examples.")] = False,
+    errors: Annotated[bool, typer.Option("--errors", help="Show errors by kind, with examples.")] = False,
     samples: options.Samples = 10_000,
     seed: options.Seed = 0,
     json: options.AsJson = False,
 ) -> None:
-    """Score predicted entities: strict precision, recall and F1. Also shows them by type."""
+    """Score predicted entities: strict precision, recall and F1, also by type."""
     reading = options.shared_options(context, io.ReadOptions)
     from nersery.evaluate.error_analysis import find_errors
     from nersery.evaluate.missing_sentences import absence, check_pairs, with_some_missing

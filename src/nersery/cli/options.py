@@ -35,12 +35,12 @@ Source = Annotated[
 Settings = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="A setting of the method; may be repeated. `nersery list METHOD` shows them."
+        "--set", metavar="KEY=VALUE", help="A setting of the method (`nersery list METHOD`); may be repeated."
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="The same seed gives the same bytes.")]
 Samples = Annotated[int, typer.Option(min=100, max=MOST_SAMPLES, help="Bootstrap resamplings.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite the output, or a job that was left unfinished.")]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite the output or an unfinished job.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
 
 
@@ -85,15 +85,15 @@ def read_options(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="Fix broken input; `nersery list repairs` names the repairs. May be repeated.",
+            help="A repair of broken input (`nersery list repairs`); may be repeated.",
             rich_help_panel=_PANEL,
         ),
     ] = None,
     split: Annotated[
         str,
         typer.Option(
-            help="How lines of text become words: at spaces, at punctuation too, at all signs, "
-            "or characters where a script has no spaces.",
+            help="Where lines of text are split: spaces, punctuation too, all signs, "
+            "or characters (for scripts without spaces).",
             rich_help_panel=_PANEL,
         ),
     ] = "spaces",

@@ -25,16 +25,14 @@ from nersery.io.tokenization import Splitting
 from nersery.pipeline.stage_job import JobOptions, stage_job
 
 SourceText = Annotated[str, typer.Argument(help="Text with one sentence per line, or a corpus.", metavar="SOURCE")]
-Picture = Annotated[Path | None, typer.Option(help="Draw the alignment and labels of one pair into this SVG file.")]
-PictureOf = Annotated[str, typer.Option(help="The id of the target sentence to draw; else the first with an entity.")]
-Probabilities = Annotated[
-    str | None, typer.Option(help="File with the probabilities of the links, if the alignments have none.")
-]
+Picture = Annotated[Path | None, typer.Option(help="SVG file for a drawing of one pair.")]
+PictureOf = Annotated[str, typer.Option(help="Id of the target sentence to draw; by default the first with an entity.")]
+Probabilities = Annotated[str | None, typer.Option(help="File of link probabilities, if the alignments have none.")]
 TargetText = Annotated[str, typer.Argument(help="Its translation, line by line or by ids.", metavar="TARGET")]
-PairBy = Annotated[PairedBy, typer.Option(help="auto pairs by id if both files have the same ids, else by order.")]
-TargetSplit = Annotated[Splitting, typer.Option(help="How lines of the target are cut; --split is for the source.")]
-TargetFormat = Annotated[str, typer.Option(help="Format of the target; --format is that of the source.")]
-TargetLanguage = Annotated[str, typer.Option(help="Language of the target; --language is that of the source.")]
+PairBy = Annotated[PairedBy, typer.Option(help="auto: by id if both files have the same ids, else by order.")]
+TargetSplit = Annotated[Splitting, typer.Option(help="How lines of the target become words; --split is the source's.")]
+TargetFormat = Annotated[str, typer.Option(help="Format of the target; --format is the source's.")]
+TargetLanguage = Annotated[str, typer.Option(help="Language of the target; --language is the source's.")]
 First = Annotated[int, typer.Option(min=0, max=1, help="Number of the first word in alignment files: 0 or 1.")]
 
 
@@ -65,8 +63,7 @@ def align(
     ] = True,
     seed: options.Seed = 0,
     keep: Annotated[
-        Path | None,
-        typer.Option(help="Save what is learned in this folder; for other text, name it as --set priors=FOLDER."),
+        Path | None, typer.Option(help="Save what is learned in this folder, for --set priors=FOLDER.")
     ] = None,
     json: options.AsJson = False,
 ) -> None:
@@ -106,7 +103,7 @@ def project(
     target: TargetText,
     output: options.Target,
     alignments: Annotated[
-        list[str], typer.Option(help="Alignments in Pharaoh format; repeated for several sources, in their order.")
+        list[str], typer.Option(help="Alignments in Pharaoh format; repeated for several sources, in order.")
     ],
     also: Annotated[
         list[str] | None, typer.Option(help="A labelled source in another language, which votes; may be repeated.")
@@ -128,7 +125,7 @@ def project(
     first: First = 0,
     json: options.AsJson = False,
 ) -> None:
-    """Project the labels of sentences onto their translations, each entity whole; what cannot be placed is rejected."""
+    """Project labels onto translations, each entity whole; sentences where that fails are rejected."""
     reading = options.shared_options(context, io.ReadOptions)
     job = options.shared_options(context, JobOptions)
     from nersery.crosslingual.projection import projection_of

@@ -24,12 +24,12 @@ GIVEN = {"train": "train", "dev": "validation", "validation": "validation", "tes
 
 Similarity = Annotated[
     float,
-    typer.Option(help="Sentences that share at least this part of their words get the same split; 1: only equal ones."),
+    typer.Option(help="Sentences that share at least this part of their words share a split; 1: only equal ones."),
 ]
 Leaks = Annotated[
     str,
     typer.Option(
-        help="For near-duplicates of sentences in a later given split (train, dev, test): refuse everything, "
+        help="Near-duplicates of sentences in a later given split (train, dev, test): refuse everything, "
         "drop them, or keep them."
     ),
 ]
@@ -47,7 +47,7 @@ def publish(
     files: Annotated[
         list[str],
         typer.Argument(
-            help="Labelled corpora, then the folder to write; train=, dev= or test= before a file keeps it one split.",
+            help="Labelled corpora, then the folder to write; train=, dev= or test= names a file's split.",
             metavar="[SPLIT=]INPUT... FOLDER",
         ),
     ],
@@ -65,18 +65,14 @@ def publish(
     parquet: Annotated[
         bool, typer.Option("--parquet/--no-parquet", help="Write Parquet beside JSONL; needs pyarrow.")
     ] = True,
-    push: Annotated[
-        str | None, typer.Option(metavar="OWNER/NAME", help="Also upload the folder to the Hugging Face hub.")
-    ] = None,
-    private: Annotated[
-        bool, typer.Option("--private", help="Create the repository on the hub as a private one.")
-    ] = False,
+    push: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="Also upload to the Hugging Face hub.")] = None,
+    private: Annotated[bool, typer.Option("--private", help="Make the repository on the hub private.")] = False,
     seed: options.Seed = 0,
     force: options.Force = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
-    """Make a dataset for others: splits without leakage, Parquet and JSONL, and a card that says how it was made."""
+    """Make a dataset for others: splits without leakage, Parquet, JSONL and a card."""
     reading = options.shared_options(context, io.ReadOptions)
     from nersery.io.folder import RECORD
     from nersery.publish import dataset

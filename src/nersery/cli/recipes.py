@@ -27,7 +27,7 @@ def run(
         str,
         typer.Argument(help="A TOML file, or the name of a shipped recipe (`nersery list recipes`).", metavar="RECIPE"),
     ],
-    out: Annotated[Path | None, typer.Option(help="The run's folder; by default runs/NAME.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the run; by default runs/NAME.")] = None,
     overrides: Annotated[
         list[str] | None,
         typer.Option(
@@ -37,15 +37,12 @@ def run(
         ),
     ] = None,
     models: Annotated[
-        str,
-        typer.Option(help="Replace all models of the recipe: bundled, bundled-multilingual, or paper for the papers'."),
+        str, typer.Option(help="Replace all models: bundled, bundled-multilingual, or paper (the papers').")
     ] = "",
     check: Annotated[
-        bool, typer.Option("--check", help="Check recipe and files and estimate the run time; run nothing.")
+        bool, typer.Option("--check", help="Check recipe and files, estimate the time, run nothing.")
     ] = False,
-    jobs: Annotated[
-        int, typer.Option(min=1, help="Processes that share the systems and seeds, each with its part of the cores.")
-    ] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Processes that share systems, seeds and cores.")] = 1,
     log: Annotated[str, typer.Option(help="Also log the results to mlflow or wandb, if installed.")] = "",
     json: options.AsJson = False,
     quiet: options.Quiet = False,

@@ -42,17 +42,17 @@ def review(
     source: options.Source,
     target: options.Target,
     beside: Annotated[
-        str | None, typer.Option(help="Sentences to show beside: that with the same id, and those it was made from.")
+        str | None, typer.Option(help="Show beside each sentence the one with its id here, and those it was made from.")
     ] = None,
     types: Annotated[str, typer.Option(help="Types besides those of the sentences, e.g. PER,LOC.")] = "",
-    by: Annotated[str, typer.Option(help="A score: sentences with the lowest come first.", metavar="SCORE")] = "",
+    by: Annotated[str, typer.Option(help="Show the lowest values of this score first.", metavar="SCORE")] = "",
     goal: Annotated[
-        int | None, typer.Option(min=1, help="Review this number only, drawn evenly over types and methods.")
+        int | None, typer.Option(min=1, help="Sentences to review, drawn evenly over types and methods.")
     ] = None,
-    port: Annotated[int, typer.Option(min=0, max=LARGEST_PORT, help="Port of the page; 0 takes one that is free.")] = 0,
+    port: Annotated[int, typer.Option(min=0, max=LARGEST_PORT, help="Port of the page; 0: any free one.")] = 0,
     browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     page: Annotated[
-        bool, typer.Option("--page/--no-page", help="Show the page, or only write what has been decided so far.")
+        bool, typer.Option("--page/--no-page", help="Show the page, or only write the decisions so far.")
     ] = True,
     force: options.Force = False,
     json: options.AsJson = False,

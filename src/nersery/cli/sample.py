@@ -31,12 +31,10 @@ def sample(
     source: options.Source,
     target: options.Target,
     size: Annotated[int, typer.Option(min=1, help="Sentences to draw.")],
-    protocol: Annotated[str, typer.Option(help="How to draw; `nersery list protocols` names the ways.")] = "stratified",
+    protocol: Annotated[str, typer.Option(help="How to draw: `nersery list protocols`.")] = "stratified",
     seed: options.Seed = 0,
-    each_language: Annotated[
-        bool, typer.Option("--each-language", help="Draw this many of each language, as multilingual runs do.")
-    ] = False,
-    ids: Annotated[Path | None, typer.Option(help="Write the ids of the sample here, one a line.")] = None,
+    each_language: Annotated[bool, typer.Option("--each-language", help="Draw this many of each language.")] = False,
+    ids: Annotated[Path | None, typer.Option(help="Also write the sample's ids, one a line.")] = None,
     force: options.Force = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
