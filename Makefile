@@ -2,7 +2,8 @@
 PYTHON ?= python3
 TORCH ?= torch==2.13.0
 BIN := .venv/bin
-PIP_OPTIONS := --quiet --disable-pip-version-check
+# Debian's old pip would build seqeval without isolation, which fails.
+PIP_OPTIONS := --quiet --disable-pip-version-check --use-pep517
 PIP := $(BIN)/python -m pip install $(PIP_OPTIONS) -c constraints.txt
 # Bytecode is kept, for tests start many processes that would compile all modules again.
 OFFLINE := HF_HUB_OFFLINE=1 PYTHONDONTWRITEBYTECODE=
