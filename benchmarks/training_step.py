@@ -1,9 +1,9 @@
 """A training step of the tagger: as a bare PyTorch loop takes it, with padding, and without.
 
-    python benchmarks/training_step.py [MODEL] [PRECISION] [CORPUS]
+    python benchmarks/training_step.py [CORPUS] [--model MODEL] [--precision PRECISION]
 
-MODEL is ``bundled`` and PRECISION ``auto`` unless given; CORPUS is the shipped example. The three take the same batches
-of 16 sentences in turn, in one process, so that other work on the machine slows all alike. Times are processor time.
+CORPUS is the shipped example unless given. The three take the same batches of 16 sentences in turn, in one process, so
+that other work on the machine slows all alike. Times are processor time.
 *Bare* is what a user writes by hand: transformers' network with all its embeddings, its loss, clipping and AdamW.
 *Padded* is nersery's step without `nersery.models.packed_encoder`, *packed* the whole.
 """
@@ -12,16 +12,14 @@ from __future__ import annotations
 
 import itertools
 import statistics
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+import measuring
 import torch
 from torch import Tensor
 
-from nersery import io
-from nersery.experiments.paths import shipped
 from nersery.models.loading import ModelSource, autocast, resolved
 from nersery.models.training import trainer
 from nersery.models.training.trainer import TrainingPlan
@@ -30,7 +28,7 @@ from nersery.taggers.components.decoding import Example
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.transformer import TransformerTagger
 
-BATCHES = 24
+BATCHES, QUICK = 24, 5
 WARM = 3
 """Batches that are not counted."""
 CPU = torch.device("cpu")
@@ -77,16 +75,21 @@ def bare(tagger: TransformerTagger, plan: TrainingPlan, labels: int, pad: int) -
     return Steps(network, loss, plan)
 
 
-def batches(examples: Sequence[Example], size: int) -> Iterator[list[Example]]:
+def batches(examples: Sequence[Example], size: int, most: int) -> Iterator[list[Example]]:
     drawn = ([examples[index] for index in indices] for _, indices in trainer._batches(len(examples), size, 0))
-    return itertools.islice((batch for batch in drawn if len(batch) == size), BATCHES)
+    return itertools.islice((batch for batch in drawn if len(batch) == size), most)
 
 
 def main() -> None:
     """Print the median times and ratios."""
-    model, precision, corpus = (*sys.argv[1:], *("bundled", "auto", "")[len(sys.argv) - 1 :])[:3]
-    sentences = list(io.read(corpus or shipped("recipes/example") / "train.conll"))
-    tagger = TransformerTagger(model, precision=precision, device="cpu")  # type: ignore[arg-type]
+    parser = measuring.parser(__doc__)
+    parser.add_argument("corpus", nargs="?")
+    parser.add_argument("--model", default="bundled")
+    parser.add_argument("--precision", choices=("auto", "fp32", "bf16"), default="auto")
+    options = parser.parse_args()
+    measuring.print_machine()
+    sentences = measuring.example(200, options.corpus)
+    tagger = TransformerTagger(options.model, precision=options.precision, device="cpu")
     network = tagger._build(TagSet.of({e.type for s in sentences for e in s.entities}, tagger.scheme))
     examples = [example for sentence in sentences for example in tagger._examples(sentence)]
     plan, pad = tagger._plan(len(examples)), tagger.parts[1].pad
@@ -97,15 +100,14 @@ def main() -> None:
     with pruned_vocabulary(network, tagger._subwords(examples, ())):
         by_hand = bare(tagger, plan, len(tagger._tags.names), pad)
         own = Steps(tagger._trained_parts(), tagger._loss, plan)
-        for number, batch in enumerate(batches(examples, plan.batch_size)):
+        for number, batch in enumerate(batches(examples, plan.batch_size, QUICK if options.quick else BATCHES)):
             lengths = [len(window.subwords) for window, *_ in batch]
             real, whole = real + sum(lengths), whole + len(lengths) * max(lengths)
             for name in sorted(times, reverse=number % 2 == 0):
                 forward["forward"] = packed.args[1] if name == "padded" else packed
                 times[name].append((by_hand if name == "bare" else own).take(batch))
     meant = resolved(plan.precision, CPU)
-    print(f"{model}, {torch.backends.cpu.get_cpu_capability()}, {meant}, {torch.get_num_threads()} threads")
-    print(f"real subwords: {real / whole:.2f} of the positions")
+    print(f"{options.model}, {meant}; real subwords: {real / whole:.2f} of the positions")
     for name, values in times.items():
         ratio = statistics.median(a / b for a, b in zip(values[WARM:], times["bare"][WARM:], strict=True))
         print(f"  {name:6} {1000 * statistics.median(values[WARM:]):5.0f} ms, {ratio:.2f} times the bare step")

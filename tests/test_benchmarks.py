@@ -29,9 +29,8 @@ ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "benchmarks"
 RECIPES = sorted(FOLDER.glob("*.toml"))
 HELPERS = {"gpu_models.py", "measuring.py", "tiny.py"}
-OTHERS = {"table.py", "gpu.py", "mpnet.py", "training_step.py", "onnx_speed.py"}
-"""The first two are run below. onnx_speed.py needs the extra onnx.
-mpnet.py reads wheels that must be downloaded; training_step.py has no --quick yet."""
+OTHERS = {"gpu.py", "mpnet.py", "onnx_speed.py"}
+"""The first is run below. onnx_speed.py needs the extra onnx, mpnet.py reads wheels that must be downloaded."""
 RUNS: dict[str, list[list[str]]] = {
     "active_learning.py": [["OUT", "--data", "DATA/multiconer/en", "--model", "MODEL"]],
     "alignment.py": [["quality"], ["speed"]],
@@ -53,6 +52,7 @@ RUNS: dict[str, list[list[str]]] = {
     "scoring.py": [[]],
     "seq2seq.py": [[]],
     "tagger.py": [["--model", "MODEL"]],
+    "training_step.py": [["--model", "MODEL"]],
 }
 """How each program is run here, besides ``--quick``."""
 CODE = re.compile(r"```sh\n(.*?)```|`([^`]+)`", re.DOTALL)

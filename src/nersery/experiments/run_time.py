@@ -124,6 +124,10 @@ class RunTime:
         steps += steps_of(system.second_stage, len(self.gold)) if system.second_stage else 0
         return speed.start + steps * speed.step + 10 * self.dev * speed.sentence
 
+    def scoring(self, system: System, sentences: int) -> float:
+        """Seconds to label that many sentences with its trained tagger."""
+        return sentences * self.speed(system).sentence
+
     def labels_raw_text(self, system: System) -> bool:
         """Whether raw text is in its training data."""
         others = [system.base] * bool(system.base) + system.merge
@@ -166,7 +170,7 @@ def estimates(recipe: Recipe, corpora: Mapping[str, Corpus], threads: int | None
     times = RunTime(recipe, gold, corpora["raw"].sentences, evaluated)
     scored = len(train) - len(gold) if folds else len(corpora["test"])
     with using_threads(threads):
-        return {s.name: times.total(s) + scored * times.speed(s).sentence for s in recipe.systems}
+        return {s.name: times.total(s) + times.scoring(s, scored) for s in recipe.systems}
 
 
 def steps_of(settings: Mapping[str, Any], sentences: int) -> int:

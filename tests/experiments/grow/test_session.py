@@ -10,11 +10,12 @@ import pytest
 
 import nersery
 from nersery import Sentence, io
-from nersery.core.errors import DataError, NerseryError, SettingsError
+from nersery.core.errors import DataError, NerseryError, OutOfTimeError, SettingsError
 from nersery.experiments.grow import candidates, plan, search
 from nersery.experiments.grow.search import Search
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
+from nersery.experiments.systems import GOLD
 from nersery.taggers.base import load_tagger
 from tests.standins import sentences
 
@@ -113,6 +114,48 @@ def test_the_same_call_resumes(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert before == {path: path.stat().st_mtime_ns for path in before}
     assert (resumed.best, resumed.dev_f1, resumed.test_f1) == (whole.best, whole.dev_f1, whole.test_f1)
     assert str(grow(minutes=10)) == str(resumed), "a finished job only says again what it found"
+
+
+def test_a_final_training_that_cannot_be_scored_in_time_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scoring on test runs out of time: of the best system, or only of gold only beside it."""
+    original = Run.run_system
+    monkeypatch.setattr(Search, "best", lambda self: self.tried.get("self-training") or self.tried.get(GOLD))
+    for late in ("best", "gold"):
+
+        def run_system(self: Run, seed: int, system: Any, late: str = late) -> None:
+            original(self, seed, system)
+            if seed == 3 and (system.name == GOLD) == (late == "gold"):
+                self.path(seed, system, "result.json").unlink()
+                raise OutOfTimeError
+
+        monkeypatch.setattr(Run, "run_system", run_system)
+        result = grow(minutes=10, output=late)
+        assert result.best != GOLD
+        corpus = {sentence.words for sentence in io.read(f"{late}/corpus.jsonl")}
+        assert corpus >= {sentence.words for sentence in io.read("train.conll")}
+        assert not any("has not seen those" in note for note in result.notes)
+        assert result.test is None
+        gold, best = result.test_f1
+        assert gold is None
+        assert (best is None) == (late == "best")
+        expected = "too short to train gold only" if late == "gold" else "too short to train and score"
+        assert expected in str(result)
+
+
+def test_estimates_include_scoring_on_test(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Measured(BaseException):
+        pass
+
+    def execute(self: Search) -> None:
+        gold = self.run.recipe.systems[0]
+        difference = self.cost(gold, self.folds) - self.cost(gold, 0)
+        assert difference == pytest.approx(self.run_time.scoring(gold, 120 - 8)) != 0
+        raise Measured
+
+    monkeypatch.setattr(Search, "execute", execute)
+    io.write(sentences(120, 200), "test.conll")
+    with pytest.raises(Measured):
+        grow(minutes=10)
 
 
 def test_ctrl_c_leaves_the_best_so_far(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

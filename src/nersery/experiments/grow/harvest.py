@@ -37,7 +37,8 @@ class Harvest:
         best: The chosen system; ``gold`` if no other was better.
         dev_f1: Of gold only and of the best, over the same folds.
         dev: The difference of the two.
-        test_f1: The same on test; None without a test file, or if the time was too short.
+        test_f1: The same on test, each None if the time was too short; None without a test file.
+        test: The difference of the two, if both are known.
         notes: What weakens the result.
         compared: How many other systems were scored.
     """
@@ -46,7 +47,7 @@ class Harvest:
     best: str
     dev_f1: tuple[float, float]
     dev: Comparison
-    test_f1: tuple[float, float] | None = None
+    test_f1: tuple[float | None, float | None] | None = None
     test: Comparison | None = None
     notes: list[str] = field(default_factory=list)
     compared: int = 0
@@ -61,17 +62,21 @@ class Harvest:
             first = (
                 f"best: {self.best}, F1 {best:.1f} on held-out sentences, gold only {gold:.1f} ({_interval(self.dev)})"
             )
-        second = "test: no test file, or the time was too short to train on all sentences"
-        if self.test_f1 and self.test:
-            tested, own = (100 * value for value in self.test_f1)
-            second = f"test: F1 {own:.1f}, gold only {tested:.1f} ({_interval(self.test)})"
         return "\n".join([
             first,
-            second,
+            f"test: {self._test()}",
             f"tagger: {self.folder / 'tagger'} (nersery predict {self.folder / 'tagger'} TEXT OUTPUT)",
             f"corpus: {self.folder / 'corpus.jsonl'}; to repeat: nersery run {self.folder / 'recipe.toml'}",
             f"report: {self.folder / 'report.html'}",
         ])  # fmt: skip
+
+    def _test(self) -> str:
+        gold, best = self.test_f1 or (None, None)
+        if best is None:
+            return "no test file, or the time was too short to train and score on all sentences"
+        if gold is None or self.test is None:
+            return f"F1 {100 * best:.1f}; the time was too short to train gold only for comparison"
+        return f"F1 {100 * best:.1f}, gold only {100 * gold:.1f} ({_interval(self.test)})"
 
 
 def _interval(comparison: Comparison) -> str:
@@ -102,11 +107,8 @@ def harvest(search: Search, folder: Path, seed: int | None, notes: Sequence[str]
     for name in ("corpus.jsonl", "corpus.conll"):
         io.write(made.values(), folder / name)
     write_atomic(folder / "recipe.toml", _winning_recipe(search, folder, system, bool(settings.test)))
-    is_tested = (
-        bool(run.corpora["test"]) and seed is not None and run.path(seed, run.recipe.systems[0], "result.json").exists()
-    )
-    result = _result(search, folder, best, seed if is_tested else None, found)
-    _report(search, folder, system, seed if is_tested else None, result)
+    result = _result(search, folder, best, seed if run.corpora["test"] else None, found)
+    _report(search, folder, system, seed if result.test else None, result)
     for other in run.recipe.seeds if seed is not None else ():
         for one in run.recipe.systems:
             if (other, one) != (seed, system):  # the same call again finds it
@@ -126,10 +128,18 @@ def _result(search: Search, folder: Path, best: Tried, seed: int | None, notes: 
     result = Harvest(folder, best.name, dev_f1, search.against_gold(best), notes=notes, compared=compared)
     if seed is None:
         return result
-    systems = [search.run.recipe.systems[0], search.run.recipe.system(best.name)]
-    theirs, ours = (counts(search.run.part([seed], systems), one) for one in systems)
-    f1 = [Counts(*map(int, of[0].sum(axis=0))).f1 for of in (theirs, ours)]
-    return replace(result, test_f1=(f1[0], f1[1]), test=paired_bootstrap(theirs, ours))
+    run = search.run
+    systems = [run.recipe.systems[0], run.recipe.system(best.name)]
+    gold_counts, own_counts = (
+        counts(run.part([seed], systems), one) if run.path(seed, one, "result.json").exists() else None
+        for one in systems
+    )
+    test = paired_bootstrap(gold_counts, own_counts) if gold_counts is not None and own_counts is not None else None
+    return replace(result, test_f1=(_f1(gold_counts), _f1(own_counts)), test=test)
+
+
+def _f1(of: Any) -> float | None:
+    return Counts(*map(int, of[0].sum(axis=0))).f1 if of is not None else None
 
 
 def _report(search: Search, folder: Path, system: System, seed: int | None, result: Harvest) -> None:

@@ -109,7 +109,7 @@ def _available(models: list[str], named: str) -> tuple[list[str], list[str]]:
 def _table(material: Material, models: list[str], schedule: tuple[int, int]) -> dict[str, Any]:
     """The recipe with all systems."""
     steps, batch = schedule
-    folds = MANY_FOLDS if len(material.gold) >= MANY else FEW_FOLDS
+    folds = _folds(material)
     data = {"train": "data/train.jsonl", **({"raw": "data/raw.jsonl"} if material.raw else {})}
     sizes = {"gold": len(material.gold), "raw": len(material.raw), "stage_steps": min(STAGE_STEPS, steps)}
     return {
@@ -121,6 +121,10 @@ def _table(material: Material, models: list[str], schedule: tuple[int, int]) -> 
         "tagger": {"model": models[0], "steps": steps, "batch_size": batch},
         "systems": systems_for(material.text, material.gold.types, models, **sizes),
     }
+
+
+def _folds(material: Material) -> int:
+    return MANY_FOLDS if len(material.gold) >= MANY else FEW_FOLDS
 
 
 def _parsed(table: Mapping[str, Any]) -> Recipe:
@@ -150,13 +154,16 @@ def _schedule(material: Material, times: RunTime, models: list[str], seconds: fl
 
     If it has few steps, then the first with which gold only can.
     """
+    folds = _folds(material)
+    scored = len(material.gold) // folds + len(material.test)
     for gold_only in (False, True):
         for schedule in SCHEDULES:
             trial = replace(times, recipe=_parsed(_table(material, models, schedule)))
             gold, *others = (s for s in trial.recipe.systems if s.is_baseline or s.makes_sentences)
-            cost = 2 * trial.training(gold)
+            cost = 2 * trial.training(gold) + trial.scoring(gold, scored)
             if not gold_only:
-                cost += trial.making(others[0]) + 2 * trial.training(others[0])
+                best = others[0]
+                cost += trial.making(best) + 2 * trial.training(best) + trial.scoring(best, scored)
             if CAUTION * cost <= seconds and (gold_only or schedule[0] >= FEWEST_STEPS):
                 return schedule
     return SCHEDULES[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -176,12 +177,19 @@ class Search:
         for one in self.chain(system) or [system]:
             if not self.run.path(seed, one, "tagger").exists():
                 seconds += self.run_time.training(one)
+            if not self.run.path(seed, one, "result.json").exists():
+                seconds += self.run_time.scoring(one, self._scored_on(seed))
             labels_once = one.method is not None and one.method.method == "qa_prompting"
             seeds = range(self.folds + 1) if labels_once else [seed]
             is_made = any(self.run.generated(other, one).exists() for other in seeds)
             if not is_made and not (labels_once and one in ready):
                 seconds += self.run_time.making(one)
         return seconds
+
+    def _scored_on(self, seed: int) -> int:
+        """How many sentences a system of that seed is scored on: those of the fold, or of test."""
+        corpora = self.run.corpora
+        return len(corpora["test"]) if seed == self.folds else math.ceil(len(corpora["train"]) / self.folds)
 
     def final_cost(self, system: System) -> float:
         """Estimated seconds to train it on all sentences once it was tried on a fold, and gold only for comparison

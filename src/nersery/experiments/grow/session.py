@@ -236,7 +236,7 @@ class GrowJob:
                 for one in dict.fromkeys(s.name for s in [*(search.chain(system) or [system]), *compared]):
                     search.run.run_system(seed, recipe.system(one))
         except OutOfTimeError:
-            if not search.run.path(seed, system, "result.json").exists():
+            if not search.run.path(seed, system, "tagger").exists():
                 return None
         return seed
 
