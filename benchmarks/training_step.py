@@ -16,10 +16,10 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import measuring
 import torch
 from torch import Tensor
 
+import measuring
 from nersery.models.loading import ModelSource, autocast, resolved
 from nersery.models.training import trainer
 from nersery.models.training.trainer import TrainingPlan
