@@ -168,6 +168,41 @@ def test_what_cannot_be_kept_is_not_lost(folder: Path, monkeypatch: pytest.Monke
     assert (folder / "again").read_bytes() == (folder / "links").read_bytes()
 
 
+@pytest.mark.parametrize("shards", [(), SHARDS], ids=["file", "shards"])
+def test_after_a_kill_before_it_is_kept_the_same_command_ends_as_without(
+    shards: tuple[str, ...], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Killed(BaseException):
+        pass
+
+    def killed(*paths: object, **options: object) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr("nersery.crosslingual.aligner_checkpoint.shutil.copytree", killed)
+        with pytest.raises(Killed):
+            call(*ALIGN, "links", *shards, "--keep", "known")
+    assert (folder / "links").exists()
+    other = call(*ALIGN, "links", *shards, "--keep", "known", "--set", "hmm_steps=2")
+    assert (other.code, "links" in other.err) == (2, True), "another job overwrites nothing"
+    again, whole = call(*ALIGN, "links", *shards, "--keep", "known"), call(*ALIGN, "w", *shards, "--keep", "known-too")
+    assert (again.code, whole.code) == (0, 0), (again.err, whole.err)
+    assert files(folder / "known") == files(folder / "known-too") != {}
+    if shards:
+        assert files(folder / "links") == files(folder / "w") != {}
+    else:
+        assert (folder / "links").read_bytes() == (folder / "w").read_bytes()
+    assert not (folder / "links.training").exists()
+
+
+def test_alignments_that_were_there_before_are_not_overwritten(folder: Path) -> None:
+    """Even beside what an unfinished call of the same command has learnt."""
+    assert call(*ALIGN, "links", "--keep", "known").code == 0
+    shutil.rmtree(folder / "known")
+    refused = call(*ALIGN, "links", "--keep", "known")
+    assert (refused.code, "links" in refused.err) == (2, True)
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from nersery.core.file_settings import files_in
 from nersery.core.files import check_replaceable, replaced_folder, write_atomic
 from nersery.core.outcome import Tally
 from nersery.core.registry import name_of, settings_of
-from nersery.crosslingual.aligners.base import Aligner, Pairs
+from nersery.crosslingual.aligners.base import Aligner, AlignStage, Pairs
 from nersery.crosslingual.bitext import WholePairs
 from nersery.pipeline.job import rejects_of
 from nersery.pipeline.stage_job import StageJob
@@ -85,10 +86,14 @@ def check_keep(folder: Path, aligner: Aligner, output: Path, *, force: bool) -> 
 def keep_learned(job: StageJob, keep: Path) -> Tally:
     """Run a job of an aligner, and save what it learned in a folder.
 
+    After an earlier call ended between the two, the pairs are aligned once more with what it had learned.
+
     Raises:
         DiskError: If what was learned cannot be copied; it is then still in the folder of the training.
     """
     learned = job.training / PLACE
+    if _only_copy_is_missing(job, keep):
+        job = replace(job, options=replace(job.options, force=True))
     with replaced_folder(keep) as folder:
         tally = job.execute()
         try:
@@ -96,10 +101,25 @@ def keep_learned(job: StageJob, keep: Path) -> Tally:
         except (OSError, shutil.Error) as error:
             raise DiskError(
                 f"{job.target} is written, but what was learnt could not be kept in {keep}: {_reason(error)}. "
-                f"It lies in {learned}, from where you can copy it, or name that folder itself by priors"
+                f"It lies in {learned}. Run the same command again, or name that folder itself by priors"
             ) from None
     shutil.rmtree(job.training, ignore_errors=True)
     return tally
+
+
+def _only_copy_is_missing(job: StageJob, keep: Path) -> bool:
+    """Whether an earlier call of the same job has learned and then aligned everything, but has kept nothing."""
+    learned = job.training / PLACE
+    if keep.exists() or not job.target.exists() or not learned.is_dir():
+        return False
+    if job.target.stat().st_mtime_ns < learned.stat().st_mtime_ns:  # the alignments of another job
+        return False
+    assert isinstance(job.stage, AlignStage)
+    try:
+        record = json.loads((job.training / RECORD).read_text("utf-8"))
+    except (OSError, ValueError):
+        return False
+    return bool(record == {"fingerprint": _fingerprint(job.stage.made(), job.stage.pairs)})
 
 
 def _reason(error: OSError) -> str:
