@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import nersery
 from nersery import Sentence, io
 from nersery.core.errors import DataError, NerseryError, OutOfTimeError, SettingsError
 from nersery.experiments.grow import candidates, plan, search
+from nersery.experiments.grow.harvest import Harvest
 from nersery.experiments.grow.search import Search
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
@@ -23,6 +25,25 @@ from tests.standins import sentences
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> Path:
     """Files in a language that is said not to be English, and quick trainings of a tiny encoder."""
+    return prepare(tmp_path, monkeypatch, tiny_model)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory, tiny_model: str) -> tuple[Path, Harvest]:
+    """A job that has ended, once for all tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        folder = prepare(tmp_path_factory.mktemp("finished"), patch, tiny_model)
+        return folder / "out", grow(minutes=10)
+
+
+@pytest.fixture
+def grown(folder: Path, finished: tuple[Path, Harvest]) -> Harvest:
+    """That job in ``out``."""
+    shutil.copytree(finished[0], folder / "out")
+    return finished[1]
+
+
+def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> Path:
     original = plan._table
 
     def table(*given: Any) -> dict[str, Any]:
@@ -35,10 +56,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> 
     monkeypatch.setattr(plan, "FEWEST_STEPS", 20)
     monkeypatch.setattr(candidates, "MULTILINGUAL", tiny_model)
     monkeypatch.setattr(search, "CLOSING", 1.0)
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(folder)
     for name, count, start in (("train", 24, 0), ("test", 12, 200), ("raw", 30, 300)):
         io.write(sentences(count, start), f"{name}.conll")
-    return tmp_path
+    return folder
 
 
 def grow(**settings: Any) -> Any:
@@ -46,8 +67,8 @@ def grow(**settings: Any) -> Any:
     return nersery.grow("train.conll", **{**given, **settings})
 
 
-def test_it_leaves_a_tagger_a_corpus_a_recipe_and_a_report(folder: Path) -> None:
-    result = grow(minutes=10)
+def test_it_leaves_a_tagger_a_corpus_a_recipe_and_a_report(grown: Harvest) -> None:
+    result = grown
     assert len(str(result).split("\n")) == 5
     assert load_tagger("out/tagger").types == ("LOC", "PER")
     gold = {sentence.words for sentence in io.read("train.conll")}
@@ -62,13 +83,12 @@ def test_it_leaves_a_tagger_a_corpus_a_recipe_and_a_report(folder: Path) -> None
     assert "Systems tried" in Path("out/report.html").read_text("utf-8")
 
 
-def test_the_recipe_repeats_the_best_system(folder: Path) -> None:
-    result = grow(minutes=10)
+def test_the_recipe_repeats_the_best_system(grown: Harvest) -> None:
     recipe = load("out/recipe.toml")
-    assert recipe.systems[-1].name == result.best
+    assert recipe.systems[-1].name == grown.best
     report = Run(recipe, Path("again"), quiet=True).execute()
     again = {system.name: system.f1.mean for system in report.systems}
-    assert (again["gold"], again[result.best]) == pytest.approx(result.test_f1)
+    assert (again["gold"], again[grown.best]) == pytest.approx(grown.test_f1)
 
 
 def test_without_test_the_folds_are_reported(folder: Path) -> None:
@@ -78,8 +98,7 @@ def test_without_test_the_folds_are_reported(folder: Path) -> None:
     assert load("out/recipe.toml").sample.folds == 3
 
 
-def test_nothing_depends_on_the_labels_of_test(folder: Path) -> None:
-    grow(minutes=10)
+def test_nothing_depends_on_the_labels_of_test(grown: Harvest) -> None:
     swapped = {"PER": "LOC", "LOC": "PER"}
     io.write([sentence.with_types(swapped) for sentence in io.read("test.conll")], "test.conll")
     grow(minutes=10, output="other")
@@ -92,7 +111,7 @@ def test_nothing_depends_on_the_labels_of_test(folder: Path) -> None:
         assert Path("out", path).read_bytes() == Path("other", path).read_bytes()
 
 
-def test_the_same_call_resumes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_call_resumes(grown: Harvest, monkeypatch: pytest.MonkeyPatch) -> None:
     class Killed(BaseException):
         pass
 
@@ -107,13 +126,13 @@ def test_the_same_call_resumes(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     monkeypatch.setattr(Run, "run_system", run_system)
     with pytest.raises(Killed):
-        grow(minutes=10)
+        grow(minutes=10, output="cut")
     monkeypatch.setattr(Run, "run_system", original)
-    before = {path: path.stat().st_mtime_ns for path in Path("out").rglob("result.json")}
-    resumed, whole = grow(minutes=10), grow(minutes=10, output="whole")
+    before = {path: path.stat().st_mtime_ns for path in Path("cut").rglob("result.json")}
+    resumed = grow(minutes=10, output="cut")
     assert before == {path: path.stat().st_mtime_ns for path in before}
-    assert (resumed.best, resumed.dev_f1, resumed.test_f1) == (whole.best, whole.dev_f1, whole.test_f1)
-    assert str(grow(minutes=10)) == str(resumed), "a finished job only says again what it found"
+    assert (resumed.best, resumed.dev_f1, resumed.test_f1) == (grown.best, grown.dev_f1, grown.test_f1)
+    assert str(grow(minutes=10)) == str(grown), "a finished job only says again what it found"
 
 
 def test_a_final_training_that_cannot_be_scored_in_time_is_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,10 +199,9 @@ def test_minutes_are_above_zero(folder: Path, minutes: float) -> None:
         grow(minutes=minutes)
 
 
-def test_another_job_in_the_folder_is_refused(folder: Path) -> None:
-    grow(minutes=10, raw=None, test=None)
+def test_another_job_in_the_folder_is_refused(grown: Harvest) -> None:
     with pytest.raises(SettingsError, match="other settings"):
-        grow(minutes=10)
+        grow(minutes=10, raw=None)
     Path("full").mkdir()
     Path("full/mine.txt").write_text("mine", "utf-8")
     with pytest.raises(SettingsError, match="holds no grow job"):
@@ -199,8 +217,7 @@ def test_few_sentences_and_other_languages_are_refused(folder: Path) -> None:
         grow()
 
 
-def test_growing_on_with_more_labels_names_a_new_folder(folder: Path) -> None:
-    grow(minutes=10, raw=None, test=None)
+def test_growing_on_with_more_labels_names_a_new_folder(grown: Harvest) -> None:
     io.write(sentences(6, 400), "labelled.jsonl")
     more = ["train.conll", "labelled.jsonl"]
     with pytest.raises(SettingsError, match="other settings") as refused:
