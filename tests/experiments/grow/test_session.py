@@ -52,7 +52,7 @@ def prepare(folder: Path, monkeypatch: pytest.MonkeyPatch, tiny_model: str) -> P
         return made
 
     monkeypatch.setattr(plan, "_table", table)
-    monkeypatch.setattr(plan, "SCHEDULES", ((20, 16),))
+    monkeypatch.setattr(plan, "SCHEDULES", ((20, 4),))
     monkeypatch.setattr(plan, "FEWEST_STEPS", 20)
     monkeypatch.setattr(candidates, "MULTILINGUAL", tiny_model)
     monkeypatch.setattr(search, "CLOSING", 1.0)
