@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from nersery.core.warnings import NO_NOTES
 
 settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any machine")  # a busy machine is no fault of the code
@@ -23,6 +25,15 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell starts jobs in the background so, and all processes that the tests interrupt would inherit it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def notes() -> Iterator[None]:
+    """Notes are shown in each test: jobs and workers that are no processes here set that for all later ones."""
+    token = NO_NOTES.set(False)
+    yield
+    NO_NOTES.reset(token)
+
 
 TEXT = [
     "Ada Lovelace wrote the first program in London .",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,6 @@ import pytest
 import torch
 
 from nersery.core.errors import DataError, JobFailedError
-from nersery.core.warnings import NO_NOTES
 from nersery.experiments import jobs
 from nersery.experiments.cells import Cell, Schedule, cells, makespan
 from nersery.experiments.recipe import load
@@ -29,7 +27,7 @@ SHUFFLE = 'method = "shuffle_within_segments"\nselect = []'
 
 
 @pytest.fixture
-def inline(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Inline]]:
+def inline(monkeypatch: pytest.MonkeyPatch) -> list[Inline]:
     """Jobs that are no processes; the engines that were asked for."""
     engines = list[Inline]()
 
@@ -38,9 +36,7 @@ def inline(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Inline]]:
         return engines[-1]
 
     monkeypatch.setattr(jobs, "LocalEngine", engine)
-    notes = NO_NOTES.get()
-    yield engines
-    NO_NOTES.set(notes)  # a job sets it for its process, which is that of all tests here
+    return engines
 
 
 def needed(*overrides: str) -> dict[tuple[int, str], set[tuple[int, str]]]:

@@ -1,21 +1,12 @@
-"""What a worker sets for its process is undone where it is no process."""
+"""Files of a job that nothing has disturbed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from nersery.core.warnings import NO_NOTES
 from tests.pipeline.jobs import ITEMS, files, job, step
-
-
-@pytest.fixture(autouse=True)
-def notes() -> Iterator[None]:
-    token = NO_NOTES.set(False)
-    yield
-    NO_NOTES.reset(token)
 
 
 @pytest.fixture
