@@ -88,7 +88,7 @@ def main() -> None:
     parser.add_argument("--precision", choices=("auto", "fp32", "bf16"), default="auto")
     options = parser.parse_args()
     measuring.print_machine()
-    sentences = measuring.example(200, options.corpus)
+    sentences = measuring.example(500, options.corpus)
     tagger = TransformerTagger(options.model, precision=options.precision, device="cpu")
     network = tagger._build(TagSet.of({e.type for s in sentences for e in s.entities}, tagger.scheme))
     examples = [example for sentence in sentences for example in tagger._examples(sentence)]
