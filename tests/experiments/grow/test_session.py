@@ -178,7 +178,7 @@ def test_estimates_include_scoring_on_test(folder: Path, monkeypatch: pytest.Mon
 
 
 def test_ctrl_c_leaves_the_best_so_far(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(self: Search, *args: object) -> None:
+    def interrupted(self: Search, *args: object, **more: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Search, "_relabel", interrupted)

@@ -19,14 +19,14 @@ Entry = dict[str, Any]
 
 
 def models_for(text: TextProfile, named: str = "", *, has_raw: bool = False) -> list[str]:
-    """The encoders to try; the first is that of gold only.
+    """The encoders to try; the first is that of gold only, and the named one follows.
 
     With raw text the question head labels it, and its encoder is not tried as a tagger's, too: that took the time of
     other systems, and the choice between the two encoders was mostly chance; see docs/results.md.
     """
     english = ENGLISH_MODELS[:1] if has_raw else ENGLISH_MODELS
     suited = [*english, *[MULTILINGUAL] * text.cased] if text.is_english else [MULTILINGUAL]
-    return list(dict.fromkeys([*suited, *filter(None, [named])]))
+    return list(dict.fromkeys([suited[0], *filter(None, [named]), *suited[1:]]))
 
 
 def systems_for(

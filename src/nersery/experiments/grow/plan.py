@@ -79,7 +79,7 @@ def make_plan(material: Material, named: str, seconds: float, say: Callable[[str
     times = RunTime(recipe, material.gold.sentences, material.raw.sentences)
     material, more = _fitting(material, times, seconds)
     times = replace(times, raw=material.raw.sentences)
-    chosen = _schedule(material, times, models, SHARE * seconds)
+    chosen = _schedule(material, times, models, SHARE * seconds, named)
     if chosen != SCHEDULES[0]:
         given, full = (f"{steps} steps with {batch} sentences" for steps, batch in (chosen, SCHEDULES[0]))
         notes.append(f"each training has {given} instead of {full}: the time allows no more")
@@ -149,10 +149,13 @@ def _fitting(material: Material, times: RunTime, seconds: float) -> tuple[Materi
     return replace(material, raw=Corpus(s for s in material.raw if s.id in chosen)), [note]
 
 
-def _schedule(material: Material, times: RunTime, models: list[str], seconds: float) -> tuple[int, int]:
+def _schedule(
+    material: Material, times: RunTime, models: list[str], seconds: float, named: str = ""
+) -> tuple[int, int]:
     """The first schedule with which gold only and the first system can be trained on a fold and on all sentences.
 
-    If it has few steps, then the first with which gold only can.
+    That system has the encoder that the user named, if any, which is compared on gold only, too. If the schedule has
+    few steps, then the first with which gold only can.
     """
     folds = _folds(material)
     scored = len(material.gold) // folds + len(material.test)
@@ -162,8 +165,10 @@ def _schedule(material: Material, times: RunTime, models: list[str], seconds: fl
             gold, *others = (s for s in trial.recipe.systems if s.is_baseline or s.makes_sentences)
             cost = 2 * trial.training(gold) + trial.scoring(gold, scored)
             if not gold_only:
-                best = others[0]
+                own = [system for system in others if system.tagger_settings.get("model", models[0]) == named] or others
+                best = next(system for system in own if system.makes_sentences)
                 cost += trial.making(best) + 2 * trial.training(best) + trial.scoring(best, scored)
+                cost += sum(trial.training(system) for system in own if not system.makes_sentences)
             if CAUTION * cost <= seconds and (gold_only or schedule[0] >= FEWEST_STEPS):
                 return schedule
     return SCHEDULES[-1]

@@ -50,6 +50,7 @@ class Search:
     Args:
         run: Its recipe has a seed for each fold, and one more for all sentences.
         save: Called after each system with what was tried.
+        named: The encoder that the user asked for, if any.
     """
 
     run: Run
@@ -58,6 +59,7 @@ class Search:
     say: Callable[[str], None]
     save: Callable[[], None]
     tried: dict[str, Tried] = field(default_factory=dict)
+    named: str = ""
 
     @property
     def folds(self) -> int:
@@ -108,22 +110,14 @@ class Search:
         """Try what the time allows."""
         systems = self.run.recipe.systems
         encoders = [system for system in systems if not system.makes_sentences]
-        first = next((system for system in systems if system.makes_sentences), None)
         for system in encoders:
-            self.attempt(system, 0, beyond=self.cost(first, 0) + self.final_cost(first) if first else 0.0)
+            self.attempt(system, 0, beyond=self._goes_before(system))
         scored = [self.tried[one.name] for one in encoders if self.tried[one.name].folds]
         if not scored:
             return
-        own = self.run.recipe.system(max(scored, key=lambda one: self.f1(one, 1)).name).tagger_settings
-        methods = [s for s in systems if s.makes_sentences and s.tagger_settings == own]
-        on_raw = [s for s in methods if s.labels_raw_text]
-        for system in on_raw:
-            if not self._is_round(system):
-                self.attempt(system, 0)
-        self._relabel(on_raw)  # before methods on gold alone, which gain less in the same time
-        for system in methods:
-            if not system.labels_raw_text:
-                self.attempt(system, 0)
+        self._try_methods(self.run.recipe.system(max(scored, key=lambda one: self.f1(one, 1)).name))
+        for system in encoders[1:]:
+            self.attempt(system, 0)
         for number in range(1, self.folds):
             self._halve(number)
             if not any(one.folds and not one.fate for one in self.tried.values() if one.name != GOLD):
@@ -133,16 +127,49 @@ class Search:
             for one in [one.name for one in self.tried.values() if not one.fate and one.name != GOLD]:
                 self.attempt(self.run.recipe.system(one), number)
 
+    def _goes_before(self, encoder: System) -> float:
+        """Estimated seconds of what is tried before an encoder if there is no time for both.
+
+        That is one method for gold only and the encoder that the user named, which may gain more than any method, and
+        all methods of gold only for the others, which seldom do.
+        """
+        own = self.run.recipe.systems[0].tagger_settings
+        methods = [s for s in self.run.recipe.systems if s.makes_sentences and s.tagger_settings == own]
+        if encoder.name == GOLD or encoder.tagger_settings.get("model") == self.named:
+            methods = methods[:1]
+        once = [system for system in methods if not self._is_round(system)]
+        return sum(self.cost(system, 0) for system in once) + max(map(self.final_cost, once), default=0.0)
+
+    def _try_methods(self, encoder: System) -> None:
+        """Try the methods with a tagger of that encoder on the first fold."""
+        own = encoder.tagger_settings
+        methods = [s for s in self.run.recipe.systems if s.makes_sentences and s.tagger_settings == own]
+        on_raw = [system for system in methods if system.labels_raw_text]
+        for system in on_raw:
+            if not self._is_round(system):
+                self.attempt(system, 0)
+        # before methods on gold alone, which gain less in the same time
+        self._relabel(on_raw, least=self.f1(self.tried[encoder.name], 1))
+        for system in methods:
+            if not system.labels_raw_text:
+                self.attempt(system, 0)
+
     def _is_round(self, system: System) -> bool:
         """Whether it relabels what another system labelled."""
         return bool(system.base) and self.run.recipe.system(system.base).makes_sentences
 
-    def _relabel(self, methods: Sequence[System]) -> None:
-        """Label the raw text again with the tagger of the best system, while that helps."""
+    def _relabel(self, methods: Sequence[System], least: float) -> None:
+        """Label the raw text again with the tagger of the best system, while that helps.
+
+        Args:
+            least: F1 that it must reach: labels of a worse tagger than that of gold only teach nothing.
+        """
         started = [self.tried[one.name] for one in methods if not self._is_round(one) and self.tried[one.name].folds]
         if not started:
             return
         leader = max(started, key=lambda one: self.f1(one, 1))
+        if self.f1(leader, 1) < least:
+            return
         for system in methods:
             if self._is_round(system) and system.base == leader.name:
                 if not self.attempt(system, 0) or self.f1(self.tried[system.name], 1) <= self.f1(leader, 1):

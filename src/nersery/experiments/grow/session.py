@@ -48,7 +48,7 @@ class GrowSettings:
         train: Files of labelled sentences.
         raw: A file of raw text.
         test: A file of labelled sentences to score the result on; no choice depends on it.
-        model: An encoder to try besides the bundled ones, by name or folder.
+        model: An encoder to try besides the bundled ones, by name or folder; it is tried before them.
         options: How the files are read; its language is that of the text, empty to detect it.
     """
 
@@ -203,7 +203,7 @@ class GrowJob:
         with run.started():
             gold = run.corpora["train"].sentences
             run_time = RunTime(recipe, gold, run.corpora["raw"].sentences, speeds=self._speeds)
-            search = Search(run, run_time, budget, self._say, save, tried)
+            search = Search(run, run_time, budget, self._say, save, tried, self.settings.model)
             notes: list[str] = list(record["notes"])
             try:
                 search.execute()
