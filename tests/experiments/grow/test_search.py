@@ -9,17 +9,34 @@ import pytest
 
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import systems_for
-from nersery.experiments.grow.search import Search, Tried
+from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.text_profile import TextProfile
 from nersery.experiments.recipe import parse
 
 ENGLISH = TextProfile("LATIN", "en", cased=True)
 
 
-def order(monkeypatch: pytest.MonkeyPatch, minutes: float, f1: dict[str, float] | None = None, named: str = "") -> Any:
-    """The systems that are tried on the first fold, each of which is said to take a minute."""
+def order(monkeypatch: pytest.MonkeyPatch, minutes: float, **more: Any) -> list[str]:
+    """The systems that are tried on the first fold."""
+    return [name for name, one in searched(monkeypatch, minutes, **more).tried.items() if 0 in one.folds]
+
+
+def searched(
+    monkeypatch: pytest.MonkeyPatch,
+    minutes: float,
+    f1: dict[str, float] | None = None,
+    named: str = "",
+    methods: tuple[str, ...] = (),
+) -> Search:
+    """A search that has ended, in which each system is said to take a minute.
+
+    Args:
+        methods: Only systems with these are tried; empty: all.
+    """
     models = ["bundled", *filter(None, [named]), "bundled-multilingual"]
     entries = systems_for(ENGLISH, ["PER"], models, gold=100, raw=100, stage_steps=50)
+    if methods:
+        entries = [one for one in entries if one.get("method") in methods]
     table = {
         "name": "grow",
         "seeds": [0],
@@ -31,12 +48,9 @@ def order(monkeypatch: pytest.MonkeyPatch, minutes: float, f1: dict[str, float] 
     problems: list[str] = []
     recipe = parse(table, problems)
     assert recipe is not None, problems
-    tried: list[str] = []
     budget = Budget(60 * minutes, factor=1.0)
 
     def run_system(seed: int, system: Any) -> None:
-        if seed == 0:
-            tried.append(system.name)
         budget.spent += 60
 
     run: Any = SimpleNamespace(recipe=recipe, run_system=run_system, corpora={"test": []})
@@ -47,8 +61,7 @@ def order(monkeypatch: pytest.MonkeyPatch, minutes: float, f1: dict[str, float] 
     monkeypatch.setattr(Budget, "learn", lambda *_: None)
     search = Search(run, SimpleNamespace(), budget, lambda _: None, lambda: None, named=named)  # type: ignore[arg-type]
     search.execute()
-    assert all(isinstance(one, Tried) for one in search.tried.values())
-    return tried
+    return search
 
 
 def test_another_encoder_is_tried_first_if_there_is_time_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -70,3 +83,11 @@ def test_labels_of_a_tagger_worse_than_gold_only_are_not_used_again(monkeypatch:
     worse = {"gold": 0.6, "questions": 0.5, "self-training": 0.4}
     assert not [name for name in order(monkeypatch, 30, f1=worse) if "relabelled" in name]
     assert "questions, relabelled" in order(monkeypatch, 30, f1=worse | {"questions": 0.6})
+
+
+@pytest.mark.parametrize(("minutes", "folds"), [(4, {0}), (6, {0, 1})])
+def test_gold_only_is_not_tried_alone_on_another_fold(
+    minutes: float, folds: set[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search = searched(monkeypatch, minutes, {"gold": 0.6, "questions": 0.7}, methods=("qa_prompting",))
+    assert set(search.tried["gold"].folds) == set(search.tried["questions"].folds) == folds

@@ -120,12 +120,13 @@ class Search:
             self.attempt(system, 0)
         for number in range(1, self.folds):
             self._halve(number)
-            if not any(one.folds and not one.fate for one in self.tried.values() if one.name != GOLD):
+            racing = [one for one in self.tried.values() if one.folds and not one.fate and one.name != GOLD]
+            rivals = [self.run.recipe.system(one.name) for one in racing]
+            least = min((self.cost(one, number) + self.final_cost(one) for one in rivals), default=math.inf)
+            if not self.attempt(systems[0], number, beyond=least):  # alone it would say nothing
                 return
-            if not self.attempt(systems[0], number):
-                return
-            for one in [one.name for one in self.tried.values() if not one.fate and one.name != GOLD]:
-                self.attempt(self.run.recipe.system(one), number)
+            for system in rivals:
+                self.attempt(system, number)
 
     def _goes_before(self, encoder: System) -> float:
         """Estimated seconds of what is tried before an encoder if there is no time for both.
