@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
+from nersery import Corpus, Entity, Sentence
+from nersery.experiments.grow import plan
 from nersery.experiments.grow.budget import Budget
 from nersery.experiments.grow.candidates import systems_for
+from nersery.experiments.grow.material import Material
 from nersery.experiments.grow.search import Search
 from nersery.experiments.grow.text_profile import TextProfile
 from nersery.experiments.recipe import parse
+from nersery.experiments.run_time import RunTime
 
 ENGLISH = TextProfile("LATIN", "en", cased=True)
 
@@ -27,11 +31,15 @@ def searched(
     f1: dict[str, float] | None = None,
     named: str = "",
     methods: tuple[str, ...] = (),
+    takes: float = 60,
+    said: list[str] | None = None,
 ) -> Search:
     """A search that has ended, in which each system is said to take a minute.
 
     Args:
         methods: Only systems with these are tried; empty: all.
+        takes: Seconds that it really takes.
+        said: Collects the messages.
     """
     models = ["bundled", *filter(None, [named]), "bundled-multilingual"]
     entries = systems_for(ENGLISH, ["PER"], models, gold=100, raw=100, stage_steps=50)
@@ -51,7 +59,7 @@ def searched(
     budget = Budget(60 * minutes, factor=1.0)
 
     def run_system(seed: int, system: Any) -> None:
-        budget.spent += 60
+        budget.spent += takes
 
     run: Any = SimpleNamespace(recipe=recipe, run_system=run_system, corpora={"test": []})
     monkeypatch.setattr(Search, "cost", lambda *_, **__: 60.0)
@@ -59,7 +67,9 @@ def searched(
     monkeypatch.setattr(Search, "f1", lambda _, one, first=None: (f1 or {}).get(one.name, 0.5))
     monkeypatch.setattr(Search, "best", lambda self: self.tried.get("gold"))
     monkeypatch.setattr(Budget, "learn", lambda *_: None)
-    search = Search(run, SimpleNamespace(), budget, lambda _: None, lambda: None, named=named)  # type: ignore[arg-type]
+    search = Search(
+        run, SimpleNamespace(), budget, (said if said is not None else []).append, lambda: None, named=named
+    )  # type: ignore[arg-type]
     search.execute()
     return search
 
@@ -72,6 +82,15 @@ def test_another_encoder_waits_if_time_is_short(monkeypatch: pytest.MonkeyPatch)
     tried = order(monkeypatch, 7)
     assert tried[:3] == ["gold", "questions", "self-training"]
     assert "gold, bundled-multilingual" not in tried
+
+
+def test_it_is_tried_after_the_methods_if_they_were_quicker_than_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    search = searched(monkeypatch, 6.8, takes=30, said=said)
+    assert search.tried["gold, bundled-multilingual"].folds[0] == 0
+    lines = [line for line in said if "gold, bundled-multilingual" in line]
+    assert "free beside the systems before it" in lines[0]
+    assert said.index(lines[1]) > said.index(next(line for line in said if "mention replacement" in line))
 
 
 def test_the_encoder_that_the_user_named_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,3 +110,25 @@ def test_gold_only_is_not_tried_alone_on_another_fold(
 ) -> None:
     search = searched(monkeypatch, minutes, {"gold": 0.6, "questions": 0.7}, methods=("qa_prompting",))
     assert set(search.tried["gold"].folds) == set(search.tried["questions"].folds) == folds
+
+
+def test_the_schedule_leaves_time_for_the_encoder_that_the_user_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A training takes a second for each of its steps, ten for the named encoder; nothing else takes time."""
+    gold = Corpus([Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),), id=str(number)) for number in range(9)])
+    material = Material(gold, gold, Corpus(()), ENGLISH, ())
+
+    def training(self: RunTime, system: Any) -> float:
+        is_named = system.tagger_settings.get("model") == "mine"
+        return self.recipe.tagger.settings["steps"] * (10.0 if is_named else 1.0)
+
+    monkeypatch.setattr(RunTime, "training", training)
+    monkeypatch.setattr(RunTime, "making", lambda *_: 0.0)
+    monkeypatch.setattr(RunTime, "scoring", lambda *_: 0.0)
+    steps = 300
+    needed = plan.CAUTION * steps * (2 + 10 + 2 * 10)  # gold only twice; the named encoder on gold, then with a method
+    recipe = plan._parsed(plan._table(material, ["bundled", "mine"], plan.SCHEDULES[0]))
+    times = RunTime(recipe, gold.sentences, gold.sentences)
+    chosen = [
+        plan._schedule(material, times, ["bundled", "mine"], seconds, "mine")[0] for seconds in (needed, needed - 1)
+    ]
+    assert chosen == [300, 200]

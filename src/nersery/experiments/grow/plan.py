@@ -154,19 +154,19 @@ def _schedule(
 ) -> tuple[int, int]:
     """The first schedule with which gold only and the first system can be trained on a fold and on all sentences.
 
-    That system has the encoder that the user named, if any, which is compared on gold only, too. If the schedule has
-    few steps, then the first with which gold only can.
+    That system has the encoder that the user named, if any, which is tried on gold only before. If the schedule has few
+    steps, then the first with which gold only can.
     """
     folds = _folds(material)
     scored = len(material.gold) // folds + len(material.test)
     for gold_only in (False, True):
         for schedule in SCHEDULES:
             trial = replace(times, recipe=_parsed(_table(material, models, schedule)))
-            gold, *others = (s for s in trial.recipe.systems if s.is_baseline or s.makes_sentences)
+            gold, *others = trial.recipe.systems
             cost = 2 * trial.training(gold) + trial.scoring(gold, scored)
             if not gold_only:
-                own = [system for system in others if system.tagger_settings.get("model", models[0]) == named] or others
-                best = next(system for system in own if system.makes_sentences)
+                own = [system for system in others if system.tagger_settings.get("model", models[0]) == named]
+                best = next(system for system in own or others if system.makes_sentences)
                 cost += trial.making(best) + 2 * trial.training(best) + trial.scoring(best, scored)
                 cost += sum(trial.training(system) for system in own if not system.makes_sentences)
             if CAUTION * cost <= seconds and (gold_only or schedule[0] >= FEWEST_STEPS):

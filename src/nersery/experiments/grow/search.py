@@ -108,43 +108,48 @@ class Search:
 
     def execute(self) -> None:
         """Try what the time allows."""
-        systems = self.run.recipe.systems
-        encoders = [system for system in systems if not system.makes_sentences]
-        for system in encoders:
+        gold, *others = encoders = [system for system in self.run.recipe.systems if not system.makes_sentences]
+        self.attempt(gold, 0)
+        for system in others:
             self.attempt(system, 0, beyond=self._goes_before(system))
         scored = [self.tried[one.name] for one in encoders if self.tried[one.name].folds]
         if not scored:
             return
         self._try_methods(self.run.recipe.system(max(scored, key=lambda one: self.f1(one, 1)).name))
-        for system in encoders[1:]:
+        for system in others:
             self.attempt(system, 0)
         for number in range(1, self.folds):
             self._halve(number)
-            racing = [one for one in self.tried.values() if one.folds and not one.fate and one.name != GOLD]
-            rivals = [self.run.recipe.system(one.name) for one in racing]
-            least = min((self.cost(one, number) + self.final_cost(one) for one in rivals), default=math.inf)
-            if not self.attempt(systems[0], number, beyond=least):  # alone it would say nothing
+            rivals = [one for one in self.tried.values() if one.folds and not one.fate and one.name != GOLD]
+            if not rivals:
                 return
-            for system in rivals:
+            systems = [self.run.recipe.system(one.name) for one in rivals]
+            shortest = min(self.cost(system, number) + self.final_cost(system) for system in systems)
+            if not self.attempt(gold, number, beyond=shortest):  # alone it would say nothing
+                return
+            for system in systems:
                 self.attempt(system, number)
 
     def _goes_before(self, encoder: System) -> float:
         """Estimated seconds of what is tried before an encoder if there is no time for both.
 
-        That is one method for gold only and the encoder that the user named, which may gain more than any method, and
-        all methods of gold only for the others, which seldom do.
+        That is one method before the encoder that the user named, which may gain more than any method, and all methods
+        of the first encoder before another one, which seldom does.
         """
-        own = self.run.recipe.systems[0].tagger_settings
-        methods = [s for s in self.run.recipe.systems if s.makes_sentences and s.tagger_settings == own]
-        if encoder.name == GOLD or encoder.tagger_settings.get("model") == self.named:
+        methods = self._methods(self.run.recipe.systems[0])
+        if encoder.tagger_settings.get("model") == self.named:
             methods = methods[:1]
         once = [system for system in methods if not self._is_round(system)]
         return sum(self.cost(system, 0) for system in once) + max(map(self.final_cost, once), default=0.0)
 
+    def _methods(self, encoder: System) -> list[System]:
+        """The systems that make sentences, and whose tagger has that encoder."""
+        systems = self.run.recipe.systems
+        return [one for one in systems if one.makes_sentences and one.tagger_settings == encoder.tagger_settings]
+
     def _try_methods(self, encoder: System) -> None:
         """Try the methods with a tagger of that encoder on the first fold."""
-        own = encoder.tagger_settings
-        methods = [s for s in self.run.recipe.systems if s.makes_sentences and s.tagger_settings == own]
+        methods = self._methods(encoder)
         on_raw = [system for system in methods if system.labels_raw_text]
         for system in on_raw:
             if not self._is_round(system):
@@ -242,7 +247,8 @@ class Search:
         if not is_needed and self.budget.expected(estimate) + reserve > self.budget.left:
             if not one.folds:
                 one.fate = f"not tried: it needs about {in_minutes(self.budget.expected(estimate))}"
-                self.say(f"{one.name}: {one.fate}, {in_minutes(max(0.0, self.budget.left - reserve))} are left")
+                free = in_minutes(max(0.0, self.budget.left - reserve))
+                self.say(f"{one.name}: {one.fate}; {free} are free{' beside the systems before it' * bool(beyond)}")
             return False
         minutes = in_minutes(self.budget.expected(estimate))
         self.say(

@@ -48,7 +48,7 @@ class GrowSettings:
         train: Files of labelled sentences.
         raw: A file of raw text.
         test: A file of labelled sentences to score the result on; no choice depends on it.
-        model: An encoder to try besides the bundled ones, by name or folder; it is tried before them.
+        model: An encoder to try besides the bundled ones, by name or folder.
         options: How the files are read; its language is that of the text, empty to detect it.
     """
 
