@@ -30,21 +30,21 @@ def searched(
     minutes: float,
     f1: dict[str, float] | None = None,
     named: str = "",
-    methods: tuple[str, ...] = (),
+    names: tuple[str, ...] = (),
     takes: float = 60,
     said: list[str] | None = None,
 ) -> Search:
     """A search that has ended, in which each system is said to take a minute.
 
     Args:
-        methods: Only systems with these are tried; empty: all.
+        names: Of the systems that are tried; empty: all.
         takes: Seconds that it really takes.
         said: Collects the messages.
     """
     models = ["bundled", *filter(None, [named]), "bundled-multilingual"]
     entries = systems_for(ENGLISH, ["PER"], models, gold=100, raw=100, stage_steps=50)
-    if methods:
-        entries = [one for one in entries if one.get("method") in methods]
+    if names:
+        entries = [one for one in entries if one["name"] in names]
     table = {
         "name": "grow",
         "seeds": [0],
@@ -108,7 +108,7 @@ def test_labels_of_a_tagger_worse_than_gold_only_are_not_used_again(monkeypatch:
 def test_gold_only_is_not_tried_alone_on_another_fold(
     minutes: float, folds: set[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    search = searched(monkeypatch, minutes, {"gold": 0.6, "questions": 0.7}, methods=("qa_prompting",))
+    search = searched(monkeypatch, minutes, {"gold": 0.6, "questions": 0.7}, names=("questions",))
     assert set(search.tried["gold"].folds) == set(search.tried["questions"].folds) == folds
 
 
@@ -132,3 +132,19 @@ def test_the_schedule_leaves_time_for_the_encoder_that_the_user_named(monkeypatc
         plan._schedule(material, times, ["bundled", "mine"], seconds, "mine")[0] for seconds in (needed, needed - 1)
     ]
     assert chosen == [300, 200]
+
+
+def test_a_system_without_a_fold_drops_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Self-training has the higher F1, but there was no time for its second fold, so the two cannot be compared."""
+    f1 = {"gold": 0.5, "questions": 0.7, "self-training": 0.8}
+    names = (*f1, "mention replacement")
+    attempt = Search.attempt
+
+    def slow(self: Search, system: Any, fold: int, beyond: float = 0.0) -> bool:
+        return not (fold and system.name == "self-training") and attempt(self, system, fold, beyond)
+
+    monkeypatch.setattr(Search, "attempt", slow)
+    monkeypatch.setattr(Search, "folds", 3)
+    search = searched(monkeypatch, 60, f1, names=names)
+    assert search.tried["self-training"].folds == [0]
+    assert (search.tried["questions"].folds, search.tried["questions"].fate) == ([0, 1, 2], "")

@@ -185,7 +185,12 @@ def _files(found: Sequence[FileLink]) -> list[FileLink]:
 
 
 def _tried(search: Search, one: Tried) -> TriedReport:
-    row = TriedReport(name=one.name, fate=one.fate or ("chosen" if search.best() is one else ""))
+    best, fate = search.best(), one.fate
+    if best is one:
+        fate = "chosen"
+    elif best and not fate and one.name != GOLD and len(one.folds) < len(best.folds):
+        fate = f"no time for fold {len(one.folds) + 1}"
+    row = TriedReport(name=one.name, fate=fate)
     if not one.folds:
         return row
     comparison = search.against_gold(one) if one.name != GOLD else None

@@ -120,7 +120,7 @@ class Search:
             self.attempt(system, 0)
         for number in range(1, self.folds):
             self._halve(number)
-            rivals = [one for one in self.tried.values() if one.folds and not one.fate and one.name != GOLD]
+            rivals = self._racing(number)
             if not rivals:
                 return
             systems = [self.run.recipe.system(one.name) for one in rivals]
@@ -182,12 +182,16 @@ class Search:
                     return
                 leader = self.tried[system.name]
 
+    def _racing(self, number: int) -> list[Tried]:
+        """The systems that were scored on the first folds, that many, and not dropped; others cannot be compared."""
+        systems = [one for one in self.tried.values() if one.name != GOLD and not one.fate]
+        return [one for one in systems if len(one.folds) >= number]
+
     def _halve(self, number: int) -> None:
         """Drop the weaker half after that many folds, unless an earlier call has done so."""
         if any(one.dropped == number for one in self.tried.values()):
             return
-        racing = [one for one in self.tried.values() if not one.fate and one.folds and one.name != GOLD]
-        racing.sort(key=lambda one: self.f1(one, number), reverse=True)
+        racing = sorted(self._racing(number), key=lambda one: self.f1(one, number), reverse=True)
         for one in racing[max(1, (len(racing) + 1) // 2) :]:
             gap = 100 * (self.f1(racing[0], number) - self.f1(one, number))
             one.dropped = number
