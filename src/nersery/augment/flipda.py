@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from nersery.augment.base import Augmenter, unfitted
+from nersery.augment.denoising.span_filling import SpanFiller, check_span_model
 from nersery.augment.linearized.linearization import linearized_input, token_descriptions
 from nersery.augment.masked_lm.mention_masking import fill
 from nersery.augment.masked_lm.model_setup import (
@@ -24,11 +25,12 @@ from nersery.augment.masked_lm.model_setup import (
 from nersery.core.definitions import check_texts
 from nersery.core.outcome import Reject
 from nersery.core.ranges import Count, Rate
-from nersery.core.registry import ModelName, name_of
+from nersery.core.registry import BUNDLED, ModelName, name_of
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.models.masked.masked_inputs import Drawing, is_replaceable
 from nersery.models.model_settings import ModelSettings
+from nersery.models.seq2seq.seq2seq_inputs import Sampling
 from nersery.taggers.components.gold_tagger import check_gold_tagger, gold_tagger
 
 if TYPE_CHECKING:
@@ -45,10 +47,12 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
 
     Each entity, with probability `flip_rate`, gets another type and new words; a share of the other words is replaced
     too. The words come from a masked language model fine-tuned on gold with labels. Of the candidates on which a tagger
-    trained on gold predicts exactly the intended labels, the one with the most probable entities is used.
+    trained on gold predicts exactly the intended labels, the one with the most probable entities is used. Or, as in the
+    paper, T5 fills the gaps as it is, given the meaning of each entity's type.
 
     Args:
-        model: ``bundled``, or a masked language model by Hugging Face name or folder.
+        model: ``bundled``, or a masked language model or an encoder-decoder with sentinels (T5, mT5), by Hugging Face
+            name or folder.
         tagger: Folder of a tagger trained on gold, or a Hugging Face name. None: in a run, the tagger of the system's
             base; elsewhere the default tagger, trained on gold first.
         flip_rate: Probability in [0, 1] that an entity gets another type; 0 keeps all labels.
@@ -56,7 +60,8 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
         candidates: Candidates per sentence.
         top_k: Draw each word from this many most probable words, in proportion to their probability.
         in_turn: Replace the words of a sentence one by one, each prediction seeing the previous ones. Time grows with
-            their number.
+            their number. For masked language models.
+        max_subwords: Subwords that T5 may write for the gaps of a sentence.
 
     Reference:
         Zhou et al. (2022). FlipDA: Effective and Robust Data Augmentation for Few-Shot Learning. ACL.
@@ -64,8 +69,11 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
     Departures:
         - The paper classifies texts. Here a text's label is the types of its entities: each may flip independently, and
           the tagger must find exactly these.
-        - The paper states the label to T5 in a sentence, without fine-tuning. Here tag tokens around entity words state
-          it to a masked language model fine-tuned on them, so an entity keeps its number of words.
+        - The paper states the label to T5 in a sentence, without fine-tuning. Here the description of its type stands
+          before each entity, in brackets; T5 samples, and the paper also uses greedy and beam search. A word right
+          after an entity without words stays.
+        - By default, tag tokens around entity words state the label to a masked language model fine-tuned on them, so
+          an entity keeps its number of words.
         - The paper keeps the most probable candidate per label. A tagger scores only entities that it predicts, so
           candidates with other predictions are removed first, as in the paper's code.
         - A flipped entity with unchanged words is not used; the paper leaves that to the classifier.
@@ -77,8 +85,10 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
     candidates: Count = 10
     top_k: Count = 15
     in_turn: bool = True
+    max_subwords: Count = 100
     batch_size: Count = 30
     _lm: Any = field(default=None, init=False, repr=False, compare=False)
+    _spans: SpanFiller | None = field(default=None, init=False, repr=False, compare=False)
     _tagger: Any = field(default=None, init=False, repr=False, compare=False)
     _types: tuple[str, ...] = field(default=(), init=False, repr=False, compare=False)
 
@@ -88,7 +98,7 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
 
     def check(self) -> None:
         """Look for the models; see `Augmenter.check`."""
-        check_model(self)
+        (check_span_model if self._fills_spans() else check_model)(self)
         check_gold_tagger(self.tagger)
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
@@ -102,6 +112,9 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
         self._types = tuple(sorted({entity.type for sentence in labelled for entity in sentence.entities}))
         warn_of_unused(self.descriptions, "descriptions", gold)
         self._tagger = gold_tagger(name_of(self), self.tagger, gold, training)
+        if self._fills_spans():
+            self._spans = self._span_filler()
+            return
         model = open_model(self, gold, training)
         self._add_tokens(model, [*gold, *training.dev])
         fine_tune(model, self, gold, lambda s, rng: linearized_input(s, _replaceable(s)), training, rate=self.mask_rate)
@@ -109,9 +122,8 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """For each sentence the candidate that convinces the tagger most."""
-        if self._lm is None:
+        if self._lm is None and self._spans is None:
             raise unfitted(self)
-        self._add_tokens(self._lm, sentences)
         due = [number for number, sentence in enumerate(sentences) if _replaceable(sentence)]
         targets = {number: self._target(sentences[number], rngs[number]) for number in due}
         drafts = [
@@ -119,14 +131,29 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
             for number in due
             for _ in range(self.candidates)
         ]
-        masked_inputs = [linearized_input(targets[number], places) for number, places in drafts]
+        hidden = [(targets[number], places) for number, places in drafts]
+        own = [rngs[number] for number, _ in drafts]
+        written = self._written(hidden, own) if self._spans is None else self._spans.fill(hidden, own)
+        return self._best(sentences, [(number, text) for (number, _), text in zip(drafts, written, strict=True)])
+
+    def _written(
+        self, drafts: Sequence[tuple[Sentence, Sequence[int]]], rngs: Sequence[random.Random]
+    ) -> list[Sentence | Reject]:
+        """The sentences with words of the masked language model in place of the hidden ones."""
+        self._add_tokens(self._lm, [target for target, _ in drafts])
+        masked_inputs = [linearized_input(target, places) for target, places in drafts]
         drawing = Drawing(self.top_k, weighted=True)
-        filled = fill(self._lm, masked_inputs, [rngs[number] for number, _ in drafts], drawing, in_turn=self.in_turn)
-        written = [
-            (number, _with_words(targets[number], places, words))
-            for (number, places), words in zip(drafts, filled, strict=True)
-        ]
-        return self._best(sentences, written)
+        filled = fill(self._lm, masked_inputs, rngs, drawing, in_turn=self.in_turn)
+        return [_with_words(*draft, words) for draft, words in zip(drafts, filled, strict=True)]
+
+    def _fills_spans(self) -> bool:
+        return self.model not in BUNDLED and bool(self.source.config().is_encoder_decoder)
+
+    def _span_filler(self) -> SpanFiller:
+        from nersery.models.seq2seq.encoder_decoder import Seq2Seq
+
+        sampling = Sampling(self.top_k, candidates=1, max_subwords=self.max_subwords)
+        return SpanFiller(Seq2Seq(self.source, self.device, self.precision), sampling, self.descriptions)
 
     def _add_tokens(self, model: MaskedLM, sentences: Sequence[Sentence]) -> None:
         """Tokens for types; those that gold does not have are still told by their descriptions."""
@@ -153,13 +180,18 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
         hidden = [place for place in places if place in flipped or rng.random() < self.mask_rate]
         return hidden or [rng.choice(places)]
 
-    def _best(self, sentences: Sequence[Sentence], written: Sequence[tuple[int, Sentence]]) -> list[Sentence | Reject]:
+    def _best(
+        self, sentences: Sequence[Sentence], written: Sequence[tuple[int, Sentence | Reject]]
+    ) -> list[Sentence | Reject]:
         """Of the candidates for each sentence, by its number, the one that the tagger is surest of."""
         made: list[Sentence | Reject] = [Reject(NO_WORD)] * len(sentences)
+        for number, text in written:
+            made[number] = text if isinstance(text, Reject) else made[number]
+        candidates = [(number, text) for number, text in written if isinstance(text, Sentence)]
         highest: dict[int, float] = {}
         agreed: set[int] = set()
-        read = self._tagger.predict([candidate for _, candidate in written])
-        for (number, candidate), seen in zip(written, read, strict=True):
+        read = self._tagger.predict([candidate for _, candidate in candidates])
+        for (number, candidate), seen in zip(candidates, read, strict=True):
             agrees = seen.labels == candidate.labels
             certainty = _certainty(seen) if agrees else -1.0
             if certainty > highest.get(number, -1.0) and _is_new(candidate, sentences[number]):

@@ -81,6 +81,7 @@ CHECKPOINTS: Mapping[str, PaperModel] = {
     "bert-base-multilingual-cased": PaperModel(0.7),
     "deepset/bert-base-cased-squad2": PaperModel(0.4),
     "facebook/mbart-large-50": PaperModel(2.4, pickled=True, auto_class="AutoModelForSeq2SeqLM"),
+    "google-t5/t5-large": PaperModel(3.0),
     "google/muril-base-cased": PaperModel(1.0, pickled=True, auto_class="AutoModelForMaskedLM"),
     "gpt2": PaperModel(0.5),
     "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2": PaperModel(0.5),

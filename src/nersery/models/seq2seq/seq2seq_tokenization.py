@@ -99,6 +99,11 @@ class Seq2SeqTokenization:
         """The subwords of a target alone."""
         return tuple(self._ids(words))
 
+    @property
+    def has_sentinels(self) -> bool:
+        """Whether the model fills gaps, as T5 does, instead of writing whole texts."""
+        return bool(self._sentinels)
+
     def has_marks_for(self, words: Sequence[str]) -> bool:
         """Whether the model has enough mask tokens or sentinels for the gaps of a text; each sentinel exists once."""
         gaps = sum(is_gap for is_gap, _ in groupby(word == GAP for word in words))

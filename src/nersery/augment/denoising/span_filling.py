@@ -1,0 +1,128 @@
+"""FlipDA on an encoder-decoder with sentinels, such as T5: it fills the gaps of a sentence that names its types.
+
+Before each entity stands the description of its type, in brackets: ``we saw (person) <extra_id_0> in (location) Oslo``.
+The model is not trained; it writes any number of words for each gap, as it has learnt to.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from nersery.core.definitions import description
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.outcome import Reject
+from nersery.core.sentence import Sentence
+from nersery.models.masked.masked_inputs import GAP, OWN
+from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
+
+if TYPE_CHECKING:
+    from nersery.models.seq2seq.encoder_decoder import Seq2Seq
+
+TOO_LONG = "sentence longer than the model"
+NOT_FILLED = "no words for a gap"
+Span = tuple[int, int]
+
+
+def check_span_model(settings: Any) -> None:
+    """Look for the model of a method; see `Augmenter.check`.
+
+    Raises:
+        MissingResourceError: If it is not there, or has no sentinels.
+        SettingsError: If it shall learn from raw text first.
+    """
+    from nersery.models.loading import pick_device
+    from nersery.models.seq2seq.encoder_decoder import check
+
+    if settings.adapt:
+        raise SettingsError(f'adapt is for masked language models, and "{settings.model}" is an encoder-decoder')
+    if not check(settings.source).has_sentinels:
+        raise MissingResourceError(
+            f'the model "{settings.model}" has a mask token and writes whole sentences; expected one that fills gaps: '
+            "an encoder-decoder with sentinels, e.g. google-t5/t5-large or google/mt5-base, or a masked language model"
+        )
+    pick_device(settings.device)
+
+
+class SpanFiller:
+    """Fills gaps of sentences, each gap the same whatever is filled beside it.
+
+    Args:
+        model: With sentinels.
+        sampling: Each text is sampled once; see `Sampling`.
+        descriptions: The user's own descriptions of types.
+    """
+
+    def __init__(self, model: Seq2Seq, sampling: Sampling, descriptions: Mapping[str, str]) -> None:
+        self._model, self._sampling, self._descriptions = model, sampling, descriptions
+
+    def fill(
+        self, drafts: Sequence[tuple[Sentence, Collection[int]]], rngs: Sequence[random.Random]
+    ) -> list[Sentence | Reject]:
+        """Each sentence with new words in place of the hidden ones, or why there are none.
+
+        Args:
+            drafts: Sentences with the types that their entities shall have, and the places of their hidden words.
+            rngs: One for each draft.
+        """
+        gaps = [spans(sentence, hidden) for sentence, hidden in drafts]
+        sources = [source(sentence, own, self._descriptions) for (sentence, _), own in zip(drafts, gaps, strict=True)]
+        due = [n for n, text in enumerate(sources) if self._model.fits(TextPair(text, (), drafts[n][0].language))]
+        written = self._model.generate(
+            [sources[n] for n in due], [rngs[n] for n in due], self._sampling, [drafts[n][0].language for n in due]
+        )
+        made: list[Sentence | Reject] = [Reject(TOO_LONG)] * len(drafts)
+        for number, text in zip(due, written, strict=True):
+            words = filled(text, len(gaps[number]))
+            edits = [(*gap, own) for gap, own in zip(gaps[number], words, strict=False)]
+            made[number] = drafts[number][0].replace_spans(edits) if words else Reject(NOT_FILLED)
+        return made
+
+
+def spans(sentence: Sentence, hidden: Collection[int]) -> list[Span]:
+    """Runs of hidden words, of which none crosses the border of an entity.
+
+    A word right after a hidden entity stays, because a model would fill both gaps at once.
+
+    >>> from nersery import Entity
+    >>> spans(Sentence(tuple("abcdef"), (Entity(2, 4, "PER"),)), [1, 2, 3, 4, 5])
+    [(1, 2), (2, 4), (5, 6)]
+    """
+    borders = {place for entity in sentence.entities for place in (entity.start, entity.end)}
+    named = {entity.start for entity in sentence.entities}
+    runs: list[list[int]] = []
+    for place in sorted(hidden):
+        follows = bool(runs) and runs[-1][1] == place
+        if follows and place in borders - named:
+            continue
+        if follows and place not in named:
+            runs[-1][1] = place + 1
+        else:
+            runs.append([place, place + 1])
+    return [(start, end) for start, end in runs]
+
+
+def source(sentence: Sentence, gaps: Sequence[Span], descriptions: Mapping[str, str]) -> tuple[str, ...]:
+    """What the model reads: the words with gaps, and before each entity what its type means."""
+    names = {entity.start: f"({description(entity.type, descriptions)})".split() for entity in sentence.entities}
+    begins = {start for start, _ in gaps}
+    hidden = {place for start, end in gaps for place in range(start, end)}
+    words: list[str] = []
+    for place, word in enumerate(sentence.words):
+        words += names.get(place, [])
+        if place in begins:
+            words.append(GAP)
+        elif place not in hidden:
+            words.append(word)
+    return tuple(words)
+
+
+def filled(text: Generated, count: int) -> list[tuple[str, ...]]:
+    """The words for each gap, which the sentinels separate; none if one is missing, empty or cut off."""
+    marks = [place for place, word in enumerate(text.words) if word == GAP]
+    ends = [*marks, len(text.words)] if text.finished else marks
+    parts = [text.words[start + 1 : end] for start, end in pairwise(ends)][:count]
+    whole = len(parts) == count and not any(text.words[: marks[0]])
+    return parts if whole and all(part and not any(w.startswith(OWN) for w in part) for part in parts) else []

@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from nersery import Entity, Sentence
+from nersery.augment.denoising.span_filling import NOT_FILLED, TOO_LONG, SpanFiller, filled, source, spans
+from nersery.augment.flipda import FlipDA
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.core.outcome import Reject
+from nersery.core.training_context import Training
+from nersery.models.masked.masked_inputs import GAP, OWN
+from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair
+
+PARENT = Sentence(
+    ("we", "saw", "Ada", "Lo", "in", "Oslo", "."),
+    (Entity(2, 4, "PER"), Entity(5, 6, "LOC")),
+    id="a",
+    columns=(tuple("abcdefg"),),
+)
+
+
+class Writer:
+    """Stands in for T5: writes the same words for each source."""
+
+    def __init__(self, words: str, *, finished: bool = True, longest: int = 100) -> None:
+        self.words, self.finished, self.longest = words, finished, longest
+        self.sources: list[tuple[str, ...]] = []
+
+    def fits(self, pair: TextPair) -> bool:
+        return len(pair.source) <= self.longest
+
+    def generate(self, sources: Any, rngs: Any, sampling: Sampling, languages: Any) -> list[Generated]:
+        assert len(sources) == len(rngs) == len(languages)
+        self.sources += sources
+        words = tuple(GAP if word == "_" else word for word in self.words.split())
+        return [Generated(words, -1.0, self.finished) for _ in sources]
+
+
+def fill(writer: Writer, sentence: Sentence, hidden: list[int], **descriptions: str) -> Sentence | Reject:
+    model: Any = writer
+    return SpanFiller(model, Sampling(), descriptions).fill([(sentence, hidden)], [random.Random(0)])[0]
+
+
+def test_the_model_reads_gaps_and_what_types_mean() -> None:
+    writer = Writer("_ Grace Hopper _ Boston _")
+    made = fill(writer, PARENT, [2, 3, 5], LOC="name of a place")
+    assert writer.sources == [("we", "saw", "(person)", GAP, "in", "(name", "of", "a", "place)", GAP, ".")]
+    assert isinstance(made, Sentence)
+    assert made.words == ("we", "saw", "Grace", "Hopper", "in", "Boston", ".")
+    assert made.labels == PARENT.labels
+
+
+def test_a_gap_takes_any_number_of_words_and_labels_move_with_them() -> None:
+    made = fill(Writer("_ they just _ Grace _ New York City"), PARENT, [0, 2, 3, 5])
+    assert isinstance(made, Sentence)
+    assert made.text == "they just saw Grace in New York City ."
+    assert made.labels == ((3, 4, "PER"), (5, 8, "LOC"))
+    assert len(made.columns[0]) == len(made.words)
+
+
+def test_a_part_of_an_entity_is_replaced_within_it() -> None:
+    made = fill(Writer("_ van der Berg"), PARENT, [3])
+    assert isinstance(made, Sentence)
+    assert made.mention(made.entities[0]) == ("Ada", "van", "der", "Berg")
+
+
+@pytest.mark.parametrize(
+    ("hidden", "gaps"),
+    [
+        ([], []),
+        ([0, 1], [(0, 2)]),
+        ([1, 2, 3], [(1, 2), (2, 4)]),
+        ([2, 3, 4], [(2, 4)]),
+        ([4, 5], [(4, 5), (5, 6)]),
+        ([3, 4, 5, 6], [(3, 4), (5, 6)]),
+    ],
+)
+def test_no_gap_crosses_the_border_of_an_entity(hidden: list[int], gaps: list[tuple[int, int]]) -> None:
+    assert spans(PARENT, hidden) == gaps
+    assert source(PARENT, gaps, {}).count(GAP) == len(gaps)
+    assert all(pair != (GAP, GAP) for pair in zip(source(PARENT, gaps, {}), source(PARENT, gaps, {})[1:], strict=False))
+
+
+def test_entities_side_by_side_keep_their_borders() -> None:
+    sentence = Sentence(tuple("abc"), (Entity(0, 1, "PER"), Entity(1, 2, "LOC")))
+    assert spans(sentence, [0, 1, 2]) == [(0, 1), (1, 2)]
+    assert source(sentence, [(0, 1), (1, 2)], {}) == ("(person)", GAP, "(location)", GAP, "c")
+
+
+@pytest.mark.parametrize(
+    ("words", "finished"),
+    [
+        ("_ Grace", True),
+        ("_ Grace _", True),
+        ("_ _ Oslo", True),
+        ("", True),
+        ("Grace _ Oslo", True),
+        ("_ a _ b", False),
+    ],
+    ids=["a gap too few", "an empty gap", "an empty first gap", "nothing", "words before the first", "cut off"],
+)
+def test_texts_that_leave_a_gap_open_are_rejected(words: str, finished: bool) -> None:
+    made = fill(Writer(words, finished=finished), PARENT, [2, 3, 5])
+    assert isinstance(made, Reject)
+    assert made.reason == NOT_FILLED
+
+
+def test_what_follows_the_last_gap_is_not_read() -> None:
+    assert filled(Generated((GAP, "a", GAP, "b", GAP, "c"), -1.0, finished=False), 2) == [("a",), ("b",)]
+
+
+def test_special_tokens_are_no_words() -> None:
+    assert filled(Generated((GAP, "a", OWN + "<pad>"), -1.0, finished=True), 1) == []
+
+
+def test_long_sentences_are_rejected_and_the_others_stay_in_their_places() -> None:
+    writer: Any = Writer("_ Grace", longest=8)
+    short = Sentence(("Ada", "wrote"), (Entity(0, 1, "PER"),))
+    made = SpanFiller(writer, Sampling(), {}).fill([(PARENT, [2]), (short, [0])], [random.Random(0), random.Random(1)])
+    assert isinstance(made[0], Reject)
+    assert made[0].reason == TOO_LONG
+    assert isinstance(made[1], Sentence)
+    assert made[1].words == ("Grace", "wrote")
+
+
+class Reader:
+    """Stands in for a tagger that finds all labels."""
+
+    def predict(self, sentences: list[Sentence]) -> list[Sentence]:
+        return sentences
+
+
+def test_a_tiny_t5_goes_the_whole_way(tiny_seq2seqs: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    method: Any = FlipDA(model=str(tiny_seq2seqs["t5"]), candidates=4, device="cpu", max_subwords=24)
+    method.check()
+    method.fit([PARENT], Training(tagger=Reader))  # type: ignore[arg-type]
+    together = method.generate_batch([PARENT] * 8, [random.Random(n) for n in range(8)])
+    alone = [method.generate(PARENT, random.Random(n)) for n in range(8)]
+    assert together == alone
+    reasons = {made.reason for made in together if isinstance(made, Reject)}
+    assert reasons <= {NOT_FILLED}
+    for made in together:
+        if isinstance(made, Sentence):
+            assert made.words != PARENT.words
+
+
+def test_a_model_that_writes_whole_sentences_is_refused(tiny_seq2seqs: dict[str, Any]) -> None:
+    with pytest.raises(MissingResourceError, match=r"mask token.*t5"):
+        FlipDA(model=str(tiny_seq2seqs["bart"])).check()
+
+
+def test_raw_text_to_adapt_to_is_refused(tiny_seq2seqs: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match="adapt"):
+        FlipDA(model=str(tiny_seq2seqs["t5"]), adapt="raw.txt").check()
