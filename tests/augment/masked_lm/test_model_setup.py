@@ -335,7 +335,7 @@ def test_a_model_with_another_head_is_refused_before_any_work(tiny_models: dict[
 
 
 def test_an_encoder_decoder_is_refused_before_any_work(tiny_seq2seq: str) -> None:
-    for name in ("melm", "masked_entity", "label_conditioned", "cbt", "bda", "flipda"):
+    for name in ("melm", "masked_entity", "label_conditioned", "cbt", "bda"):
         with pytest.raises(MissingResourceError, match=r"is an encoder-decoder, .* Expected a masked language model"):
             registry.create("augment", name, {"model": tiny_seq2seq}).check()
 
