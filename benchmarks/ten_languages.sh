@@ -4,7 +4,8 @@
 #     benchmarks/ten_languages.sh [--quick] [gold|transfer|union|methods|joint]... [-- LANGUAGE...]
 #
 # gold:     gold only, 100 sentences of each language
-# transfer: English 1,000 (zero-shot elsewhere), then trained on with 100 sentences of each language
+# transfer: English 1,000 (zero-shot elsewhere), then trained on with 100 sentences of each language, then on raw text that
+#           this tagger labels
 # union:    the 100 sentences of all ten languages together
 # methods:  all systems of ten_languages.toml
 # joint:    English 1,000 and the language's 100 together, then a student on raw text
@@ -32,7 +33,8 @@ for part in "${parts[@]}"; do
     transfer)
       experiment ten_languages_transfer ten/zero-shot
       for language in "${languages[@]}"; do
-        of_language "$language" zero-shot-then-gold 'systems=[]' \
+        of_language "$language" zero-shot-then-gold \
+          'systems=[{ name = "relabelled", method = "tagger_labels", second_stage = { steps = 100 } }]' \
           "tagger.model=$PWD/$runs/ten/zero-shot/seed-0/gold/tagger"
       done ;;
     union)

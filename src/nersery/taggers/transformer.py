@@ -45,6 +45,7 @@ from nersery.taggers.components.decoding import (
     loss,
     shares,
 )
+from nersery.taggers.components.pretrained_head import CRF_FILE, fit_transitions, network_with_head, set_dropout
 from nersery.taggers.components.tag_set import TagSet
 from nersery.taggers.components.training_settings import (
     TrainingSettings,
@@ -60,7 +61,6 @@ LEAST_EPOCHS = 3
 """Without ``steps`` and ``epochs``, training takes as long as both of these ask for."""
 SHALLOW, SHALLOW_RATE, DEEP_RATE = 6, 1e-4, 4e-5
 """Encoders of up to this many layers learn at the first rate; deeper ones at the second."""
-CRF_FILE = "crf.safetensors"
 PIPELINE_FILE = Path(__file__).parent / "components" / "crf_pipeline.py"
 PIPELINE = {
     "nersery": {
@@ -78,7 +78,8 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
 
     Args:
         model: `bundled`, any Hugging Face encoder by name or folder, or `bundled-qa`: the bundled encoder after
-            training on questions about names, a better start for English.
+            training on questions about names, a better start for English. A tagger goes on from its weights; tags that
+            it knows keep those of their outputs and transitions.
         head: `linear` scores the tags of each word; `crf` also scores transitions. Both predict only legal sequences.
         steps: Training steps. If neither steps nor epochs are given: 300, or three epochs if that is more.
         learning_rate: Peak rate of the encoder. None: 1e-4 for up to six layers, as in the bundled one; 4e-5 for deeper
@@ -214,22 +215,15 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
         crf = None
         if self.head == "crf":
             crf = ConditionalRandomField(tags.allowed, tags.allowed_start, tags.allowed_end)
+            fit_transitions(crf, tags.names, self.source)
         self._adopt(network, self.source.tokenizer(), tags, crf)
         return self._network
 
     def _new_network(self, tags: TagSet) -> Any:
-        """A pretrained network with a new head."""
-        source = self.source
-        labels: dict[str, Any] = {
-            "num_labels": len(tags.names),
-            "id2label": dict(enumerate(tags.names)),
-            "label2id": {name: index for index, name in enumerate(tags.names)},
-        }
-        network = source.model("AutoModelForTokenClassification", **labels)
-        if any("TokenClassification" in name for name in source.config().architectures or ()):
-            _renew_head(network)
+        """A pretrained network with an output for each tag; see `network_with_head`."""
+        network = network_with_head(self.source, tags.names)
         if self.dropout is not None:
-            _set_dropout(network, self.dropout, self.model)
+            set_dropout(network, self.dropout, self.model)
         return network
 
     def _adopt(self, network: Any, tokenizer: Any, tags: TagSet, crf: ConditionalRandomField | None) -> None:
@@ -364,29 +358,7 @@ class TransformerTagger(Tagger, ModelSettings, TrainingSettings):
                 raise MissingResourceError(f"{folder} is damaged: {CRF_FILE} cannot be read: {error}") from error
         network = source.model("AutoModelForTokenClassification", whole=True)
         if saved and tagger.dropout is not None:
-            _set_dropout(network, tagger.dropout, tagger.model)
+            set_dropout(network, tagger.dropout, tagger.model)
         tagger._adopt(network, source.tokenizer(), tags, crf)
         tagger.history = saved.get("history", {})
         return tagger
-
-
-def _outside_base(network: Any) -> list[nn.Module]:
-    return [module for name, module in network.named_children() if name != network.base_model_prefix]
-
-
-def _renew_head(network: Any) -> None:
-    """Reset the head of a model that was trained on other labels."""
-    for part in _outside_base(network):
-        for layer in part.modules():
-            if isinstance(layer, nn.Linear):
-                nn.init.normal_(layer.weight, std=getattr(network.config, "initializer_range", 0.02))
-                if layer.bias is not None:
-                    nn.init.zeros_(layer.bias)
-
-
-def _set_dropout(network: Any, rate: float, model: str) -> None:
-    layers = [layer for part in _outside_base(network) for layer in part.modules() if isinstance(layer, nn.Dropout)]
-    if not layers:
-        raise SettingsError(f'dropout cannot be set for "{model}": it has none before its head. Leave dropout out')
-    for layer in layers:
-        layer.p = rate

@@ -1,0 +1,125 @@
+"""The head of a pretrained token-classification model: kept for tags that it knows, new for others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import nn
+
+from nersery.core.errors import MissingResourceError, SettingsError
+from nersery.models.loading import ModelSource
+from nersery.taggers.components.crf import ConditionalRandomField
+from nersery.taggers.components.tag_set import OUTSIDE
+
+CRF_FILE = "crf.safetensors"
+
+
+def labels_of(names: Sequence[str]) -> dict[str, Any]:
+    """The settings of a transformers configuration that name the outputs."""
+    return {
+        "num_labels": len(names),
+        "id2label": dict(enumerate(names)),
+        "label2id": {name: index for index, name in enumerate(names)},
+    }
+
+
+def shared_rows(names: Sequence[str], known: Sequence[str]) -> dict[int, int]:
+    """The place of each tag that a model knows, by its place among the new tags; empty if only `O` is shared.
+
+    >>> shared_rows(["O", "B-LOC", "B-PER"], ["B-PER", "I-PER", "O"])
+    {0: 2, 2: 0}
+    """
+    rows = {new: known.index(name) for new, name in enumerate(names) if name in known}
+    return rows if any(names[new] != OUTSIDE for new in rows) else {}
+
+
+def network_with_head(source: ModelSource, names: Sequence[str]) -> Any:
+    """A pretrained network with an output for each tag: the old weights where it knows the tag, else random ones."""
+    known = known_tags(source)
+    if shared_rows(names, known):
+        network = source.model("AutoModelForTokenClassification")
+        if _resize(network, names, known):
+            return network
+    network = source.model("AutoModelForTokenClassification", **labels_of(names))
+    if known:
+        for part in _outside_base(network):
+            _renew(part, network.config)
+    return network
+
+
+def known_tags(source: ModelSource) -> list[str]:
+    """The tags that a token-classification model was trained on; none for any other model."""
+    config = source.config()
+    is_tagger = any("TokenClassification" in name for name in config.architectures or ())
+    return [config.id2label[index] for index in range(config.num_labels)] if is_tagger else []
+
+
+def fit_transitions(crf: ConditionalRandomField, names: Sequence[str], source: ModelSource) -> None:
+    """Take over a saved tagger's transitions between tags that both know, where the model is a tagger with a CRF.
+
+    Raises:
+        MissingResourceError: If they cannot be read.
+    """
+    path = Path(source.name) / CRF_FILE
+    rows = shared_rows(names, known_tags(source)) if path.is_file() else {}
+    if not rows:
+        return
+    new, old = [*rows], [*rows.values()]
+    try:
+        saved = load_file(path)
+        for part in ("start", "end"):
+            getattr(crf, part).data[new] = saved[part][old]
+        crf.transitions.data[torch.tensor(new)[:, None], new] = saved["transitions"][old][:, old]
+    except (OSError, SafetensorError, LookupError) as error:
+        raise MissingResourceError(f"{source.name} is damaged: {CRF_FILE} cannot be read: {error}") from error
+
+
+def set_dropout(network: Any, rate: float, model: str) -> None:
+    """Set the dropout before the head.
+
+    Raises:
+        SettingsError: If the network has none there.
+    """
+    layers = [layer for part in _outside_base(network) for layer in part.modules() if isinstance(layer, nn.Dropout)]
+    if not layers:
+        raise SettingsError(f'dropout cannot be set for "{model}": it has none before its head. Leave dropout out')
+    for layer in layers:
+        layer.p = rate
+
+
+def _resize(network: Any, names: Sequence[str], known: Sequence[str]) -> bool:
+    """Replace the output layer, if it is a linear one in the usual place; tells whether it is."""
+    layers = [(n, part) for n, part in network.named_children() if n != network.base_model_prefix]
+    outputs = [(name, layer) for name, layer in layers if isinstance(layer, nn.Linear)]
+    if [layer.out_features for _, layer in outputs] != [len(known)]:
+        return False
+    [(name, old)] = outputs
+    new = nn.Linear(old.in_features, len(names), bias=old.bias is not None)
+    _renew(new, network.config)
+    rows = shared_rows(names, known)
+    for kept, its in rows.items():
+        new.weight.data[kept] = old.weight.data[its]
+        if old.bias is not None:
+            new.bias.data[kept] = old.bias.data[its]
+    setattr(network, name, new)
+    network.num_labels = len(names)
+    network.config.update(labels_of(names))
+    return True
+
+
+def _outside_base(network: Any) -> list[nn.Module]:
+    return [module for name, module in network.named_children() if name != network.base_model_prefix]
+
+
+def _renew(part: nn.Module, config: Any) -> None:
+    """Give random weights to the linear layers."""
+    for layer in part.modules():
+        if isinstance(layer, nn.Linear):
+            nn.init.normal_(layer.weight, std=getattr(config, "initializer_range", 0.02))
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from nersery import Entity, Sentence
+from nersery.core.errors import MissingResourceError
+from nersery.models.loading import ModelSource
+from nersery.taggers.components.pretrained_head import CRF_FILE, network_with_head, shared_rows
+from nersery.taggers.transformer import TransformerTagger
+
+GOLD = [
+    Sentence(("Ada", "lived", "in", "London"), (Entity(0, 1, "PER"), Entity(3, 4, "LOC")), id="a"),
+    Sentence(("Grace", "saw", "Oslo"), (Entity(0, 1, "PER"), Entity(2, 3, "LOC")), id="b"),
+]
+
+
+@pytest.fixture(scope="module")
+def trained(tiny_model: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A tagger that knows LOC and PER."""
+    folder = tmp_path_factory.mktemp("trained")
+    tagger = TransformerTagger(model=tiny_model, steps=3, device="cpu", head_learning_rate=0.1)
+    tagger.fit(GOLD)
+    tagger.save(folder)
+    return str(folder)
+
+
+def built(model: str, *types: str, **settings: Any) -> TransformerTagger:
+    """A tagger before its first step."""
+    from nersery.taggers.components.tag_set import TagSet
+
+    tagger = TransformerTagger(model=model, device="cpu", **settings)
+    tagger._build(TagSet.of(types))
+    return tagger
+
+
+def test_a_tagger_goes_on_from_what_it_knows(trained: str) -> None:
+    again = built(trained, "LOC", "PER")
+    before = TransformerTagger.load(trained, device="cpu")
+    for name, weights in before._trained_parts().state_dict().items():
+        assert torch.equal(again._trained_parts().state_dict()[name], weights), name
+    assert again.predict(GOLD) == before.predict(GOLD)
+
+
+def test_tags_that_it_knows_keep_their_weights_and_others_are_new(trained: str) -> None:
+    before = TransformerTagger.load(trained, device="cpu")
+    known = before._tags.names
+    again = built(trained, "CORP", "PER")
+    names = again._tags.names
+    old, new = before._network.classifier, again._network.classifier
+    for row, name in enumerate(names):
+        if name in known:
+            assert torch.equal(new.weight[row], old.weight[known.index(name)])
+            assert new.bias[row] == old.bias[known.index(name)]
+        else:
+            assert new.bias[row] == 0
+            assert 0 < new.weight[row].abs().max() < 0.2
+    rows = [names.index("B-PER"), names.index("I-PER")]
+    its = [known.index("B-PER"), known.index("I-PER")]
+    assert again._crf is not None
+    assert before._crf is not None
+    assert torch.equal(again._crf.transitions[rows][:, rows], before._crf.transitions[its][:, its])
+    assert torch.equal(again._crf.start[rows], before._crf.start[its])
+    assert not again._crf.transitions[names.index("B-CORP")].any()
+    assert again._network.config.id2label[1] == "B-CORP"
+    assert again._network.num_labels == len(names)
+
+
+def test_with_no_tag_in_common_the_head_is_new(trained: str) -> None:
+    before = TransformerTagger.load(trained, device="cpu")._network.classifier
+    again = built(trained, "GENE")
+    assert again._network.classifier.weight.abs().max() < 0.2
+    assert before.weight.abs().max() > 0.2, "the trained head is told from a new one"
+    assert again._crf is not None
+    assert not again._crf.transitions.any()
+
+
+def test_a_continued_tagger_is_saved_and_read_like_any_other(trained: str, tmp_path: Path) -> None:
+    tagger = TransformerTagger(model=trained, steps=2, device="cpu")
+    tagger.fit([GOLD[0].with_entities([Entity(0, 1, "PER"), Entity(3, 4, "CITY")])])
+    tagger.save(tmp_path)
+    assert TransformerTagger.load(tmp_path, device="cpu").predict(GOLD) == tagger.predict(GOLD)
+    assert json.loads((tmp_path / "config.json").read_text())["id2label"]["1"] == "B-CITY"
+
+
+def test_a_linear_head_needs_no_transitions(trained: str) -> None:
+    assert built(trained, "LOC", "PER", head="linear")._crf is None
+
+
+def test_damaged_transitions_are_told(trained: str, tmp_path: Path) -> None:
+    import shutil
+
+    folder = shutil.copytree(trained, tmp_path / "tagger")
+    (folder / CRF_FILE).write_bytes(b"no weights")
+    with pytest.raises(MissingResourceError, match=CRF_FILE):
+        built(str(folder), "LOC", "PER")
+
+
+def test_an_encoder_gets_a_new_head(tiny_model: str) -> None:
+    network = network_with_head(ModelSource(tiny_model), ("O", "B-PER", "I-PER"))
+    assert network.classifier.out_features == 3
+    assert network.config.label2id == {"O": 0, "B-PER": 1, "I-PER": 2}
+
+
+def test_outside_words_alone_are_nothing_in_common() -> None:
+    assert shared_rows(["O", "B-PER"], ["O", "B-LOC"]) == {}
+    assert shared_rows(["O", "B-PER"], ["LABEL_0", "LABEL_1"]) == {}
