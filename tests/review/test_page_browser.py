@@ -32,25 +32,32 @@ CORPUS = Corpus(
 )
 
 
+@pytest.fixture(scope="module")
+def browser() -> Iterator[sync_api.Browser]:
+    """One for all tests, because its start takes longer than most of them; each has a context of its own."""
+    with sync_api.sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+
+
 @pytest.fixture
-def review(tmp_path: Path) -> Iterator[tuple[sync_api.Page, Decisions]]:
+def review(browser: sync_api.Browser, tmp_path: Path) -> Iterator[tuple[sync_api.Page, Decisions]]:
     """The page and the decisions that are made on it; afterwards nothing odd may have happened."""
     faults: list[str] = []
     io.write(CORPUS, tmp_path / "in.jsonl")
     table = SentenceTable(searchable=True)
-    with Decisions.opened(table, tmp_path) as decisions, sync_api.sync_playwright() as playwright:
+    with Decisions.opened(table, tmp_path) as decisions:
         loader = ReviewLoader(io.open_corpus(tmp_path / "in.jsonl"), decisions)
         loader.start()
         server = ReviewServer(Review(decisions, loader, name=EVIL))
         server.__enter__()
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        page = browser.new_page()
+        context = browser.new_context()
+        page = context.new_page()
         page.on("console", lambda message: faults.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: faults.append(f"error: {error}"))
         page.goto(server.address)
         page.wait_for_selector(".word")
         yield page, decisions
-        browser.close()
+        context.close()
         server.__exit__()
     assert [fault for fault in faults if not re.search("favicon|404|409", fault)] == []
 
