@@ -62,7 +62,8 @@ class TestHelp:
             systems = [f"systems.{name} + agreement" for name in ("melm", "aclm")]
             small = [f"{system}.{setting}" for system in systems for setting in (f"model={tiny_masked_lm}", "epochs=1")]
             example += [f"--set={setting}" for setting in (*small, "sample.size=16", "sample.dev_size=8")]
-        example = [part.replace("roberta-large", tiny_model) for part in example]
+        if "teacher.model=roberta-large" in example:
+            example = [*(part.replace("roberta-large", tiny_model) for part in example), "--set", "teacher.steps=2"]
         if example[1] in ("suggestions", "quality"):
             example = [on_tiny(*pair, tiny_masked_lm) for pair in pairwise(["", *example])]
         if example[0] == "grow":
