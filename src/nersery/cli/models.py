@@ -21,6 +21,7 @@ from nersery.taggers.base import Tagger, check_tagger_folder, train_into
 
 if TYPE_CHECKING:
     from nersery.evaluate.error_analysis import Errors
+    from nersery.evaluate.in_step import InStep
 
 SHOWN_MISTAKES = 3
 """Of each kind."""
@@ -172,39 +173,50 @@ def evaluate(
 ) -> None:
     """Score predicted entities: strict precision, recall and F1, also by type."""
     reading = options.shared_options(context, io.ReadOptions)
-    from nersery.evaluate.error_analysis import find_errors
-    from nersery.evaluate.missing_sentences import absence, check_pairs, with_some_missing
-    from nersery.evaluate.scores import score, sentence_counts
     from nersery.evaluate.significance import paired_bootstrap
 
-    truth = Corpus(io.open_corpus(options.input_path(gold), reading))
     names = [predicted, *([against] if against is not None else [])]
+    found = _scored(gold, names, reading, missing, errors=errors)
+    result: dict[str, Any] = found.scorers[0].scores.as_dict()
+    if against is not None:
+        ours, theirs = (scorer.sentence_counts for scorer in found.scorers)
+        result["against"] = {"file": against, **paired_bootstrap(theirs, ours, samples=samples, seed=seed).as_dict()}
+    if found.errors is not None:
+        result["errors"] = found.errors.as_dict(SHOWN_MISTAKES)
+    if json:
+        options.print_json(result)
+        return
+    _print_scores(result)
+    if found.errors is not None:
+        _print_errors(found.errors)
+
+
+def _scored(gold: str, names: Sequence[str], reading: io.ReadOptions, missing: Missing, *, errors: bool) -> InStep:
+    """The scores of the files: in flat memory where they hold the same sentences in one order, else read as a whole."""
+    from nersery.evaluate.in_step import score_in_step
+    from nersery.evaluate.missing_sentences import absence, check_pairs, with_some_missing
+
+    def opened(name: str) -> io.Source:
+        return io.open_corpus(options.input_path(name), reading)
+
+    if missing == "refuse" and all(Path(options.input_path(name)).is_file() for name in (gold, *names)):
+        found = score_in_step(opened(gold), [opened(name) for name in names], errors=errors)
+        if found is not None:
+            return found
+    truth = Corpus(opened(gold))
     if missing == "refuse":
         labelled = [options.read_relabelled(truth, name, reading) for name in names]
     else:
-        labelled = [Corpus(io.open_corpus(options.input_path(name), reading)) for name in names]
+        labelled = [Corpus(opened(name)) for name in names]
         for name, other in zip(names, labelled, strict=True):
             print(f"note: {absence(truth, other, printable(name))}", file=sys.stderr)
         truth, labelled = with_some_missing(truth, [*zip(names, labelled, strict=True)], missing)
     for name, other in zip(names, labelled, strict=True):
         check_pairs(truth, other, name)
-    guesses = labelled[0]
-    result: dict[str, Any] = score(truth, guesses).as_dict()
-    if against is not None:
-        other = labelled[1]
-        test = paired_bootstrap(
-            sentence_counts(truth, other), sentence_counts(truth, guesses), samples=samples, seed=seed
-        )
-        result["against"] = {"file": against, **test.as_dict()}
-    mistakes = find_errors(truth, guesses) if errors else None
-    if mistakes is not None:
-        result["errors"] = mistakes.as_dict(SHOWN_MISTAKES)
-    if json:
-        options.print_json(result)
-        return
-    _print_scores(result)
-    if mistakes is not None:
-        _print_errors(mistakes)
+    in_order = [[other.by_id[sentence.id] for sentence in truth] for other in labelled]
+    whole = score_in_step(truth, in_order, errors=errors)
+    assert whole is not None, "pairs have been checked"
+    return whole
 
 
 def _print_scores(result: dict[str, Any]) -> None:

@@ -135,16 +135,32 @@ def find_errors(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Erro
     >>> [(mistake.kind, mistake.type) for mistake in errors.mistakes]
     [('boundary', 'PER'), ('type', 'LOC')]
     """
-    correct: Counter[str] = Counter()
-    mistakes = []
+    search = ErrorSearch()
     for truth, guess in paired(gold, predicted):
+        search.add(truth, guess)
+    return search.found
+
+
+class ErrorSearch:
+    """Finds the errors of one sentence after another; see `find_errors`."""
+
+    def __init__(self) -> None:
+        self._correct: Counter[str] = Counter()
+        self._mistakes: list[Mistake] = []
+
+    def add(self, truth: Sentence, guess: Sentence) -> None:
+        """Compare the entities of a sentence."""
         for one, other in _matched(truth.entities, guess.entities):
             kind = _kind(one, other)
             if kind is None:
-                correct[one.type if one else ""] += 1
+                self._correct[one.type if one else ""] += 1
             else:
-                mistakes.append(Mistake(kind, one, other, truth, guess))
-    return Errors(correct, tuple(mistakes))
+                self._mistakes.append(Mistake(kind, one, other, truth, guess))
+
+    @property
+    def found(self) -> Errors:
+        """The errors so far."""
+        return Errors(self._correct, tuple(self._mistakes))
 
 
 def _kind(gold: Entity | None, predicted: Entity | None) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -105,6 +106,42 @@ class Scores:
         }
 
 
+@dataclass
+class Scorer:
+    """Counts of pairs of sentences, 12 bytes for each pair.
+
+    >>> from nersery.core.sentence import Entity
+    >>> scorer, gold = Scorer(), Sentence(("Oslo",), (Entity(0, 1, "LOC"),))
+    >>> scorer.add(gold, gold)
+    >>> scorer.add(gold, gold.with_entities([]))
+    >>> scorer.scores.micro, scorer.sentence_counts.tolist()
+    (Counts(correct=1, predicted=1, gold=2), [[1, 1, 1], [0, 0, 1]])
+    """
+
+    _of_types: tuple[Counter[str], ...] = field(default_factory=lambda: (Counter(), Counter(), Counter()))
+    _of_sentences: array[int] = field(default_factory=lambda: array("i"))
+
+    def add(self, truth: Sentence, guess: Sentence) -> None:
+        """Count a sentence with its gold and its predicted entities."""
+        parts = ({*truth.labels} & {*guess.labels}, guess.labels, truth.labels)
+        for counter, labels in zip(self._of_types, parts, strict=True):
+            counter.update([type_ for _, _, type_ in labels])
+            self._of_sentences.append(len(labels))
+
+    @property
+    def scores(self) -> Scores:
+        """Of all sentences together."""
+        types = sorted({*self._of_types[1], *self._of_types[2]})
+        return Scores({type_: Counts(*(counter[type_] for counter in self._of_types)) for type_ in types})
+
+    @property
+    def sentence_counts(self) -> NDArray[np.int64]:
+        """See the function `sentence_counts`."""
+        import numpy as np
+
+        return np.array(self._of_sentences, dtype=np.int64).reshape(-1, 3)
+
+
 def score(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Scores:
     """Compare predicted entities with gold ones, sentence by sentence.
 
@@ -121,13 +158,14 @@ def score(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Scores:
     >>> score([gold], [gold.with_entities([Entity(0, 1, "PER")])]).micro.f1
     0.0
     """
-    counts = [Counter[str](), Counter[str](), Counter[str]()]
+    return _scored(gold, predicted).scores
+
+
+def _scored(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Scorer:
+    scorer = Scorer()
     for truth, guess in paired(gold, predicted):
-        right = {*truth.labels} & {*guess.labels}
-        for counter, labels in zip(counts, (right, guess.labels, truth.labels), strict=True):
-            counter.update([type_ for _, _, type_ in labels])
-    types = sorted({*counts[1], *counts[2]})
-    return Scores({type_: Counts(*(counter[type_] for counter in counts)) for type_ in types})
+        scorer.add(truth, guess)
+    return scorer
 
 
 def evaluate(gold: Iterable[Sentence] | str | Path, predicted: Iterable[Sentence] | str | Path) -> Scores:
@@ -204,13 +242,7 @@ def sentence_counts(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> 
     Raises:
         DataError: As `score`.
     """
-    import numpy as np
-
-    rows = [
-        (len({*truth.labels} & {*guess.labels}), len(guess.labels), len(truth.labels))
-        for truth, guess in paired(gold, predicted)
-    ]
-    return np.array(rows, dtype=np.int64).reshape(-1, 3)
+    return _scored(gold, predicted).sentence_counts
 
 
 def paired(

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import random
+import tracemalloc
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from nersery import Entity, Sentence
+from nersery.core.errors import DataError
+from nersery.evaluate.error_analysis import find_errors
+from nersery.evaluate.in_step import score_in_step
+from nersery.evaluate.scores import score, sentence_counts
+
+TYPES = ("LOC", "PER")
+
+
+def sentences(count: int, seed: int) -> Iterator[Sentence]:
+    """The same words for every seed, under other labels."""
+    rng = random.Random(seed)
+    for number in range(count):
+        places = sorted(rng.sample(range(6), 2))
+        entities = [Entity(place, place + 1, rng.choice(TYPES)) for place in places]
+        yield Sentence(tuple(f"{number}-{place}" for place in range(6)), tuple(entities), id=f"s{number}")
+
+
+def test_it_finds_what_reading_everything_finds() -> None:
+    gold, *labelled = (list(sentences(50, seed)) for seed in range(3))
+    found = score_in_step(gold, labelled, errors=True)
+    assert found is not None
+    for scorer, guesses in zip(found.scorers, labelled, strict=True):
+        assert scorer.scores == score(gold, guesses)
+        assert np.array_equal(scorer.sentence_counts, sentence_counts(gold, guesses))
+    assert found.errors == find_errors(gold, labelled[0])
+    assert score_in_step(gold, labelled).errors is None  # type: ignore[union-attr]
+
+
+GOLD = list(sentences(4, 0))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        GOLD[:3],
+        [*GOLD, Sentence(("more",), id="more")],
+        [GOLD[1], GOLD[0], *GOLD[2:]],
+        [replace(GOLD[0], id="other"), *GOLD[1:]],
+        [Sentence(("other", "words"), id="s0"), *GOLD[1:]],
+    ],
+    ids=["a sentence too few", "a sentence too many", "another order", "another id", "other words"],
+)
+def test_sentences_out_of_step_are_not_scored(other: list[Sentence]) -> None:
+    assert score_in_step(GOLD, [GOLD, other]) is None
+    assert score_in_step(GOLD, [other, GOLD]) is None
+
+
+def test_an_id_twice_is_not_scored() -> None:
+    twice = [GOLD[0], GOLD[0]]
+    assert score_in_step(twice, [twice]) is None
+
+
+def test_broken_data_is_left_to_who_reads_all_of_it() -> None:
+    def broken() -> Iterator[Sentence]:
+        yield GOLD[0]
+        raise DataError("line 2 is broken", fix="mend it")
+
+    assert score_in_step(GOLD, [broken()]) is None
+
+
+def test_memory_does_not_grow_with_the_sentences() -> None:
+    def peak(count: int) -> int:
+        tracemalloc.start()
+        try:
+            assert score_in_step(sentences(count, 0), [sentences(count, 1)]) is not None
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    few, many = peak(200), peak(4_000)
+    assert many - few < 4_000 * 200, "an id and three counts for each; a sentence takes 2,000 bytes"
