@@ -30,9 +30,9 @@ def test_it_finds_what_reading_everything_finds() -> None:
     gold, *labelled = (list(sentences(50, seed)) for seed in range(3))
     found = score_in_step(gold, labelled, errors=True)
     assert found is not None
-    for scorer, guesses in zip(found.scorers, labelled, strict=True):
-        assert scorer.scores == score(gold, guesses)
-        assert np.array_equal(scorer.sentence_counts, sentence_counts(gold, guesses))
+    for counter, guesses in zip(found.counters, labelled, strict=True):
+        assert counter.scores == score(gold, guesses)
+        assert np.array_equal(counter.sentence_counts, sentence_counts(gold, guesses))
     assert found.errors == find_errors(gold, labelled[0])
     assert score_in_step(gold, labelled).errors is None  # type: ignore[union-attr]
 

@@ -177,9 +177,9 @@ def evaluate(
 
     names = [predicted, *([against] if against is not None else [])]
     found = _scored(gold, names, reading, missing, errors=errors)
-    result: dict[str, Any] = found.scorers[0].scores.as_dict()
+    result: dict[str, Any] = found.counters[0].scores.as_dict()
     if against is not None:
-        ours, theirs = (scorer.sentence_counts for scorer in found.scorers)
+        ours, theirs = (counter.sentence_counts for counter in found.counters)
         result["against"] = {"file": against, **paired_bootstrap(theirs, ours, samples=samples, seed=seed).as_dict()}
     if found.errors is not None:
         result["errors"] = found.errors.as_dict(SHOWN_MISTAKES)

@@ -9,7 +9,7 @@ from itertools import zip_longest
 from nersery.core.errors import DataError
 from nersery.core.sentence import Sentence
 from nersery.evaluate.error_analysis import Errors, ErrorSearch
-from nersery.evaluate.scores import Scorer
+from nersery.evaluate.scores import PairCounter
 from nersery.io.ids import Ids
 
 
@@ -18,11 +18,11 @@ class InStep:
     """What is known of predictions that were read in step with gold sentences.
 
     Args:
-        scorers: One for each labelling.
+        counters: One for each labelling.
         errors: Of the first one, if they were sought.
     """
 
-    scorers: Sequence[Scorer]
+    counters: Sequence[PairCounter]
     errors: Errors | None
 
 
@@ -35,17 +35,17 @@ def score_in_step(
         labelled: Each is read once, beside ``gold``.
         errors: Also look for the errors of the first one. Sentences with an error are kept.
     """
-    scorers, search, ids = [Scorer() for _ in labelled], ErrorSearch(), Ids()
+    counters, search, ids = [PairCounter() for _ in labelled], ErrorSearch(), Ids()
     try:
         for number, (truth, *guesses) in enumerate(zip_longest(gold, *labelled), start=1):
             if truth is None or ids.add(truth.id or str(number), number):
                 return None
-            for scorer, guess in zip(scorers, guesses, strict=True):
+            for counter, guess in zip(counters, guesses, strict=True):
                 if guess is None or (guess.id, guess.words) != (truth.id, truth.words):
                     return None
-                scorer.add(truth, guess)
+                counter.add(truth, guess)
             if errors:
                 search.add(truth, guesses[0])
     except DataError:  # reading everything names all problems
         return None
-    return InStep(scorers, search.found if errors else None)
+    return InStep(counters, search.found if errors else None)

@@ -107,14 +107,14 @@ class Scores:
 
 
 @dataclass
-class Scorer:
+class PairCounter:
     """Counts of pairs of sentences, 12 bytes for each pair.
 
     >>> from nersery.core.sentence import Entity
-    >>> scorer, gold = Scorer(), Sentence(("Oslo",), (Entity(0, 1, "LOC"),))
-    >>> scorer.add(gold, gold)
-    >>> scorer.add(gold, gold.with_entities([]))
-    >>> scorer.scores.micro, scorer.sentence_counts.tolist()
+    >>> counter, gold = PairCounter(), Sentence(("Oslo",), (Entity(0, 1, "LOC"),))
+    >>> counter.add(gold, gold)
+    >>> counter.add(gold, gold.with_entities([]))
+    >>> counter.scores.micro, counter.sentence_counts.tolist()
     (Counts(correct=1, predicted=1, gold=2), [[1, 1, 1], [0, 0, 1]])
     """
 
@@ -161,11 +161,11 @@ def score(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Scores:
     return _scored(gold, predicted).scores
 
 
-def _scored(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> Scorer:
-    scorer = Scorer()
+def _scored(gold: Iterable[Sentence], predicted: Iterable[Sentence]) -> PairCounter:
+    counter = PairCounter()
     for truth, guess in paired(gold, predicted):
-        scorer.add(truth, guess)
-    return scorer
+        counter.add(truth, guess)
+    return counter
 
 
 def evaluate(gold: Iterable[Sentence] | str | Path, predicted: Iterable[Sentence] | str | Path) -> Scores:
