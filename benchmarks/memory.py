@@ -76,7 +76,7 @@ CASES: Mapping[str, Case] = {
     "predict, bilstm_crf": Case("predict {bilstm} {corpus} {out}.jsonl", 0.2),
     "predict, transformer": Case("predict {transformer} {corpus} {out}.jsonl", 0.02),
     "annotate tagger_labels": Case(
-        "annotate {text} {out}.jsonl --method tagger_labels --set tagger={bilstm} --types PER,LOC,ORG", 0.2
+        "annotate {text} {out}.jsonl --method tagger_labels --set tagger={bilstm} --format text", 0.2
     ),
     "select agreement": Case("select {corpus} {out}.jsonl --method agreement --set tagger={transformer}", 0.02),
     "augment melm": Case("augment {corpus} {out}.jsonl --method melm --learn-from {gold} --set epochs=1", 0.02),

@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 
 from nersery.experiments import recipe
+from tests.cli.calls import COMMANDS
 from tests.conftest import MASKED_TEXT, TINY, build_tokenizer
 
 ROOT = Path(__file__).parent.parent
@@ -55,7 +56,7 @@ RUNS: dict[str, list[list[str]]] = {
     "training_step.py": [["--model", "MODEL"]],
 }
 """How each program is run here, besides ``--quick``."""
-CODE = re.compile(r"```sh\n(.*?)```|`([^`]+)`", re.DOTALL)
+CODE = re.compile(r"```sh\n(.*?)```|```text\n.*?```|`([^`]+)`", re.DOTALL)
 
 
 class ParsedError(Exception):
@@ -259,6 +260,35 @@ def documented() -> Iterator[list[str]]:
 
 
 DOCUMENTED = list(documented())
+
+
+def commands_of_nersery() -> Iterator[str]:
+    """Those in docs/results.md that name a file or a setting."""
+    for block, inline in CODE.findall((ROOT / "docs" / "results.md").read_text("utf-8")):
+        for line in (block or inline).replace("\\\n", " ").splitlines():
+            if re.match(r"nersery( [a-z]+)* [^ ]*[-.=:]", line) and "…" not in line:
+                yield line
+
+
+def parse(line: str) -> None:
+    _, *words = shlex.split(line)
+    name = max((name for name in COMMANDS if words[: len(name.split())] == name.split()), key=len)
+    COMMANDS[name].make_context(name, words[len(name.split()) :])
+
+
+@pytest.mark.parametrize("line", dict.fromkeys(commands_of_nersery()))
+def test_a_command_takes_its_arguments(line: str) -> None:
+    parse(line)
+
+
+def test_the_commands_whose_memory_is_measured_take_their_arguments(measuring: ModuleType) -> None:
+    for case in importlib.import_module("memory").CASES.values():
+        parse(f"nersery {re.sub('[{}]', '', case.arguments)}")
+
+
+def test_an_unknown_option_is_noticed() -> None:
+    with pytest.raises(Exception, match="No such option"):
+        COMMANDS["annotate"].make_context("annotate", ["raw.txt", "out.jsonl", "--types", "PER"])
 
 
 def test_there_are_commands() -> None:

@@ -199,10 +199,10 @@ class ModelSource:
                     f'"{self.name}" is a tagger of nersery that is no Hugging Face model; expected one'
                 ) from error
             raise MissingResourceError(
-                f'cannot load the model "{self.name}": {str(error).strip()}\n'
-                f"Expected a bundled model ({', '.join(BUNDLED)}), a folder with config.json, tokenizer and "
-                "model.safetensors, or a name on the Hugging Face hub (which needs the network once). Pickled weights "
-                "(pytorch_model.bin) are refused: convert them to safetensors"
+                f'the model "{self.name}" cannot be loaded. Expected a bundled model ({", ".join(BUNDLED)}), a folder '
+                "with config.json, tokenizer and model.safetensors, or a name on the Hugging Face hub, which needs the "
+                "network once. Pickled weights (pytorch_model.bin) are refused: convert them to safetensors. "
+                f"transformers says: {str(error).strip()}"
             ) from error
 
 
