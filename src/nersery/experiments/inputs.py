@@ -144,7 +144,7 @@ def _size_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
     for key, split, size in (("size", "train", recipe.sample.size), ("dev_size", "dev", recipe.sample.dev_size)):
         there = {file.label: len(part) for file, part in parts.items() if file.split == split} or {split: 0}
         problems += [
-            Issue(f"sample.{key} is {size}, but {label} has {count} sentences")
+            Issue(f"sample.{key} is {size}, but {label} has {count} sentences; lower it, or leave it out")
             for label, count in there.items()
             if size is not None and size > count
         ]
