@@ -32,7 +32,7 @@ def grow(
     raw: Annotated[str | None, typer.Option(help="Raw text in the same language.", metavar="TEXT")] = None,
     test: Annotated[str | None, typer.Option(help="Labelled sentences used only to score the result.")] = None,
     minutes: Annotated[float, typer.Option(help="Total minutes, over all calls that resume the job.")] = 30,
-    model: Annotated[str, typer.Option(help="An encoder to try besides the bundled ones.")] = "",
+    model: Annotated[str, typer.Option(help="An encoder or a tagger to try besides the bundled encoders.")] = "",
     out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("runs/grow"),
     plan: Annotated[bool, typer.Option("--plan", help="Print what would be tried and how long it takes.")] = False,
     json: AsJson = False,
