@@ -136,6 +136,19 @@ class TestWrittenBeside:
             assert {*tmp_path.iterdir()} == {one, other, foreign}
         assert os.listdir(tmp_path) == [foreign.name]
 
+    @pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
+    def test_what_no_process_of_ours_has_left_stays(self, kind: str, tmp_path: Path):
+        """Opening a pipe would wait for its other end."""
+        (tmp_path / "thesis").write_text("years of work")
+        foreign = tmp_path / f"nersery-{'0' * 16}.tmp"
+        {"pipe": os.mkfifo, "link": lambda path: path.symlink_to(tmp_path / "thesis"), "folder": os.mkdir}[kind](
+            foreign
+        )
+        with written_beside(tmp_path / "x") as temporary:
+            temporary.write_text("done")
+        assert os.path.lexists(foreign)
+        assert (tmp_path / "thesis").read_text() == "years of work"
+
 
 class Stopped(BaseException):
     """What Ctrl-C looks like to the code in a process."""

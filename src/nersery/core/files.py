@@ -229,8 +229,10 @@ def written_beside(path: Path) -> Iterator[Path]:
             if not _try_lock(stream) or _is_at(stream, temporary):
                 break
         for left in path.parent.glob(f"nersery-{'[0-9a-f]' * 16}.tmp"):
+            if left == temporary or left.is_symlink() or not left.is_file():  # opening a pipe would wait for ever
+                continue
             with contextlib.suppress(OSError), left.open("rb") as other:
-                if left != temporary and _try_lock(other):
+                if _try_lock(other):
                     left.unlink()
         yield temporary
 
