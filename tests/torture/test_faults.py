@@ -142,8 +142,9 @@ def check_ending(process: Process, code: int, fault: str, where: str) -> None:
         return
     assert code == {"SIGINT": 130, "SIGTERM": 143, FULL: 5}[fault], (where, code, process.err)
     (line,) = process.err.splitlines()
-    begin = {"SIGINT": "interrupted. ", "SIGTERM": "terminated. ", FULL: "no space left to write "}[fault]
-    assert line.startswith(f"error: {begin}"), where
+    said = {"SIGINT": "error: interrupted. ", "SIGTERM": "error: terminated. ", FULL: "o space left "}[fault]
+    assert said in line, where
+    assert line.startswith("error: "), where
     assert process.out == ""
 
 

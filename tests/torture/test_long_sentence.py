@@ -126,7 +126,7 @@ CASES: dict[str, tuple[str, Callable[[str], bool]]] = {
     "inspect alignments": ("gold.align gold.align --json", says("alignment_error_rate", equals=0.0)),
     "inspect novelty": ("gold.jsonl --gold lost.jsonl --json", lambda out: bool(json.loads(out))),
     "inspect quality": ("gold.jsonl --gold train.jsonl --model MODEL --json", lambda out: "NaN" not in out),
-    "inspect results": ("run --json", says(0, "Run", equals="tiny")),
+    "inspect results": ("run --json", says(0, "Run", equals="small")),
     "inspect stats": ("gold.jsonl --json", says(0, "words", equals=LENGTH + sum(map(len, sentences(24, 200))))),
     "inspect suggestions": ("gold.jsonl --model MODEL --id test --json", lambda out: '"York"' in out),
     "inspect templates": ("gold.jsonl --tagger my-tagger --sentence test --json", lambda out: '"York"' in out),
