@@ -61,7 +61,8 @@ def tagger(masked_lm: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """The folder of a tagger of the family, trained on hard sentences until it finds the known mentions."""
     from nersery.taggers.transformer import TransformerTagger
 
-    tagger = TransformerTagger(masked_lm, steps=200, batch_size=32, learning_rate=5e-3, head_learning_rate=5e-3)
+    rates = {"learning_rate": 5e-3, "head_learning_rate": 5e-3}
+    tagger = TransformerTagger(masked_lm, steps=600, batch_size=32, **rates)
     tagger.fit(hard_sentences(1000, seed=1))
     folder = tmp_path_factory.mktemp("tagger")
     tagger.save(folder)
