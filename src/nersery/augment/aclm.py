@@ -23,7 +23,6 @@ from nersery.augment.masked_lm.model_setup import (
     warn_of_unused,
 )
 from nersery.augment.words.stop_words import stop_words
-from nersery.core.definitions import check_texts
 from nersery.core.outcome import Reject
 from nersery.core.random import item_rng
 from nersery.core.ranges import Count, CountOrZero, Rate, RateAboveZero
@@ -117,10 +116,6 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
     _partners: Any = field(default=None, init=False, repr=False, compare=False)
     _stop_words: Mapping[str, frozenset[str]] = field(default_factory=dict, init=False, repr=False, compare=False)
     _attended: dict[Sentence, tuple[int, ...]] = field(default_factory=dict, init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_texts(self.descriptions, "descriptions")
 
     def check(self) -> None:
         """Look for the models; see `Augmenter.check`."""

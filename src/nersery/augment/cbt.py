@@ -44,8 +44,8 @@ class CBT(WordPredictions, FineTuningSettings, AdaptationSettings, Augmenter, Mo
         Raises:
             DataError: When there is no sentence.
         """
-        self._lm = fine_tuned_on_words(self, list(sentences), training, self._condition)
+        self._lm = fine_tuned_on_words(self, list(sentences), training)
 
-    def _condition(self, type: str | None) -> tuple[str, ...]:
+    def condition(self, type: str | None) -> tuple[str, ...]:
         """The label; a label such as "creative work" is several words."""
         return tuple((OUTSIDE if type is None else type).split())

@@ -61,9 +61,9 @@ class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, 
         if gold:
             self._warn_of_undefined(types_in([*gold, *training.dev]))
             warn_of_unused(self.definitions, "definitions", gold)
-        self._lm = fine_tuned_on_words(self, gold, training, self._condition)
+        self._lm = fine_tuned_on_words(self, gold, training)
 
-    def _condition(self, type: str | None) -> tuple[str, ...]:
+    def condition(self, type: str | None) -> tuple[str, ...]:
         """The definition of the type."""
         return tuple((OUTSIDE if type is None else definition(type, self.definitions)).split())
 

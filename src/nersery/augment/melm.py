@@ -19,7 +19,6 @@ from nersery.augment.masked_lm.model_setup import (
     sentences_with_entities,
     warn_of_unused,
 )
-from nersery.core.definitions import check_texts
 from nersery.core.ranges import Count, Rate
 from nersery.core.sentence import Entity, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
@@ -62,10 +61,6 @@ class MELM(MentionPredictions, FineTuningSettings, TypeDescriptions, AdaptationS
     mask_rate: Rate = 0.7
     batch_size: Count = 30
     _languages: dict[tuple[str, ...], frozenset[str]] = field(default_factory=dict, init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_texts(self.descriptions, "descriptions")
 
     def fit(self, sentences: Iterable[Sentence], training: Training = NO_TRAINING) -> None:
         """Fine-tune the model on the mentions.

@@ -17,7 +17,7 @@ from nersery.core.errors import SettingsError
 from nersery.core.outcome import Reject
 from nersery.core.sentence import Sentence
 from nersery.models.masked.masked_inputs import GAP
-from nersery.models.seq2seq.seq2seq_inputs import Sampling, TextPair
+from nersery.models.seq2seq.seq2seq_inputs import Generated, Sampling, TextPair, generate_fitting
 
 if TYPE_CHECKING:
     from nersery.models.seq2seq.encoder_decoder import Seq2Seq
@@ -120,22 +120,19 @@ def denoise(
     """
     pairs = [replace(pair(model, template), target=()) for template in templates]  # the sentence itself is not read
     known = [{entity.type for entity in template.sentence.entities} <= {*types} for template in templates]
-    due = [number for number, each in enumerate(pairs) if known[number] and model.fits(each)]
-    generated = model.generate(
-        [pairs[number].source for number in due],
-        [rngs[number] for number in due],
-        sampling,
-        [pairs[number].language for number in due],
-    )
-    made: list[Sentence | Reject] = [Reject(TOO_LONG if is_known else UNKNOWN_TYPE) for is_known in known]
-    for number, text in zip(due, generated, strict=True):
-        made[number] = _read(model, templates[number], text.words, types) if text.finished else Reject(UNFINISHED)
-    return made
+    sources = [each if is_known else None for each, is_known in zip(pairs, known, strict=True)]
+    texts = generate_fitting(model, sources, rngs, sampling)
+    return [
+        Reject(TOO_LONG if is_known else UNKNOWN_TYPE) if text is None else _read(model, template, text, types)
+        for template, is_known, text in zip(templates, known, texts, strict=True)
+    ]
 
 
-def _read(model: Seq2Seq, template: Template, words: Sequence[str], types: Collection[str]) -> Sentence | Reject:
+def _read(model: Seq2Seq, template: Template, text: Generated, types: Collection[str]) -> Sentence | Reject:
     """What a model wrote as a sentence that has the template's entities, spelled as they are there."""
-    sentence = parse(words, types)
+    if not text.finished:
+        return Reject(UNFINISHED)
+    sentence = parse(text.words, types)
     if isinstance(sentence, Reject):
         return sentence
     given = template.sentence
