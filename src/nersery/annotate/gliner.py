@@ -23,9 +23,8 @@ WEIGHTS = "model.safetensors"
 class GlinerLabels(Annotator):
     """Finds entities with a GLiNER model, which needs no labelled sentence, only short names of the types.
 
-    Each sentence is read alone, so its labels do not depend on others. An entity that begins or ends within a word
-    becomes the whole word; of overlapping ones the one with the highest score stays. A sentence too long for the model
-    is rejected. Needs the extra `gliner`, which brings transformers 5.16.
+    Each sentence is read alone. An entity that begins or ends within a word becomes the whole word; of overlapping ones
+    the one with the highest score stays. Needs the extra `gliner`, which brings transformers 5.16.
 
     Args:
         model: A GLiNER model by folder or name, e.g. ``urchade/gliner_multi-v2.1``.

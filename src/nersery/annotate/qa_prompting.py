@@ -28,8 +28,8 @@ class QaPrompting(Annotator, ModelSettings):
     """Asks a question-answering model for the mentions of each type, so no labelled sentence is needed.
 
     Each sentence is asked one question per type, made from its definition ("Who is the named person or family mentioned
-    in texts?"). Answers that are probable enough against "no answer" become entities, with that probability as score.
-    Of overlapping ones the one with the highest score stays. A sentence without an answer gets no entities.
+    in texts?"). An answer that is probable enough against "no answer" becomes an entity, with that probability as
+    score. Of overlapping ones the one with the highest score stays.
 
     Args:
         model: `bundled`, or an extractive question-answering model by name or folder, trained with unanswerable
@@ -39,8 +39,7 @@ class QaPrompting(Annotator, ModelSettings):
             mark is the question itself. Without one, the question has the type's name, and a note says so.
         answers: Maximum mentions of a type per 50 words or part of them.
         longest: Maximum words of a mention.
-        threshold: Minimum score of an entity, in [0, 1]; from 0.5, an answer is more probable than none, and 0 takes
-            all.
+        threshold: Minimum score of an entity, in [0, 1]; from 0.5, an answer is more probable than none; 0 takes all.
 
     Reference:
         Liu, Chen and Xu (2022), PromptDA, IJCAI, section 3.2.

@@ -51,9 +51,9 @@ FIX = (
 class CodeMixing(Augmenter, ModelSettings):
     """Replaces mentions by entities of their type from gold sentences in other languages.
 
-    Each mention, with probability `rate`, draws another language that has an entity of its type. It becomes the most
-    similar entity of that language (`ess`, entity similarity search) or any (`random`), but never one with the same
-    words. The sentence keeps its language. Gold sentences must name their language, and have at least two.
+    Each mention, with probability `rate`, draws another language that has an entity of its type, and becomes that
+    language's most similar entity (`ess`, entity similarity search) or any (`random`), never one with the same words.
+    The sentence keeps its language. Gold needs at least two languages, and every sentence must name its own.
 
     Similarity is the cosine of embeddings. With `vectors`, an embedding is the mean of an entity's word vectors, looked
     up as written or in lower case; entities without a known word are neither replaced nor inserted. Vector files may
@@ -72,11 +72,10 @@ class CodeMixing(Augmenter, ModelSettings):
         "Code-Mix-random".
 
     Departures:
-        - The paper does not say whether all mentions of a sentence are replaced. By default ours are, each with its own
-          language.
-        - The paper aligns languages in pairs (MUSE); we use one space, which for two languages is the same.
-        - The paper draws from all other languages. We skip those without an entity of the type or without a known word,
-          and average over the known words of an entity.
+        - The paper does not say whether all mentions are replaced. By default ours are, each with its own language.
+        - The paper aligns languages in pairs (MUSE); we use one space, which is the same for two languages.
+        - The paper draws from all other languages. We skip those without an entity of the type or a known word, and
+          average over an entity's known words.
         - The paper may insert an entity with the same words; we never do.
         - The sentence encoder is our addition.
     """

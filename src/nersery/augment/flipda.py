@@ -45,9 +45,9 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
     """Gives entities other types and other words; a tagger selects the best of several candidates.
 
     Each entity, with probability `flip_rate`, gets another type and new words; a share of the other words is replaced
-    too. The words come from a masked language model fine-tuned on gold with labels. Of the candidates on which a tagger
-    trained on gold predicts exactly the intended labels, the one with the most probable entities is used. Or, as in the
-    paper, T5 fills the gaps as it is, given the meaning of each entity's type.
+    too. A masked language model fine-tuned on gold with labels writes them; or, as in the paper, T5 as it is. The
+    candidate with the most probable entities is used, of those on which a tagger trained on gold predicts exactly the
+    intended labels.
 
     Args:
         model: ``bundled``, or a masked language model or an encoder-decoder with sentinels (T5, mT5), by Hugging Face
@@ -66,15 +66,14 @@ class FlipDA(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter
         Zhou et al. (2022). FlipDA: Effective and Robust Data Augmentation for Few-Shot Learning. ACL.
 
     Departures:
-        - The paper classifies texts. Here a text's label is the types of its entities: each may flip independently, and
-          the tagger must find exactly these.
-        - The paper states the label to T5 in a sentence, without fine-tuning. Here the description of its type stands
-          before each entity, in brackets; T5 samples, and the paper also uses greedy and beam search. A word right
-          after an entity without words stays.
-        - By default, tag tokens around entity words state the label to a masked language model fine-tuned on them, so
-          an entity keeps its number of words.
+        - The paper classifies texts. Here the label of a text is the types of its entities: each may flip
+          independently, and the tagger must find exactly these.
+        - The paper states the label to T5 in a sentence. Here the description of its type stands before each entity, in
+          brackets. T5 samples; the paper also uses greedy and beam search. A word right after a hidden entity stays.
+        - The masked language model is our addition. It sees tag tokens around entity words, so an entity keeps its
+          length.
         - The paper keeps the most probable candidate per label. A tagger scores only entities that it predicts, so
-          candidates with other predictions are removed first, as in the paper's code.
+          other candidates are removed first, as in the paper's code.
         - A flipped entity with unchanged words is not used; the paper leaves that to the classifier.
     """
 

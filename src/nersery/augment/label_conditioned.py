@@ -33,11 +33,11 @@ class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, 
         Liu, Chen and Xu (2022). Low-Resource NER by Data Augmentation With Prompting. IJCAI, section 3.1.
 
     Departures:
-        - The paper samples from the whole distribution, often from its long tail of improbable words. By default we cut
-          it off after `top_k = 50`; a number as large as the vocabulary is the paper's way.
+        - The paper samples from the whole distribution, often from its tail of improbable words. By default we cut it
+          off after `top_k = 50`; a number as large as the vocabulary is the paper's way.
         - The paper takes its definitions from spaCy; ours also cover MultiCoNER and MaSciP.
-        - The paper does not report epochs, learning rate or the number of replaced words. We use three epochs, the
-          learning rate of its tagger, and one word.
+        - The paper does not report epochs, learning rate or the number of replaced words. We use three epochs, its
+          tagger's learning rate, and one word.
         - Any word with a letter or digit may be replaced, inside entities or not. All its subwords are masked at once;
           the new word is one whole word of the vocabulary, unless `by_subword`.
         - All segment ids are 0, including those of the definition.

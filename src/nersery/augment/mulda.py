@@ -38,9 +38,8 @@ NO_ENTITIES = "no entities"
 class MulDA(FineTuningSettings, TypeDescriptions, Augmenter, ModelSettings):
     """Continues the beginnings of gold sentences, including entities, with a fine-tuned encoder-decoder.
 
-    A tag token precedes each entity word. In fine-tuning the model sees the beginning of a sentence, of random length,
-    and writes the whole sentence. One model learns all languages of gold. Filter the output with `duplicates` and
-    `agreement`.
+    A tag token precedes each entity word. In fine-tuning the model sees a beginning of random length and writes the
+    whole sentence. One model learns all languages of gold. Filter the output with `duplicates` and `agreement`.
 
     Args:
         model: An encoder-decoder with a mask token or sentinels, by name or folder.
