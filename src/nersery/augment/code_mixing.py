@@ -17,6 +17,7 @@ from nersery.core.ranges import Rate
 from nersery.core.registry import FileName, ModelName
 from nersery.core.sentence import Edit, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.warnings import warn
 from nersery.models.model_settings import ModelSettings
 
 if TYPE_CHECKING:
@@ -169,7 +170,6 @@ class CodeMixing(Augmenter, ModelSettings):
         self.check()
 
     def _load_encoder(self, mentions: Mapping[Place, Sequence[Mention]]) -> None:
-        from nersery.core.warnings import warn
         from nersery.models import bundled
         from nersery.models.text_encoder import TextEncoder
 
@@ -204,8 +204,6 @@ class CodeMixing(Augmenter, ModelSettings):
             return embeddings
         import numpy as np
 
-        from nersery.core.warnings import warn
-
         vectors = read(language, {word for mention in mentions for word in mention})
         for issue in vectors.issues:
             warn(f"{self.vectors[language]}: {issue}")
@@ -226,8 +224,6 @@ class CodeMixing(Augmenter, ModelSettings):
         return found
 
     def _warn_of_unknown(self, matrices: Mapping[Place, Embeddings]) -> None:
-        from nersery.core.warnings import warn
-
         for language in sorted({language for language, _ in matrices}):
             found = [bool(row) for place, rows in matrices.items() if place[0] == language for row in known(rows)]
             if not all(found):
@@ -249,10 +245,8 @@ class CodeMixing(Augmenter, ModelSettings):
     def _others(self, place: Place) -> list[tuple[str, Gazetteer]]:
         """The entities of a type in all languages but one, by language."""
         own, type_ = place
-        gazetteers = [
-            (language, self._gazetteers.get((language, type_))) for language in self._languages if language != own
-        ]
-        return [(language, gazetteer) for language, gazetteer in gazetteers if gazetteer is not None]
+        others = [(language, type_) for language in self._languages if language != own]
+        return [(other[0], self._gazetteers[other]) for other in others if other in self._gazetteers]
 
     def generate_batch(
         self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]

@@ -17,6 +17,7 @@ from nersery.core.ranges import Rate
 from nersery.core.registry import FileName
 from nersery.core.sentence import Edit, Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.warnings import warn
 
 Operation = Literal["synonyms", "insertion", "shuffle", "swap", "deletion"]
 WITH_SYNONYMS = ("synonyms", "insertion")
@@ -113,8 +114,6 @@ class Eda(Augmenter):
 
 
 def _warn_of_missing(operations: Iterable[str], error: MissingResourceError) -> None:
-    from nersery.core.warnings import warn
-
     left = ", ".join(operation for operation in operations if operation not in WITH_SYNONYMS)
     warn(f"eda has no synonyms, so of its operations only these are done: {left}. {error}")
 

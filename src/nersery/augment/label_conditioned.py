@@ -13,6 +13,7 @@ from nersery.core.definitions import OUTSIDE, check_texts, definition, is_known
 from nersery.core.ranges import Count
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import NO_TRAINING, Training
+from nersery.core.warnings import warn
 from nersery.models.model_settings import ModelSettings
 
 
@@ -68,8 +69,6 @@ class LabelConditioned(WordPredictions, FineTuningSettings, AdaptationSettings, 
         return tuple((OUTSIDE if type is None else definition(type, self.definitions)).split())
 
     def _warn_of_undefined(self, types: Sequence[str]) -> None:
-        from nersery.core.warnings import warn
-
         if undefined := [type_ for type_ in types if type_ not in self.definitions and not is_known(type_)]:
             warn(
                 f"label_conditioned has no definition of {', '.join(undefined)}, and shows the model the bare name. "

@@ -15,7 +15,7 @@ from nersery.core.errors import DataError, Issue, NerseryError, SettingsError
 from nersery.core.progress import Progress
 from nersery.core.random import item_rng, item_seed
 from nersery.core.ranges import Count, RateAboveZero, RateBelowOne
-from nersery.core.registry import create, name_of
+from nersery.core.registry import create, name_of, settings_of
 from nersery.core.sentence import Corpus, Sentence
 from nersery.core.training_context import NO_TRAINING, Training, copies_for_upsampling
 from nersery.core.warnings import NO_NOTES
@@ -117,8 +117,6 @@ class SelfTraining(Selector):
     def _check_second_stage(self, tagger: Tagger) -> None:
         if not self.second_stage:
             return
-        from nersery.core.registry import settings_of
-
         if problems := second_stage_issues(name_of(tagger), settings_of(tagger), self.second_stage):
             raise SettingsError("\n".join(f"second_stage: {problem}" for problem in problems))
 
