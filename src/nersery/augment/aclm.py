@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from nersery.augment.base import Augmenter, unfitted
-from nersery.augment.denoising.back_end import BackEnd, Lesson
+from nersery.augment.denoising.back_end import BackEnd
 from nersery.augment.denoising.masked_backend import MaskedBackEnd
 from nersery.augment.denoising.mixner import Partners, is_mixed
 from nersery.augment.denoising.seq2seq_backend import Seq2SeqBackEnd
 from nersery.augment.denoising.templates import NO_TEMPLATE, Template, attention_keywords, random_keywords
-from nersery.augment.linearized.linearization import token_descriptions
 from nersery.augment.linearized.parsing import check_new
 from nersery.augment.masked_lm.model_setup import (
     AdaptationSettings,
@@ -147,13 +146,14 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
         self._attended = {}
         templates = dict(zip((*gold, *dev), self._templates([*gold, *dev], rngs), strict=True))
         self._attended = {sentence: templates[sentence].keywords for sentence in gold}
-        types = frozenset(entity.type for sentence in templates for entity in sentence.entities)
-        tokens = token_descriptions(types, (), self.descriptions)
         back_end = self._new_back_end()
-        back_end.learn(Lesson(gold, replace(training, dev=dev), templates, types, tokens))
+        back_end.learn(gold, replace(training, dev=dev), templates)
         self._back_end = back_end
         if self.mixner:
-            self._partners = Partners(self._sentence_encoder(), gold, self.neighbours)
+            from nersery.models.text_encoder import TextEncoder
+
+            encoder = TextEncoder(self._encoder_source(), device=self.device, precision=self.precision)
+            self._partners = Partners(encoder, gold, self.neighbours)
 
     def generate_batch(self, sentences: Sequence[Sentence], rngs: Sequence[random.Random]) -> list[Sentence | Reject]:
         """The sentences with rewritten contexts."""
@@ -208,11 +208,6 @@ class ACLM(FineTuningSettings, TypeDescriptions, AdaptationSettings, Augmenter, 
         for number, partner in zip(drawn, theirs, strict=True):
             mixed[number] = (templates[number].joined(partner), (sentences[number], partner.sentence))
         return mixed
-
-    def _sentence_encoder(self) -> Any:
-        from nersery.models.text_encoder import TextEncoder
-
-        return TextEncoder(self._encoder_source(), device=self.device, precision=self.precision)
 
     def _encoder_source(self) -> ModelSource:
         from nersery.models.loading import ModelSource

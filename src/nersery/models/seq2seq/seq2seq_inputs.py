@@ -8,13 +8,10 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from nersery.core.errors import SettingsError
 from nersery.models.masked.masked_inputs import OWN
-
-if TYPE_CHECKING:
-    from nersery.models.seq2seq.encoder_decoder import Seq2Seq
 
 UNKNOWN = OWN + "unknown"
 """A word for which the vocabulary has no subword."""
@@ -78,9 +75,9 @@ class Generated:
 
 
 def generate_fitting(
-    model: Seq2Seq, sources: Sequence[TextPair | None], rngs: Sequence[random.Random], sampling: Sampling
+    model: Any, sources: Sequence[TextPair | None], rngs: Sequence[random.Random], sampling: Sampling
 ) -> list[Generated | None]:
-    """What a model writes for each source; None where there is no source, or it does not fit into the model."""
+    """What a `Seq2Seq` writes for each source; None where there is no source, or it does not fit into the model."""
     due = [number for number, source in enumerate(sources) if source is not None and model.fits(source)]
     asked = [source for number in due if (source := sources[number])]
     texts = model.generate(
