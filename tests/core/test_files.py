@@ -127,6 +127,26 @@ class TestLinks:
             assert not (tmp_path / "x").is_symlink()
 
 
+@pytest.mark.parametrize("write", [write_atomic, lambda path, text: copy_atomic(source_of(path, text), path)])
+def test_a_reader_of_the_old_file_reads_it_to_its_end(write: Callable[[Path, str], None], tmp_path: Path):
+    """The new file takes the place of the old one, whose content a kill so cannot cut."""
+    path = tmp_path / "folder/x"
+    path.parent.mkdir()
+    path.write_text("old")
+    with path.open() as reader:
+        write(path, "new")
+        assert reader.read() == "old"
+    assert path.read_text() == "new"
+    assert os.listdir(path.parent) == ["x"]
+
+
+def source_of(path: Path, text: str) -> Path:
+    """A file elsewhere with this text."""
+    source = path.parent.parent / "source"
+    source.write_text(text)
+    return source
+
+
 class TestWrittenBeside:
     def test_what_a_kill_has_left_is_removed_and_what_is_being_written_stays(self, tmp_path: Path):
         left, foreign = tmp_path / f"nersery-{'0' * 16}.tmp", tmp_path / "nersery-notes.tmp"

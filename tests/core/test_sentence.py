@@ -295,6 +295,12 @@ def test_a_corpus_gives_ids_and_keeps_order() -> None:
     assert repr(corpus) == "Corpus(3 sentences, types: X)"
 
 
+def test_the_types_of_a_corpus_are_sorted_and_each_is_there_once() -> None:
+    names = [f"T{number:02}" for number in range(20)]
+    backwards = [Sentence(("a", "b"), (Entity(0, 1, name), Entity(1, 2, "T07"))) for name in reversed(names)]
+    assert Corpus(backwards).types == tuple(names)
+
+
 def test_two_sentences_may_not_share_an_id() -> None:
     with pytest.raises(DataError, match="2 sentences share the id 'x'"):
         Corpus([Sentence(("a",), id="x"), Sentence(("b",), id="x")])

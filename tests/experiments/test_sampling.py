@@ -234,6 +234,18 @@ def test_stratified_takes_the_sentences_that_it_dealt_to_the_sample():
     assert ids(PROTOCOLS["stratified"](list(corpus_of([["A"]] * 10)), 1)) == ["s8"]
 
 
+@pytest.mark.parametrize(
+    ("kinds", "size", "chosen"),
+    [
+        (["B", "B", "AB"], 1, ["s0"]),  # A is the rarest: s2 goes to the rest, which lacks more, and s0 to the sample
+        (["A", "A", "AB"], 1, ["s0"]),
+        (["AB", "A", "AB"], 1, ["s2"]),  # B is: s0 goes to the rest, s2 to the sample, which then has its A, too
+    ],
+)
+def test_stratified_deals_the_sentences_of_the_rarest_type_first(kinds, size, chosen):
+    assert ids(PROTOCOLS["stratified"](list(corpus_of(kinds)), size)) == chosen
+
+
 def test_stratified_does_without_exchange_when_there_are_many_sets_of_types(monkeypatch):
     corpus = skewed(1)
     before = sample(corpus, 57, "stratified")
