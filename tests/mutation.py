@@ -7,6 +7,7 @@ It also says which tests concern which module, and which mutants no test has to 
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 import re
@@ -29,6 +30,7 @@ from mutmut.runners.harness import PytestRunner
 from mutmut.state import state
 from mutmut.stats import status_by_exit_code
 from mutmut.utils.format_utils import get_module_from_key, mangled_name_from_mutant_name
+from mutmut.workers.isolation import ForkServerRunner
 
 MOST = 150
 """Mutants of a module; of more, so many are drawn, always the same ones."""
@@ -194,6 +196,15 @@ def choose_tests() -> None:
         return run(self, mutant_name=mutant_name, tests=sorted(tests, key=state().duration_by_test.__getitem__))
 
     PytestRunner.run_tests = run_fast_tests_first
+    warm_up = PytestRunner.warm_up
+
+    def warm_up_and_freeze(self: PytestRunner) -> None:
+        warm_up(self)
+        gc.collect()
+        gc.freeze()  # a collection in a fork would copy all memory
+
+    PytestRunner.warm_up = warm_up_and_freeze
+    ForkServerRunner.run_clean_tests = lambda self, tests: 0  # finding out which tests call which function has run them
 
 
 # The run and its results.
@@ -245,6 +256,7 @@ def main() -> None:
     paths = [str(Path("mutants/src").absolute()), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"  # which takes half of the time of the rest
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    del sys.modules["tests"]  # this package; that of the copy under test is to be found
     if not sys.argv[1:]:
         shutil.rmtree("mutants", ignore_errors=True)
     alive = [
