@@ -38,7 +38,7 @@ TESTS = {
     "core.sentence": ("core/test_sentence", "io/test_io"),
     "core.validation": ("core/test_sentence", "core/test_tags"),
     "core.tags": ("core/test_tags", "io/test_conll"),
-    "core.files": ("core/test_files",),
+    "core.files": ("core/test_files", "core/test_folders"),
     "io.conll": ("io/test_conll", "io/test_io"),
     "io.columns": ("io/test_conll", "io/test_io"),
     "io.jsonl": ("io/test_jsonl", "io/test_io"),
@@ -125,7 +125,7 @@ def is_message(mutation: Mutation) -> bool:
 
 def is_strict_zip(mutation: Mutation) -> bool:
     """`strict` of `zip` is a guard: both sides have the same length by construction."""
-    return len({re.sub(r",?\s*\bstrict=\w+", "", text) for text in texts(mutation)}) == 1
+    return len({re.sub(r",?\s*(\bstrict=\w+)?\)", ")", text) for text in texts(mutation)}) == 1
 
 
 def is_encoding(mutation: Mutation) -> bool:

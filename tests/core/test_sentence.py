@@ -267,8 +267,8 @@ def test_places_of_words_and_entities() -> None:
 
 def test_reordered_words_take_their_columns_along_and_all_else_stays() -> None:
     sentence = Sentence(
-        ("a", "b", "c"), (Entity(0, 2, "X", 0.5),), "1", "en", Origin("m"), {"s": 1.0}, (("1", "2", "3"), ("x", "y", "z")),
-        ("# c",), (SoftLabel(1, "X", 0.1, 0.0),), "d", ((0, 1), (2, 3), (4, 5)),
+        ("a", "b", "c"), (Entity(0, 2, "X", 0.5),), "1", "en", Origin("m"), {"s": 1.0},
+        (("1", "2", "3"), ("x", "y", "z")), ("# c",), (SoftLabel(1, "X", 0.1, 0.0),), "d", ((0, 1), (2, 3), (4, 5)),
     )  # fmt: skip
     moved = sentence.reordered([2, 0, 1])
     assert (moved.words, moved.columns) == (("c", "a", "b"), (("3", "1", "2"), ("z", "x", "y")))
