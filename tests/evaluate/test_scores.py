@@ -305,5 +305,10 @@ def test_one_seed_has_no_spread():
 
 
 def test_no_seed_is_an_error():
-    with pytest.raises(DataError, match="no run"):
+    with pytest.raises(DataError, match="no run") as caught:
         summarise([])
+    assert "give the figure of one run at least" in str(caught.value)
+
+
+def test_two_seeds_have_a_spread():
+    assert summarise([0.2, 0.4]).std == pytest.approx(0.02**0.5)
