@@ -14,7 +14,7 @@ from iterstrat.ml_stratifiers import IterativeStratification
 
 from nersery import Corpus, Entity, Sentence
 from nersery.core.errors import SettingsError
-from nersery.experiments.sampling import PROTOCOLS, id_list, sample, sample_languages
+from nersery.experiments.sampling import PROTOCOLS, fold, id_list, sample, sample_languages
 
 
 def corpus_of(kinds):
@@ -234,6 +234,18 @@ def test_stratified_takes_the_sentences_that_it_dealt_to_the_sample():
     assert ids(PROTOCOLS["stratified"](list(corpus_of([["A"]] * 10)), 1)) == ["s8"]
 
 
+@pytest.mark.parametrize(
+    ("kinds", "size", "chosen"),
+    [
+        (["B", "B", "AB"], 1, ["s0"]),  # A is the rarest: s2 goes to the rest, which lacks more, and s0 to the sample
+        (["A", "A", "AB"], 1, ["s0"]),
+        (["AB", "A", "AB"], 1, ["s2"]),  # B is: s0 goes to the rest, s2 to the sample, which then has its A, too
+    ],
+)
+def test_stratified_deals_the_sentences_of_the_rarest_type_first(kinds, size, chosen):
+    assert ids(PROTOCOLS["stratified"](list(corpus_of(kinds)), size)) == chosen
+
+
 def test_stratified_does_without_exchange_when_there_are_many_sets_of_types(monkeypatch):
     corpus = skewed(1)
     before = sample(corpus, 57, "stratified")
@@ -257,3 +269,26 @@ def test_stratified_takes_little_memory_whatever_the_number_of_sets_of_types():
 def test_stratified_with_one_type_and_exact_share():
     chosen = sample(corpus_of([["A"]] * 50 + [[]] * 50), 10, "stratified", seed=4)
     assert sentences_with(chosen) == {"A": 5}
+
+
+@pytest.mark.parametrize("folds", [2, 3, 7])
+def test_every_fold_has_its_share_of_each_set_of_types(folds):
+    corpus = skewed(1, 200)
+    parts = [fold(corpus, folds, number) for number in range(folds)]
+    assert sorted(id_ for part in parts for id_ in ids(part)) == sorted(ids(corpus))
+    assert all(ids(part) == [id_ for id_ in ids(corpus) if id_ in part.by_id] for part in parts)
+    for types in {frozenset(entity.type for entity in sentence.entities) for sentence in corpus}:
+        counts = [sum({entity.type for entity in sentence.entities} == types for sentence in part) for part in parts]
+        assert max(counts) - min(counts) <= 1
+    shuffled = Corpus(random.Random(9).sample(corpus.sentences, len(corpus)))
+    assert [{*ids(fold(shuffled, folds, number))} for number in range(folds)] == [{*ids(part)} for part in parts]
+    assert ids(fold(corpus, folds, folds)) == []
+
+
+def test_folds_are_dealt_at_random_and_always_alike():
+    corpus = corpus_of([["A"], ["B"]] * 6)
+    assert [ids(fold(corpus, 3, number)) for number in range(3)] == [
+        ["s0", "s1", "s2", "s3"],
+        ["s4", "s5", "s8", "s11"],
+        ["s6", "s7", "s9", "s10"],
+    ]

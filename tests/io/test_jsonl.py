@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from nersery.core.errors import DataError
 from nersery.core.outcome import Reject
-from nersery.core.sentence import Entity, Origin, Sentence
+from nersery.core.sentence import Entity, Origin, Sentence, SoftLabel
 from nersery.io import ReadOptions, Source, open_corpus, read, read_rejects, reject_line, write, writer
 from tests.io.strategies import full_sentences
 
@@ -137,6 +137,77 @@ def test_problems(path: Path, line: Any, message: str) -> None:
     (problem,) = problems(path, {"words": ["sound"]}, "", line)
     assert problem.startswith("3: ")
     assert message in problem
+
+
+def entity(**changes: Any) -> dict[str, Any]:
+    return {"entities": [{"start": 0, "end": 1, "type": "X", **changes}]}
+
+
+def soft_label(**changes: Any) -> dict[str, Any]:
+    return {"soft_labels": [{"word": 0, "type": "X", "begin": 0.5, "inside": 0, **changes}]}
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"language": 7},
+        {"document": 7},
+        {"entities": {"start": 0, "end": 1, "type": "X"}},
+        {"entities": [[0, 1, "X"]]},
+        {"entities": [{"start": 0, "end": 1}]},
+        entity(start=0.0),
+        entity(end=True),
+        entity(type=7),
+        entity(score=True),
+        entity(score=[1]),
+        entity(label="X"),
+        {"soft_labels": {}},
+        {"soft_labels": [7]},
+        {"soft_labels": [{"word": 0, "type": "X", "begin": 0.5}]},
+        soft_label(word="0"),
+        soft_label(word=False),
+        soft_label(type=None),
+        soft_label(begin="0.5"),
+        soft_label(inside=False),
+        soft_label(score=1),
+        {"offsets": "01"},
+        {"offsets": ["01"]},
+        {"offsets": [[0]]},
+        {"offsets": [[0, 1, 2]]},
+        {"offsets": [[0, True]]},
+        {"offsets": [[0, 1.0]]},
+        {"origin": "m"},
+        {"origin": {"method": 7}},
+        {"origin": {"method": "m", "parents": "p"}},
+        {"origin": {"method": "m", "parents": [7]}},
+        {"origin": {"method": "m", "copy": True}},
+        {"origin": {"method": "m", "copy": 1, "seed": 1}},
+        {"scores": [1]},
+        {"scores": {"x": "1"}},
+        {"scores": {"x": True}},
+        {"columns": "x"},
+        {"columns": [["x"], [7]]},
+        {"comments": [7]},
+    ],
+)
+def test_a_part_of_another_shape_is_named_with_the_shape_that_it_should_have(part: dict[str, Any], path: Path) -> None:
+    (key,) = part
+    (problem,) = problems(path, {"words": ["a"], **part})
+    assert problem.startswith(f'1: "{key}" is ')
+    assert ", expected a" in problem or ', expected {"method": string' in problem
+
+
+def test_the_least_and_the_most_that_a_part_may_say(path: Path) -> None:
+    lines = [
+        {"words": ["a"], "origin": {"method": "m"}, **entity(score=None), **soft_label(begin=1)},
+        {"words": ["b"], "origin": {"method": "m", "parents": ["p"], "copy": 2}, **entity(score=1)},
+        {"words": ["c"], "offsets": [[3, 4]], "document": "d", "scores": {"x": -1}, "comments": ["# c"]},
+    ]
+    first, second, third = opened(path, *lines)
+    assert (first.origin, first.entities[0].score) == (Origin("m"), None)
+    assert first.soft_labels == (SoftLabel(0, "X", 1, 0),)
+    assert (second.origin, second.entities[0].score) == (Origin("m", ("p",), 2), 1)
+    assert (third.offsets, third.document, third.scores, third.comments) == (((3, 4),), "d", {"x": -1}, ("# c",))
 
 
 def test_all_problems_come_together(path: Path) -> None:

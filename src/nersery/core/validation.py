@@ -226,7 +226,7 @@ def _columns_issue(columns: tuple[tuple[str, ...], ...], length: int) -> str | N
 
 
 def _soft_labels_issue(labels: tuple[SoftLabel, ...], length: int) -> str | None:
-    total, word = 0.0, -1
+    total, word = 0.0, 0
     for label in labels:
         if type(label.word) is not int or not isinstance(label.type, str) or not _is_storable(label.type):
             return f"the word of {label!r} must be a whole number, and its type a string"
