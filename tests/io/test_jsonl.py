@@ -255,7 +255,7 @@ def test_the_scheme_comes_from_all_lines_that_can_be_read(path: Path, first: Any
 
 
 def test_a_file_of_anything_but_tags_needs_no_more_memory(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nersery.io.jsonl.MOST_PAIRS", 2)
+    monkeypatch.setattr("nersery.io.base.MOST_PAIRS", 2)
     source = opened(path, *({"tokens": ["a"], "tags": [tag]} for tag in ("B-X", "B-Y", "S-Z")))
     assert source.description == "jsonl, IOB2"
 

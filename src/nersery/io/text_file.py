@@ -104,6 +104,7 @@ class TextFile:
         """
         with self._opened() as stream:
             number, begins, left_out = 1, True, 0
+            # Not `for line in stream`, which would first read a line without an end into memory.
             while part := stream.readline(longest + 1):
                 if begins:
                     yield part.removeprefix("\ufeff") if self._keeps_mark and number == 1 else part

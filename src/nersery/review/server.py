@@ -52,7 +52,7 @@ class Review:
         self._types = types
         self.over = threading.Event()
         self._lock = threading.Lock()
-        loader.on_error(self.over.set)
+        loader.whole.add_done_callback(lambda whole: self.over.set() if whole.exception() else None)
 
     @property
     def order(self) -> Sequence[int]:
@@ -66,7 +66,7 @@ class Review:
 
     def overview(self) -> dict[str, Any]:
         """What the page shows at first, and asks for again until everything is read."""
-        is_whole = self.loader.done.is_set()
+        is_whole = self.loader.whole.done()
         verdicts = self.decisions.verdicts
         shown = [verdicts.get(number, "") for number in self.order]
         return {"name": self.name, "types": self.types, "verdicts": shown, "isWhole": is_whole}
