@@ -97,8 +97,8 @@ class External(Aligner):
         self.check()
         pairs = found.values()
         source, target = (Vocabulary(self.lower, self.prefix) for _ in range(2))
-        sources = [words.tolist() for words in source.grow(pair.source for pair in pairs)]
-        targets = [words.tolist() for words in target.grow(pair.target for pair in pairs)]
+        sources = [source.grow(pair.source) for pair in pairs]
+        targets = [target.grow(pair.target) for pair in pairs]
         if not pairs:
             return {}
         with tempfile.TemporaryDirectory(prefix="nersery-") as folder:
