@@ -20,8 +20,7 @@ from nersery.core.ranges import CountOrZero
 from nersery.core.training_context import NO_TRAINING, Training
 from nersery.crosslingual.aligner_checkpoint import place_for
 from nersery.crosslingual.aligners.base import Aligner, Alignment, Link, Pair, Pairs
-from nersery.crosslingual.answer_error import AnswerError
-from nersery.crosslingual.external_programs import PROGRAMS
+from nersery.crosslingual.external_programs import PROGRAMS, AnswerError
 from nersery.crosslingual.hmm.vocabulary import Vocabulary
 from nersery.crosslingual.symmetrization import Heuristic, symmetrize
 

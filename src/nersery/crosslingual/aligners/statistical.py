@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -27,14 +27,12 @@ from nersery.crosslingual.hmm.lexicon import Lexicon, check_folder, empty_lexico
 from nersery.crosslingual.hmm.prior_counts import SUPPOSED, Supposed
 from nersery.crosslingual.hmm.string_similarity import Looks
 from nersery.crosslingual.hmm.vocabulary import Numbers, Vocabulary
+from nersery.crosslingual.padded_shapes import padded_shapes
 from nersery.crosslingual.symmetrization import LEAST, Heuristic, Point, mutually_best, symmetrize
 
 TOO_LONG = "a side has more words than max_words"
-ROWS = 16
-MULTIPLE = 8
 CELLS = 1 << 19
-"""Maximum number of pairs, and of pairs of words, that are aligned at once, with sides padded to a multiple:
-a shape that follows from each pair alone, so that its links do not change by a bit in other company."""
+"""Maximum number of pairs of words that are aligned at once."""
 SUGGESTED_AT_ONCE = 256
 """Pairs whose suggested links are held in memory while learning."""
 
@@ -182,7 +180,7 @@ class Statistical(Aligner):
     def _adopt(self, lexicon: Lexicon) -> None:
         self._forget_words()
         self._lexicon, self._counts = lexicon, np.append(lexicon.counts, 0)
-        self._rates = Rates(lexicon.source_totals, lexicon.target_totals, lexicon, self.null, np.float64)
+        self._rates = Rates(lexicon.totals, lexicon, self.null, np.float64)
 
     def _forget_words(self) -> None:
         self._source.forget_words()
@@ -218,10 +216,11 @@ class Statistical(Aligner):
         if self._lexicon is None:
             raise SettingsError("the aligner has not learnt anything yet; call fit first, or name priors")
         found: list[Alignment | Reject] = [() if self._can_read(pair) else Reject(TOO_LONG) for pair in pairs]
-        readable = [n for n, pair in enumerate(pairs) if self._can_read(pair) and pair.source and pair.target]
+        sizes = ((number, (len(pair.source), len(pair.target))) for number, pair in enumerate(pairs))
+        readable = ((number, both) for number, both in sizes if 0 < min(both) <= max(both) <= self.max_words)
         looks = Looks()
         suggested = self._suggestions.vote(pairs) if self._suggestions is not None else [()] * len(pairs)
-        for numbers, rows, shape in _shapes(pairs, readable):
+        for numbers, rows, shape in padded_shapes(readable, CELLS):
             group = [pairs[number] for number in numbers]
             both = self._directions(group, [suggested[number] for number in numbers], rows, shape, looks)
             for row, number in enumerate(numbers):
@@ -290,18 +289,6 @@ def _most_probable(probabilities: Array) -> list[Point]:
     chances = probabilities[best, np.arange(probabilities.shape[1])]
     words = np.flatnonzero(chances > 1 - probabilities.sum(0))
     return list(zip(best[words].tolist(), words.tolist(), strict=True))
-
-
-def _shapes(pairs: Sequence[Pair], numbers: Sequence[int]) -> Iterator[tuple[list[int], int, tuple[int, int]]]:
-    """Pairs of one padded shape: their numbers, how many rows there are to be, and the words of both sides."""
-    groups: dict[tuple[int, int], list[int]] = defaultdict(list)
-    for number in numbers:
-        pair = pairs[number]
-        groups[-(-len(pair.source) // MULTIPLE) * MULTIPLE, -(-len(pair.target) // MULTIPLE) * MULTIPLE].append(number)
-    for shape, group in groups.items():
-        rows = max(1, min(ROWS, CELLS // (shape[0] * shape[1])))
-        for start in range(0, len(group), rows):
-            yield group[start : start + rows], rows, shape
 
 
 def _spread(pairs: Iterable[Pair], count: int, most: int) -> Iterator[Pair]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,34 +35,6 @@ class Steps:
     hmm: int
     null: float
     least: float
-
-
-@dataclass
-class Evidence:
-    """What one step finds besides the links of each pair of words, summed up.
-
-    Args:
-        source_alone: How often each source stem came from nothing.
-        target_alone: The same of target stems.
-        forward: How often each jump among source words was taken.
-        backward: The same of target words.
-    """
-
-    source_alone: Values
-    target_alone: Values
-    forward: Values = field(default_factory=lambda: np.zeros(2 * hidden_markov.FURTHEST + 1))
-    backward: Values = field(default_factory=lambda: np.zeros(2 * hidden_markov.FURTHEST + 1))
-
-    def add(self, batch: Batch, both: Both) -> None:
-        """Count what a batch shows."""
-        for alone, words, rest in (
-            (self.source_alone, batch.source, 1 - both.backward.sum(0)),
-            (self.target_alone, batch.target, 1 - both.forward.sum(2).T),
-        ):
-            real = words >= 0
-            np.add.at(alone, words[real], np.clip(rest[real], 0, 1).astype(np.float64))
-        self.forward += both.forward_jumps
-        self.backward += both.backward_jumps
 
 
 @dataclass(frozen=True)
@@ -107,28 +79,33 @@ class Chances:
 
 @dataclass(frozen=True)
 class Parameters:
-    """What is learnt besides the counts; see `Lexicon` for each."""
+    """What is learnt besides the counts, see `Lexicon`; or while a step lasts how often each was seen, added up."""
 
     source_alone: Values
     target_alone: Values
     forward: Values
     backward: Values
 
+    def add(self, batch: Batch, both: Both) -> None:
+        """Count what a batch shows."""
+        for alone, words, rest in (
+            (self.source_alone, batch.source, 1 - both.backward.sum(0)),
+            (self.target_alone, batch.target, 1 - both.forward.sum(2).T),
+        ):
+            real = words >= 0
+            np.add.at(alone, words[real], np.clip(rest[real], 0, 1).astype(np.float64))
+        np.add(self.forward, both.forward_jumps, out=self.forward)
+        np.add(self.backward, both.backward_jumps, out=self.backward)
+
 
 class Rates:
     """What turns counts into probabilities; behind the ends stand values for unknown stems and for padding."""
 
     def __init__(
-        self,
-        source_totals: Values,
-        target_totals: Values,
-        parameters: Parameters | Lexicon,
-        null: float,
-        kind: type[np.floating],
+        self, totals: tuple[Values, Values], parameters: Parameters | Lexicon, null: float, kind: type[np.floating]
     ) -> None:
         self._source_rate, self._target_rate = (
-            np.concatenate([(1 - null) / np.maximum(totals, 1e-12), [0, 1 - null]]).astype(kind)
-            for totals in (source_totals, target_totals)
+            np.concatenate([(1 - null) / np.maximum(of_side, 1e-12), [0, 1 - null]]).astype(kind) for of_side in totals
         )
         self._source_alone, self._target_alone = (
             np.concatenate([null * alone, [1, null * alone.min(initial=1)]]).astype(kind)
@@ -183,33 +160,27 @@ def learn(
     """
     uses = sources.uses(known.source_uses), targets.uses(known.target_uses)
     lexicon = SlicedLexicon(Batches(sources, targets), known, supposed, (len(uses[0]), len(uses[1])))
-    alone = (of_side / max(of_side.sum(), 1) for of_side in uses)
-    parameters = Parameters(*alone, known.forward, known.backward)
+    parameters = Parameters(*(of_side / max(of_side.sum(), 1) for of_side in uses), known.forward, known.backward)
     count = steps.ibm1 + steps.hmm
     if progress is not None:
         progress.total = (progress.total or 0) + count * len(sources)
     for step in range(count):
-        rates = Rates(*lexicon.totals(is_linked=step > 0), parameters, steps.null, np.float32)
-        evidence = Evidence(*map(np.zeros_like, uses))
+        rates = Rates(lexicon.totals(is_linked=step > 0), parameters, steps.null, np.float32)
+        seen = Parameters(*map(np.zeros_like, vars(parameters).values()))
         for batch, parts in lexicon.batches():
             chances = rates.chances(batch, lexicon.counts(batch, parts))
             if step < steps.ibm1:
                 both = by_words(chances, batch)
-                lexicon.link(parts, both.agreed)
+                lexicon.link(parts, both.agreed)  # the product would forget rare words at once
             else:
                 both = by_places(chances, batch, parameters)
-                lexicon.link(parts, both.forward * both.backward)
-            evidence.add(batch, both)
+                lexicon.link(parts, both.forward * both.backward)  # so a rare word cannot collect leftovers alone
+            seen.add(batch, both)
             if progress is not None:
                 progress.advance(len(batch.source), note=f"step {step + 1} of {count}")
-        parameters = replace(
-            parameters,
-            source_alone=_smoothed(evidence.source_alone, uses[0]),
-            target_alone=_smoothed(evidence.target_alone, uses[1]),
-        )
-        if step >= steps.ibm1:
-            jumps = map(hidden_markov.normalized, (evidence.forward, evidence.backward))
-            parameters = Parameters(parameters.source_alone, parameters.target_alone, *jumps)
+        alone = _smoothed(seen.source_alone, uses[0]), _smoothed(seen.target_alone, uses[1])
+        jumps = map(hidden_markov.normalized, (seen.forward, seen.backward))
+        parameters = Parameters(*alone, *(jumps if step >= steps.ibm1 else (parameters.forward, parameters.backward)))
     return Lexicon(*lexicon.frequent(steps.least, is_linked=count > 0), *uses, **vars(parameters))
 
 

@@ -50,14 +50,13 @@ class Lexicon:
     backward: Values
 
     @property
-    def source_totals(self) -> Values:
-        """The sum of counts of each source stem. Shape: (source stems)."""
-        return _summed(self.keys >> _SHIFT, self.counts, len(self.source_uses))
-
-    @property
-    def target_totals(self) -> Values:
-        """The sum of counts of each target stem. Shape: (target stems)."""
-        return _summed(self.keys & ((1 << _SHIFT) - 1), self.counts, len(self.target_uses))
+    def totals(self) -> tuple[Values, Values]:
+        """The sum of counts of each source stem, and of each target stem."""
+        sources, targets = stems_of(self.keys)
+        return (
+            np.bincount(sources, self.counts, len(self.source_uses)),
+            np.bincount(targets, self.counts, len(self.target_uses)),
+        )
 
     def find(self, source: Numbers, target: Numbers) -> Numbers:
         """Where each pair of stems stands among the keys, and how many there are where it is not among them.
@@ -122,10 +121,6 @@ class Lexicon:
                 f"the lexicon in {folder} was learnt otherwise:\n{changed}\nSet these as they are there, or learn again"
             )
         return lexicon, facts
-
-
-def _summed(numbers: Numbers, values: Values, size: int) -> Values:
-    return np.asarray(np.bincount(numbers, values, size), np.float64)
 
 
 def is_saved(folder: Path) -> bool:

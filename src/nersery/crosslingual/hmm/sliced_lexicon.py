@@ -14,15 +14,15 @@ from nersery.crosslingual.hmm.lexicon import Lexicon, Values, pair_keys, stems_o
 from nersery.crosslingual.hmm.temporary_array import TemporaryArray
 from nersery.crosslingual.hmm.vocabulary import Numbers
 
-SLICE = 1 << 20
-"""About so many pairs of words of the text belong to a slice."""
+SLICE = 1 << 18
+"""About so many pairs of words of the text belong to a slice, whose keys a processor's cache can hold."""
 MOST_SLICES = 64
 """Each batch reads and writes a part of every slice, so more would be slow; of longer text the slices grow."""
 NO_KEY = np.iinfo(np.int64).max
 """Stands for padding; sorted last."""
 
 
-class Part(NamedTuple):
+class CellRange(NamedTuple):
     """The words of a batch that belong to one slice.
 
     Args:
@@ -90,7 +90,7 @@ class SlicedLexicon:
         self._supposed.write(start, guess)
         self._first_keys.append(start + len(keys))
 
-    def batches(self) -> Iterator[tuple[Batch, list[Part]]]:
+    def batches(self) -> Iterator[tuple[Batch, list[CellRange]]]:
         """The text, and where the cells of each batch are."""
         following = self._first_cells.copy()
         for batch in self._batches:
@@ -100,11 +100,11 @@ class SlicedLexicon:
             numbers, starts = np.unique(self._slice_of[stems[columns]], return_index=True)
             parts = []
             for number, own in zip(numbers, np.split(columns, starts[1:]), strict=True):
-                parts.append(Part(int(following[number]), own))
+                parts.append(CellRange(int(following[number]), own))
                 following[number] += len(own) * batch.target.shape[1]
             yield batch, parts
 
-    def counts(self, batch: Batch, parts: Sequence[Part]) -> NDArray[np.float32]:
+    def counts(self, batch: Batch, parts: Sequence[CellRange]) -> NDArray[np.float32]:
         """How often the stems of each cell of a batch were linked. Shape: that of the batch."""
         counts = np.zeros(batch.shape, np.float32)
         rows = counts.reshape(len(counts), -1)
@@ -112,7 +112,7 @@ class SlicedLexicon:
             rows[:, columns] = self._values.read(start, len(rows) * len(columns)).reshape(len(rows), -1)
         return counts
 
-    def link(self, parts: Sequence[Part], linked: NDArray[np.floating]) -> None:
+    def link(self, parts: Sequence[CellRange], linked: NDArray[np.floating]) -> None:
         """Note how much each cell of a batch counts as linked. Shape: that of the batch."""
         _scatter(self._values, parts, linked)
 
@@ -160,7 +160,7 @@ class SlicedLexicon:
             yield start, min(SLICE, end - start)
 
 
-def _scatter(array: TemporaryArray, parts: Sequence[Part], values: NDArray[np.generic]) -> None:
+def _scatter(array: TemporaryArray, parts: Sequence[CellRange], values: NDArray[np.generic]) -> None:
     """Write a value for each cell of a batch. Shape: that of the batch."""
     rows = values.reshape(len(values), -1)
     for start, columns in parts:
