@@ -247,7 +247,8 @@ def _tags_of(text: str) -> tuple[list[str] | None, Iterable[str]]:
         _check(value, 0)
     except BrokenError:
         return None, ()
-    others = [key for key in whole if key not in _SHAPES and not _is_column(whole[key], whole)]
+    kept = "columns" not in whole
+    others = [key for key in whole if key not in _SHAPES and not (kept and _is_column(whole[key], whole))]
     return next((value[key] for key in _TAGS if key in value), None), others
 
 
