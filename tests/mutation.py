@@ -44,7 +44,7 @@ TESTS = {
     "io.jsonl": ("io/test_jsonl", "io/test_io"),
     "io.repairs": ("core/test_tags", "io/test_conll"),
     "io.text_file": ("io/test_text_file", "io/test_io"),
-    "pipeline.job": ("pipeline/test_loop", "pipeline/test_resume"),
+    "pipeline.job": ("pipeline/test_job", "pipeline/test_loop", "pipeline/test_resume"),
     "pipeline.error_policy": ("pipeline/test_error_policy", "pipeline/test_loop"),
     "pipeline.shards": ("pipeline/test_shards",),
     "evaluate.scores": ("evaluate/test_scores",),
