@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import pickle
+import re
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -212,7 +213,16 @@ class TestWrittenBeside:
         foreign.touch()
         with written_beside(tmp_path / "x") as one, written_beside(tmp_path / "y") as other:
             assert {*tmp_path.iterdir()} == {one, other, foreign}
+            assert re.fullmatch(r"nersery-[0-9a-f]{16}\.tmp", one.name)
         assert os.listdir(tmp_path) == [foreign.name]
+
+    def test_everything_that_is_left_is_removed_whatever_else_is_called_alike(self, tmp_path: Path):
+        for number in range(8):
+            (tmp_path / f"nersery-{number:016}.tmp").touch()
+            (tmp_path / f"nersery-a{number:015}.tmp").mkdir()
+        with written_beside(tmp_path / "x") as temporary:
+            temporary.rename(tmp_path / "x")  # so it is not there to be removed
+        assert sorted(os.listdir(tmp_path)) == [*(f"nersery-a{number:015}.tmp" for number in range(8)), "x"]
 
     @pytest.mark.parametrize("kind", ["pipe", "link", "folder"])
     def test_what_no_process_of_ours_has_left_stays(self, kind: str, tmp_path: Path):

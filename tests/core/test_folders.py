@@ -30,7 +30,8 @@ class TestNames:
         assert files_of(labels) == [text, labels]
         labels.write_text("T1\tLOC 0 4\tOslo\n")
         assert files_of(text) == [text, labels]
-        assert files_of(tmp_path / "a") == [tmp_path / "a"]
+        for other in ("a", "a.conll"):
+            assert files_of(tmp_path / other) == [tmp_path / other]
 
     def test_of_what_is_unfinished(self):
         assert unfinished_path(Path("a/b.conll")) == Path("a/b.conll.part")

@@ -273,7 +273,8 @@ def test_scores_read_well():
 
 def test_scores_of_other_types_add_up():
     one, other = Scores({"B": Counts(1, 2, 3)}), Scores({"A": Counts(4, 5, 6), "B": Counts(1, 1, 1)})
-    assert list((one + other).per_type.items()) == [("A", Counts(4, 5, 6)), ("B", Counts(2, 3, 4))]
+    for both in (one + other, other + one):
+        assert list(both.per_type.items()) == [("A", Counts(4, 5, 6)), ("B", Counts(2, 3, 4))]
 
 
 def test_words_that_only_look_alike_are_different_words():

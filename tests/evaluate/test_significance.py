@@ -236,4 +236,5 @@ def test_all_flips_are_tried_for_few_seeds_and_some_drawn_for_more(monkeypatch):
     assert {sign_flip([0.0] * 4, [1.0] * 4, seed=seed) for seed in range(5)} == {2 / 2**4}
     drawn = {sign_flip([0.0] * 5, [1.0] * 5, seed=seed) for seed in range(20)}
     assert {16 * p for p in drawn} > {1, 2}
+    assert sum(sign_flip([0.0] * 5, [1.0] * 5, seed=seed) for seed in range(20)) < 4, "2.4 expected"
     assert min(drawn) == 1 / 2**4, "the observed difference is one of the sixteen"

@@ -1,3 +1,4 @@
+import json
 import os
 import random
 import subprocess
@@ -120,6 +121,19 @@ def test_of_each_language_a_sample_of_its_own(protocol):
         numbers[language] = {sentence.id.split("/")[1] for sentence in expected}
     assert numbers["en"] != numbers["hi"]
     assert ids(sample_languages(corpus, 60, protocol)) == ids(corpus)
+
+
+def test_the_seed_is_0_and_the_protocol_random_unless_they_are_given():
+    corpus = in_languages(skewed(1, 60), ["en", "hi"])
+    assert sample_languages(corpus, 9) == sample_languages(corpus, 9, "random", seed=0)
+    assert sample(corpus, 9) == sample(corpus, 9, "random", seed=0)
+
+
+def test_ids_that_could_be_read_otherwise_are_written_as_json():
+    for id_ in ('"a"', "a\nb", "a\u2028b"):
+        assert json.loads(id_list([Sentence(("w",), id=id_)])) == id_
+    for id_ in ('a"', "a b", "\u00e9"):
+        assert id_list([Sentence(("w",), id=id_)]) == f"{id_}\n"
 
 
 def test_a_language_that_has_too_few_sentences_is_named():

@@ -81,6 +81,14 @@ def test_a_line_of_a_dataset_may_have_other_keys(path: Path) -> None:
     assert source.description == "jsonl, IOB2, left out: spans, odd"
 
 
+def test_columns_of_its_own_are_all_that_a_line_of_a_dataset_has(path: Path) -> None:
+    """Other keys are then left out, and named."""
+    row = {"tokens": ["a", "b"], "tags": ["O", "O"], "columns": [["x", "y"]], "pos": ["P", "Q"], "odd": 1}
+    source = opened(path, row)
+    assert [sentence.columns for sentence in source] == [(("x", "y"),)]
+    assert source.description == "jsonl, IOB2, left out: pos, odd"
+
+
 def test_other_keys_beside_words_are_a_mistake(path: Path) -> None:
     (problem,) = problems(path, {"words": ["Ada"], "entities": [], "langs": ["en"]})
     assert 'there is no key "langs"' in problem
@@ -111,6 +119,8 @@ def test_tags_are_repaired_and_counted(path: Path) -> None:
         ({"words": ["a", 1]}, "\"words\" is ['a', 1], expected a list of strings"),
         ({"words": "ab"}, "\"words\" is 'ab', expected a list of strings"),
         ({"words": ["a "]}, "word 0 is 'a '"),
+        ({"words": ["a"], "tags": ["O"], "odd": [1]}, 'no key "odd"'),
+        ({"tokens": ["a"], "odd": ["x"]}, 'no key "odd"'),
         ({"id": "x"}, 'expected exactly one of "words" and "tokens"'),
         ({"words": ["a"], "tokens": ["a"]}, 'expected exactly one of "words" and "tokens"'),
         ({"words": ["a"], "entities": [], "tags": ["O"]}, "expected only one of entities, tags"),
@@ -163,6 +173,7 @@ def soft_label(**changes: Any) -> dict[str, Any]:
         entity(label="X"),
         {"soft_labels": {}},
         {"soft_labels": [7]},
+        {"soft_labels": [*soft_label()["soft_labels"], 7]},
         {"soft_labels": [{"word": 0, "type": "X", "begin": 0.5}]},
         soft_label(word="0"),
         soft_label(word=False),
@@ -283,6 +294,8 @@ def test_rejects_come_back(path: Path) -> None:
     path.write_text("".join(map(reject_line, rejects)), "utf-8")
     assert list(read_rejects(path)) == rejects
     assert list(read_rejects(path.with_name("none"))) == []
+    path.write_text('{"reason": "x", "words": ["a"]}\n')
+    assert list(read_rejects(path)) == [Reject("x", Sentence(("a",)))]
 
 
 @pytest.mark.parametrize(

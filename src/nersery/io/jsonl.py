@@ -163,7 +163,8 @@ class JsonlSource(Source):
                 continue
             for key in value.keys() & {*_TAGS}:
                 self._has_tags = True
-                others = (key for key in whole if key not in _SHAPES and not _is_column(whole[key], whole))
+                kept = "columns" not in whole
+                others = (k for k in whole if k not in _SHAPES and not (kept and _is_column(whole[k], whole)))
                 self._left_out |= dict.fromkeys(others)
                 yield value[key]
 
