@@ -17,10 +17,10 @@ from nersery.experiments.recipe import PAPERS, load
 ROWS = Path(__file__).with_name("papers.toml")
 HEAD = ("item", "what it shows", "command", "our result", "how it differs, and why")
 INTRODUCTION = (
-    "One row for each table and figure of the four papers with a result. The commands have the papers' models and "
+    "One row for each table and figure of the four papers that shows a result. The commands use the papers' models and "
     'settings. Name your files with `--set "data.train=multiconer/{language}/train.conll"`, and likewise `dev` and '
-    "`test`. `--models bundled-multilingual` runs them with our small models, from which all our results are, most by "
-    "commands in [results](results.md). An empty result is not measured yet."
+    "`test`. All our results come from small models, most by commands in [results](results.md). To use small models, "
+    "add `--models bundled-multilingual`. An empty result is not measured yet."
 )
 
 
