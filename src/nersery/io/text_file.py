@@ -159,6 +159,7 @@ class TextFile:
         likely = "utf-16" if beginning[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
         fix = f"name the encoding that the file was written in, e.g. --encoding {likely}"
         try:
+            # Which reads a byte 0xNN that has no meaning as U+DCNN, and goes on.
             with self.path.open(encoding=self.encoding, newline="\n", errors="surrogateescape") as stream:
                 lines = enumerate(map(_BAD_BYTE.search, iter(partial(stream.readline, MOST_CHARACTERS), "")), 1)
                 bad = [(number, match[0]) for number, match in islice(lines, MOST_LINES) if match]

@@ -80,12 +80,6 @@ def outcomes_of(
             progress.advance(len(batch))
 
 
-def refuse_one_way(items: Iterable[Any]) -> None:
-    """Raise `SettingsError` for an iterator, which is empty the second time it is read."""
-    if iter(items) is items:
-        raise SettingsError(f"a {type(items).__name__} can be read once: give a Corpus or a list, it is read twice")
-
-
 @dataclass(frozen=True)
 class FileJob:
     """A job from items into a file that survives ``kill -9``.
@@ -232,7 +226,7 @@ class FileJob:
                 self.pack(output, packed)
                 output.unlink()
             output = packed
-        if output.exists():
+        if output.exists():  # it moves last: whoever finds the target finds its rejects, too
             os.replace(output, self.target)
         for name in PARTS:
             (self.part / name).unlink(missing_ok=True)

@@ -23,7 +23,7 @@ from nersery.core.progress import Progress
 from nersery.core.registry import name_of
 from nersery.core.sentence import Sentence
 from nersery.core.version import __version__
-from nersery.pipeline.job import FileJob, refuse_one_way, run
+from nersery.pipeline.job import FileJob, run
 from nersery.pipeline.stage import Stage
 
 if TYPE_CHECKING:
@@ -107,7 +107,8 @@ def opened(corpus: Sentences) -> io.Source:
     """
     if isinstance(corpus, str | Path):
         return io.open_corpus(corpus)
-    refuse_one_way(corpus)
+    if iter(corpus) is corpus:
+        raise SettingsError(f"a {type(corpus).__name__} can be read once: give a Corpus or a list, it is read twice")
     return corpus if isinstance(corpus, io.Source) else io.InMemory(corpus)
 
 

@@ -121,7 +121,7 @@ class Pool(Generic[AnyWorker, Row, Item]):
                 waiting.popleft()
                 self._count_failures(answer.tally)
                 yield answer
-            if waiting:
+            if waiting:  # with room for another batch only look who has answered, else wait for somebody
                 self._receive(0 if has_more and len(waiting) < window else None)
 
     def answers_in_any_order(
