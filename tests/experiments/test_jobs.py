@@ -16,6 +16,7 @@ from nersery.experiments.cells import Cell, Schedule, cells, makespan
 from nersery.experiments.recipe import load
 from nersery.experiments.runner import Run
 from nersery.experiments.sweep_runner import Sweep
+from nersery.experiments.system_run import SystemRun
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.worker import WorkerTask
 from tests.experiments.trying import append_system, execute
@@ -116,15 +117,15 @@ class TestJobs:
     def test_one_that_fails_leaves_the_others_alone(
         self, number: int, inline: list[Inline], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ):
-        whole = Run._run_system
+        whole = SystemRun.carry_out
 
-        def fails(self: Run, seed: int, system: Any) -> None:
-            if system.name == "both":
+        def fails(self: SystemRun) -> None:
+            if self.system.name == "both":
                 raise DataError("no luck")
-            whole(self, seed, system)
+            whole(self)
 
         with monkeypatch.context() as patch:
-            patch.setattr(Run, "_run_system", fails)
+            patch.setattr(SystemRun, "carry_out", fails)
             with pytest.raises(DataError, match="no luck"):
                 Run(load("recipe.toml"), Path("run"), jobs=number).execute()
         assert "note: both, seed 0 failed: no luck" in capsys.readouterr().err
@@ -136,14 +137,14 @@ class TestJobs:
     def test_a_job_that_dies_twice_costs_its_cell_alone(self, inline: list[Inline], monkeypatch: pytest.MonkeyPatch):
         from tests.pipeline.fakes import Killed
 
-        whole = Run._run_system
+        whole = SystemRun.carry_out
 
-        def dies(self: Run, seed: int, system: Any) -> None:
-            if system.name == "both":
+        def dies(self: SystemRun) -> None:
+            if self.system.name == "both":
                 raise Killed
-            whole(self, seed, system)
+            whole(self)
 
-        monkeypatch.setattr(Run, "_run_system", dies)
+        monkeypatch.setattr(SystemRun, "carry_out", dies)
         with pytest.raises(JobFailedError, match="a worker died of it: killed"):
             Run(load("recipe.toml"), Path("run"), quiet=True, jobs=2).execute()
         assert Path("run/seed-0/one/result.json").exists()

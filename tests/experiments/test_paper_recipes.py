@@ -123,8 +123,8 @@ def test_the_experiment_of_a_paper(
     if isinstance(job, Sweep):
         assert job.failures == {}
         cells = report.cells
-        assert {cell["system"] for cell in cells} == {system.name for system in recipe.systems}
-        assert all(cell["f1"] is not None for cell in cells) or recipe.sweep.score == "dev"
+        assert {cell.system for cell in cells} == {system.name for system in recipe.systems}
+        assert all(cell.f1 is not None for cell in cells) or recipe.sweep.score == "dev"
         assert {path.suffix for path in (tmp_path / "run" / "tables").iterdir()} == {".csv", ".tex"}
         return
     assert [system.name for system in report.systems] == [system.name for system in recipe.systems]

@@ -15,6 +15,7 @@ from nersery.core.errors import DataError, NerseryError, SettingsError
 from nersery.experiments.recipe import load
 from nersery.experiments.sweep import expanded
 from nersery.experiments.sweep_runner import Sweep
+from nersery.experiments.system_run import SystemRun
 from nersery.report.latex import latex_table
 from nersery.report.table_columns import NAME, POINTS, Column, ReportTable
 from tests.experiments.trying import Trainings, execute
@@ -115,24 +116,22 @@ class TestLanguages:
         report = sweep(ONE, 'sweep.score="dev"').execute()
         result = json.loads(Path("sweep/run/seed-0/gold/result.json").read_text("utf-8"))["training"]
         known = [e["score"] for e in result.get("evaluations", []) if e["step"] == result["best_step"]]
-        assert [cell["f1"] for cell in report.cells][:1] == (known or [None])
+        assert [cell.f1 for cell in report.cells][:1] == (known or [None])
 
 
 @pytest.mark.usefixtures("folder")
 class TestFailures:
     def test_others_continue_and_the_report_says_why(self, monkeypatch: pytest.MonkeyPatch, capsys):
-        from nersery.experiments.runner import Run
+        whole = SystemRun.carry_out
 
-        whole = Run._run_system
-
-        def fails(self: Run, seed: int, system: Any) -> None:
-            if system.name == "one copies=1":
+        def fails(self: SystemRun) -> None:
+            if self.system.name == "one copies=1":
                 raise DataError("no luck")
-            if system.name == "one copies=3":
+            if self.system.name == "one copies=3":
                 raise MemoryError("too large")
-            whole(self, seed, system)
+            whole(self)
 
-        monkeypatch.setattr(Run, "_run_system", fails)
+        monkeypatch.setattr(SystemRun, "carry_out", fails)
         job = Sweep(
             load("recipe.toml", [ONE, 'sweep.settings=[{ system = "one", copies = [1, 2, 3] }]']), Path("sweep")
         )
@@ -152,10 +151,8 @@ class TestFailures:
         monkeypatch.undo()
 
     def test_what_failed_is_tried_again_and_nothing_else(self, memory: Trainings, monkeypatch: pytest.MonkeyPatch):
-        from nersery.experiments.runner import Run
-
         with monkeypatch.context() as patch:
-            patch.setattr(Run, "_predict", lambda *_: (_ for _ in ()).throw(DataError("no luck")))
+            patch.setattr(SystemRun, "_predict", lambda *_: (_ for _ in ()).throw(DataError("no luck")))
             with pytest.raises(NerseryError, match=r"every system of the sweep failed. The first: no luck"):
                 sweep(ONE, "sweep.sizes=[8, 16]").execute()
         trained = len(memory)

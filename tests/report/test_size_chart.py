@@ -2,11 +2,12 @@ from xml.etree import ElementTree
 
 import pytest
 
+from nersery.report.parts import SweepCell
 from nersery.report.size_chart import size_panels
 
 
 def cells(*rows):
-    return [{"size": size, "system": system, "seed": 0, "language": "", "f1": f1} for size, system, f1 in rows]
+    return [SweepCell(size=size, system=system, f1=f1) for size, system, f1 in rows]
 
 
 FULL = cells((100, "gold", 0.5), (400, "gold", 0.6), (100, "<b>", 0.55), (400, "<b>", 0.65), (200, "<b>", None))

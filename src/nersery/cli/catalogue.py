@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Argument
 
 from nersery.cli import options
 from nersery.cli.app import app
@@ -21,7 +20,7 @@ from nersery.experiments.paths import EXAMPLE_PREFIX
 def list_(
     what: Annotated[
         str | None,
-        typer.Argument(
+        Argument(
             help="augment, annotate, align, select, tagger, recipes, presets, protocols, repairs, types, examples, or "
             "a method."
         ),
@@ -99,8 +98,8 @@ def _print_method(description: dict[str, Any]) -> None:
 
 @app.command(epilog="Examples:\n\n  nersery copy demo my-recipe.toml\n\n  nersery copy example:train.conll train.conll")
 def copy(
-    name: Annotated[str, typer.Argument(help="A shipped recipe, or an example file.")],
-    target: Annotated[Path, typer.Argument(help="Where to write it.", metavar="OUTPUT")],
+    name: Annotated[str, Argument(help="A shipped recipe, or an example file.")],
+    target: Annotated[Path, Argument(help="Where to write it.", metavar="OUTPUT")],
     force: options.Force = False,
 ) -> None:
     """Copy a shipped recipe or example file, to change it."""
@@ -116,4 +115,4 @@ def copy(
     print(target)
     if target.suffix == ".toml":
         command = shlex.join(["nersery", "run", str(target), "--out", f"runs/{target.stem}"])
-        print(f"note: run it with: {command}", file=sys.stderr)
+        options.note(f"run it with: {command}")

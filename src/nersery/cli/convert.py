@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from functools import partial
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from nersery import io
 from nersery.cli import options
@@ -26,26 +25,21 @@ from nersery.pipeline.stage_job import corpus_job, output_format
     "  nersery dataset convert test.conll people.jsonl --type PER=PERSON --type MISC=",
 )
 def convert(
-    context: typer.Context,
     source: options.Source,
     target: options.Target,
     *,
-    to: Annotated[
-        str | None,
-        typer.Option("--to", help=f"Output format: {', '.join(io.writable())}; by default from its extension."),
-    ] = None,
-    scheme: Annotated[str, typer.Option(help="Tag scheme of CoNLL output.")] = "IOB2",
-    separator: Annotated[str, typer.Option(help="Separator of CoNLL columns: tab or space.")] = "tab",
+    to: options.Format = None,
+    scheme: Annotated[str, Option(help="Tag scheme of CoNLL output.")] = "IOB2",
+    separator: Annotated[str, Option(help="Separator of CoNLL columns: tab or space.")] = "tab",
     types: Annotated[
         list[str] | None,
-        typer.Option("--type", metavar="OLD=NEW", help="Rename a type; OLD= drops its entities. May be repeated."),
+        Option("--type", metavar="OLD=NEW", help="Rename a type; OLD= drops its entities. May be repeated."),
     ] = None,
     force: options.Force = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Convert between formats. Sentences, labels and code points stay as they are."""
-    reading = options.shared_options(context, io.ReadOptions)
     from nersery.core.progress import Progress
 
     separators = {"tab": "\t", "space": " "}
@@ -56,7 +50,7 @@ def convert(
     write = partial(io.writer, format, scheme=scheme, separator=separators[separator])
     write()  # says what is wrong with the options before anything is read
     names = _new_names(types or [])
-    corpus = options.open_corpus(source, reading, quiet=quiet)
+    corpus = options.open_corpus(source)
     writer = write(columns=corpus.extra_columns)
     made_by = {"convert": format, "types": names, "scheme": scheme, "separator": separator}
     job = corpus_job(target, {**made_by, "input": corpus.fingerprint()}, writer)
@@ -64,9 +58,9 @@ def convert(
     met = {entity.type for sentence in corpus for entity in sentence.entities}  # which also shows every fault first
     with Progress("convert", quiet=quiet) as progress:
         tally = job.run(corpus.outcomes(), _renamed(names), progress=progress, overwrite=force)
-    if unmet := () if quiet else [name for name in names if name not in met]:
-        print(f"note: no entity has the type {printable(', '.join(unmet))} that --type names", file=sys.stderr)
-    options.print_tally(target, tally, corpus, as_json=json, quiet=quiet)
+    if unmet := [name for name in names if name not in met]:
+        options.note(f"no entity has the type {printable(', '.join(unmet))} that --type names")
+    options.print_tally(target, tally, corpus, as_json=json)
 
 
 def _renamed(names: Mapping[str, str]) -> Step[Sentence]:

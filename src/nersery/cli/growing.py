@@ -6,11 +6,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Argument, Option
 
 from nersery import io
 from nersery.cli.app import app
-from nersery.cli.options import AsJson, Quiet, ReadingCommand, input_path, print_json, refuse_odd_bytes, shared_options
+from nersery.cli.options import AsJson, Quiet, ReadingCommand, input_path, print_json, refuse_odd_bytes, shared
 
 if TYPE_CHECKING:
     from nersery.experiments.grow.plan import Plan
@@ -24,28 +24,24 @@ if TYPE_CHECKING:
     "  nersery grow train.conll labelled.jsonl --raw unlabelled.txt --out runs/grow-2",
 )
 def grow(
-    context: typer.Context,
     *,
-    train: Annotated[
-        list[str], typer.Argument(help="Labelled sentences; several files are joined.", metavar="TRAIN...")
-    ],
-    raw: Annotated[str | None, typer.Option(help="Raw text in the same language.", metavar="TEXT")] = None,
-    test: Annotated[str | None, typer.Option(help="Labelled sentences used only to score the result.")] = None,
-    minutes: Annotated[float, typer.Option(help="Total minutes, over all calls that resume the job.")] = 30,
-    model: Annotated[str, typer.Option(help="An encoder or a tagger to try besides the bundled encoders.")] = "",
-    out: Annotated[Path, typer.Option(help="Folder of the results.")] = Path("runs/grow"),
-    plan: Annotated[bool, typer.Option("--plan", help="Print what would be tried and how long it takes.")] = False,
+    train: Annotated[list[str], Argument(help="Labelled sentences; several files are joined.", metavar="TRAIN...")],
+    raw: Annotated[str | None, Option(help="Raw text in the same language.", metavar="TEXT")] = None,
+    test: Annotated[str | None, Option(help="Labelled sentences used only to score the result.")] = None,
+    minutes: Annotated[float, Option(help="Total minutes, over all calls that resume the job.")] = 30,
+    model: Annotated[str, Option(help="An encoder or a tagger to try besides the bundled encoders.")] = "",
+    out: Annotated[Path, Option(help="Folder of the results.")] = Path("runs/grow"),
+    plan: Annotated[bool, Option("--plan", help="Print what would be tried and how long it takes.")] = False,
     json: AsJson = False,
     quiet: Quiet = False,
 ) -> None:
     """Find the best tagger for labelled sentences and raw text in a given time. The same command resumes."""
     refuse_odd_bytes(out)
-    reading = shared_options(context, io.ReadOptions)
-    from nersery.experiments.grow.session import GrowJob, GrowSettings
+    from nersery.experiments.grow.session import GrowJob
 
     raw_file, test_file = (input_path(name) if name else None for name in (raw, test))
-    settings = GrowSettings(tuple(map(input_path, train)), raw_file, test_file, model, reading)
-    job = GrowJob(settings, out, minutes, quiet)
+    files = tuple(map(input_path, train))
+    job = GrowJob(files, out, raw_file, test_file, model, shared(io.ReadOptions), minutes, quiet)
     if plan:
         made = job.plan()
         print_json({"seconds": made.seconds(), "notes": [*made.material.notes, *made.notes]}) if json else _show(made)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
+from typer import Argument, Option
 
 from nersery import io
 from nersery.cli import options, tables
@@ -26,27 +25,24 @@ if TYPE_CHECKING:
     "  nersery inspect agreement anna.conll bela.conll --json | jq .all_words.kappa",
 )
 def agree(
-    context: typer.Context,
-    first: Annotated[str, typer.Argument(help="Labelled by one person.", metavar="FIRST")],
-    second: Annotated[str, typer.Argument(help="The same sentences, labelled by another.", metavar="SECOND")],
+    first: Annotated[str, Argument(help="Labelled by one person.", metavar="FIRST")],
+    second: Annotated[str, Argument(help="The same sentences, labelled by another.", metavar="SECOND")],
     missing: Annotated[
         Literal["refuse", "leave-out"],
-        typer.Option(help="Sentences that only one file has: refuse, or leave out with a note."),
+        Option(help="Sentences that only one file has: refuse, or leave out with a note."),
     ] = "refuse",
     json: options.AsJson = False,
 ) -> None:
     """Compare two labellings: Cohen's kappa over words, F1 over whole entities."""
-    reading = options.shared_options(context, io.ReadOptions)
+    reading = options.shared(io.ReadOptions)
     from nersery.evaluate.annotator_agreement import agreement
     from nersery.evaluate.missing_sentences import shared_sentences
 
     one = Corpus(io.open_corpus(options.input_path(first), reading))
-    other = options.read_relabelled(one, second, reading)
+    other = options.read_relabelled(one, second)
     if missing == "leave-out":
         one, other, left_out = shared_sentences(one, other, second)
-        print(
-            f"note: left out {left_out[0]} sentences of the first file and {left_out[1]} of the second", file=sys.stderr
-        )
+        options.note(f"left out {left_out[0]} sentences of the first file and {left_out[1]} of the second")
     found = agreement(one, other)
     options.print_json(found.as_dict()) if json else _print(found)
 
@@ -65,10 +61,9 @@ def _print(found: AnnotatorAgreement) -> None:
         f1 = f"{100 * counts.f1:.1f}" if counts.gold + counts.predicted else "-"
         shown.add_row(tables.text(name), f1, *figures)
     tables.show(shown)
-    print(
+    options.remark(
         "all words: also those outside entities; words in an entity: in the first file, the second or both. "
-        "Entities agree if their boundaries and types do",
-        file=sys.stderr,
+        "Entities agree if their boundaries and types do"
     )
 
 
@@ -78,11 +73,11 @@ def _print(found: AnnotatorAgreement) -> None:
     "  nersery inspect alignments gold.align en-de.align --gold-first 1 --json | jq .alignment_error_rate",
 )
 def evaluate_links(
-    gold: Annotated[str, typer.Argument(help="Made by hand: 0-0 is a sure link, 0p0 a possible one.")],
-    found: Annotated[str, typer.Argument(help="Made by an aligner, for the same pairs.", metavar="LINKS")],
-    first: Annotated[int, typer.Option(min=0, max=1, help="Number of the first word in LINKS: 0 or 1.")] = 0,
+    gold: Annotated[str, Argument(help="Made by hand: 0-0 is a sure link, 0p0 a possible one.")],
+    found: Annotated[str, Argument(help="Made by an aligner, for the same pairs.", metavar="LINKS")],
+    first: Annotated[int, Option(min=0, max=1, help="Number of the first word in LINKS: 0 or 1.")] = 0,
     gold_first: Annotated[
-        int | None, typer.Option(min=0, max=1, help="Number of the first word in GOLD, if it differs.")
+        int | None, Option(min=0, max=1, help="Number of the first word in GOLD, if it differs.")
     ] = None,
     json: options.AsJson = False,
 ) -> None:
@@ -99,7 +94,7 @@ def evaluate_links(
             fix="give the alignments of the same pairs in the same order, with an empty line for a pair without links",
         )
     if not gold_first and not any(0 in place for _, possible in right for place in possible):
-        print(f"note: no link of {gold} leads to a word 0: does it count from 1 (--gold-first 1)?", file=sys.stderr)
+        options.note(f"no link of {gold} leads to a word 0: does it count from 1 (--gold-first 1)?")
     pairs = (count_alignment(own, *gold_alignment) for own, gold_alignment in zip(alignments, right, strict=True))
     scores = sum(pairs, AlignmentScores())
     if json:
@@ -113,7 +108,4 @@ def _print_alignment_scores(scores: AlignmentScores) -> None:
     shares = (f"{100 * share:.1f}" for share in (scores.precision, scores.recall, scores.error_rate))
     shown.add_row(*shares, *(f"{n:,}" for n in (scores.links, scores.possible, scores.sure, scores.gold)))
     tables.show(shown)
-    print(
-        "precision: share of the links that are possible; recall: share of the sure ones that were found",
-        file=sys.stderr,
-    )
+    options.remark("precision: share of the links that are possible; recall: share of the sure ones that were found")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
-from nersery import io
 from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
 from nersery.core.errors import printable
@@ -31,40 +29,38 @@ Row = dict[str, Any]
     "  nersery inspect quality more.jsonl --gold train.conll --no-perplexity --json",
 )
 def quality(
-    context: typer.Context,
     files: Annotated[
         list[str],
-        typer.Argument(help="Generated sentences, in JSONL as `nersery augment` writes it.", metavar="GENERATED..."),
+        Argument(help="Generated sentences, in JSONL as `nersery augment` writes it.", metavar="GENERATED..."),
     ],
-    gold: Annotated[str, typer.Option(help="Labelled sentences that the new ones were made from.")],
-    model: Annotated[
-        str, typer.Option(help="Causal or masked language model for perplexity: a name or folder.")
-    ] = "bundled",
+    gold: Annotated[str, Option(help="Labelled sentences that the new ones were made from.")],
+    model: Annotated[str, Option(help="Causal or masked language model for perplexity: a name or folder.")] = "bundled",
     perplexity: Annotated[
-        bool, typer.Option("--perplexity/--no-perplexity", help="Measure perplexity, which takes time.")
+        bool, Option("--perplexity/--no-perplexity", help="Measure perplexity, which takes time.")
     ] = True,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Measure generated sentences: difference from their parents, new entities, fluency."""
-    reading = options.shared_options(context, io.ReadOptions)
-    source, *sources = (options.open_corpus(name, reading, quiet=quiet) for name in (gold, *files))
+    source, *sources = (options.open_corpus(name) for name in (gold, *files))
     known = SentenceTable(source)
     rows = [_row(name, generated, known) for name, generated in zip(files, sources, strict=True)]
-    options.report_repairs(source, *sources, quiet=quiet)
-    for row in () if quiet else rows:
+    options.report_repairs(source, *sources)
+    for row in rows:
         _note_orphans(row, gold)
     kind = None
     if perplexity:
         rows = [{"file": gold, "sentences": len(known)}, *rows]
         kind, found = _likelihoods(model, known, {gold: known, **dict(zip(files, sources, strict=True))}, quiet=quiet)
         for row in rows:
-            row |= {"perplexity": _finite(found[row["file"]].perplexity), "subwords": found[row["file"]].subwords}
+            likely = found[row["file"]]
+            row["perplexity"] = likely.perplexity if math.isfinite(likely.perplexity) else None
+            row["subwords"] = likely.subwords
     if json:
         measured = {"model": model if perplexity else None, "kind": kind}
         options.print_json({"gold": gold, **measured, "files": rows})
     else:
-        _print(rows, kind, model, quiet=quiet)
+        _print(rows, kind, model)
 
 
 def _row(name: str, generated: Iterable[Sentence], gold: Sequence[Sentence]) -> Row:
@@ -96,11 +92,7 @@ def _likelihoods(
     return model.kind, found
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
-
-
-def _print(rows: Sequence[Row], kind: str | None, model: str, *, quiet: bool) -> None:
+def _print(rows: Sequence[Row], kind: str | None, model: str) -> None:
     orphans = any(row.get("orphans") for row in rows)
     head = ["file", "sentences", *(["without parent"] if orphans else []), "Diversity-E", "Diversity-N", "Diversity-L"]
     shown = tables.table(*head, "new entities", *([kind] if kind else []), figures_from=1)
@@ -111,19 +103,17 @@ def _print(rows: Sequence[Row], kind: str | None, model: str, *, quiet: bool) ->
         figures += [_count(row.get("new_entities")), *([_figure(row["perplexity"], 1)] if kind else [])]
         shown.add_row(tables.text(row["file"]), *figures)
     tables.show(shown)
-    if not quiet:
-        legend = "Diversity-E, -N: words in entities, and outside, that no parent has there; -L: difference in words"
-        print(f"{legend}{f'; {kind}: by the model {printable(model)}' if kind else ''}", file=sys.stderr)
+    legend = "Diversity-E, -N: words in entities, and outside, that no parent has there; -L: difference in words"
+    options.remark(f"{legend}{f'; {kind}: by the model {printable(model)}' if kind else ''}")
 
 
 def _note_orphans(row: Row, gold: str) -> None:
     """Say that sentences could not be compared with their parents, and what would help."""
     if row["orphans"]:
-        print(
-            f"note: {row['orphans']:,} of {row['sentences']:,} sentences of {printable(row['file'])} name no "
+        options.note(
+            f"{row['orphans']:,} of {row['sentences']:,} sentences of {printable(row['file'])} name no "
             f"parent, or one that is not in {printable(gold)}, so they do not count for diversity. Expected JSONL as "
-            "`nersery augment` writes it, and the file that it was given",
-            file=sys.stderr,
+            "`nersery augment` writes it, and the file that it was given"
         )
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Literal
 
-import typer
+from typer import Argument, Option
 
 from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
@@ -17,9 +16,9 @@ from nersery.cli.app import inspect_group
     "  nersery inspect results runs/demo runs/mine --as latex",
 )
 def results(
-    folders: Annotated[list[str], typer.Argument(help="Folders of runs or sweeps.", metavar="RUN...")],
+    folders: Annotated[list[str], Argument(help="Folders of runs or sweeps.", metavar="RUN...")],
     form: Annotated[
-        Literal["text", "markdown", "latex", "csv"], typer.Option("--as", help="How the table is written.")
+        Literal["text", "markdown", "latex", "csv"], Option("--as", help="How the table is written.")
     ] = "text",
     json: options.AsJson = False,
 ) -> None:
@@ -37,7 +36,7 @@ def results(
         for row in table.shown:
             shown.add_row(*map(tables.text, row))
         tables.show(shown)
-        print(table.caption, file=sys.stderr)
+        options.remark(table.caption)
     else:
         written = latex_table(table) if form == "latex" else table.csv if form == "csv" else markdown_table(table)
         print(written.rstrip("\n"))

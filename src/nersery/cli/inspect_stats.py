@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-import typer
+from typer import Argument
 
 from nersery import io
 from nersery.cli import options, tables
@@ -19,12 +19,11 @@ from nersery.core.errors import DataError, Issue, printable
     "  nersery inspect stats train.conll --repair lost-prefix --json | jq '.[0].types'",
 )
 def stats(
-    context: typer.Context,
-    files: Annotated[list[str], typer.Argument(help="Corpora, or - for standard input.", metavar="INPUT...")],
+    files: Annotated[list[str], Argument(help="Corpora, or - for standard input.", metavar="INPUT...")],
     json: options.AsJson = False,
 ) -> None:
     """Count sentences, words, entities by type, and dropped sentences by reason; list the errors of a file."""
-    reading = options.shared_options(context, io.ReadOptions)
+    reading = options.shared(io.ReadOptions)
     from nersery.evaluate.corpus_statistics import corpus_statistics
 
     rows = []

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Option
 
-from nersery import io
 from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
 from nersery.core.errors import SettingsError, printable
@@ -28,9 +26,7 @@ if TYPE_CHECKING:
 PLAIN = "masked_entity"
 """The method that asks a masked language model as it is."""
 NONE = "-"
-Oracle = Annotated[
-    str | None, typer.Option(help="A tagger that judges the new entities: a folder, or a Hugging Face model.")
-]
+Oracle = Annotated[str | None, Option(help="A tagger that judges the new entities: a folder, or a Hugging Face model.")]
 
 
 @dataclass(frozen=True)
@@ -53,46 +49,42 @@ class SuggestionRequest:
     "  nersery inspect suggestions test.conll --model bundled --id test:3 --top-k 10 --json",
 )
 def suggest(
-    context: typer.Context,
     *,
     source: options.Source,
     methods: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--method",
             metavar="'NAME KEY=VALUE ...'",
             help="A method and its settings; may be repeated. Default: masked_entity.",
         ),
     ] = None,
     models: Annotated[
-        list[str] | None, typer.Option("--model", help="The same as masked_entity with this model; may be repeated.")
+        list[str] | None, Option("--model", help="The same as masked_entity with this model; may be repeated.")
     ] = None,
-    learn_from: Annotated[
-        str | None, typer.Option(help="Labelled sentences to learn from; by default the input itself.")
-    ] = None,
-    dev: Annotated[str | None, typer.Option(help="Labelled sentences to choose the best weights by.")] = None,
+    learn_from: options.LearnFrom = None,
+    dev: options.Dev = None,
     oracle: Oracle = None,
     ids: Annotated[
         list[str] | None,
-        typer.Option("--id", help="Id of a sentence to show; may be repeated. Default: the first with an entity."),
+        Option("--id", help="Id of a sentence to show; may be repeated. Default: the first with an entity."),
     ] = None,
-    count: Annotated[int, typer.Option("--sentences", min=1, help="Sentences to show without --id.")] = 5,
-    top_k: Annotated[int, typer.Option(min=1, help="Suggestions for each mention.")] = 5,
+    count: Annotated[int, Option("--sentences", min=1, help="Sentences to show without --id.")] = 5,
+    top_k: Annotated[int, Option(min=1, help="Suggestions for each mention.")] = 5,
     seed: options.Seed = 0,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Compare what methods or models suggest in place of mentions."""
-    reading = options.shared_options(context, io.ReadOptions)
     from nersery.core.progress import Progress
     from nersery.core.training_context import Training
     from nersery.report.suggestions import blanks_of, choose, compare, suggester, suggestions
 
     requests = _requests(methods or [], models or [])
     created = {one.label: suggester(one.method, one.settings) for one in requests}
-    gold, examples, dev_gold = _read(source, learn_from, dev, reading, quiet=quiet)
+    gold, examples, dev_gold = _read(source, learn_from, dev)
     blanks = blanks_of(choose(gold, ids or [], count, source))
-    judge = _judge(oracle, {blank.entity.type for blank in blanks}, quiet=quiet)
+    judge = _judge(oracle, {blank.entity.type for blank in blanks})
     for method in created.values():
         method.check()
     columns = {}
@@ -104,7 +96,7 @@ def suggest(
     if json:
         options.print_json(_comparison_json(source, oracle, requests, comparison))
     else:
-        _print_comparison(comparison, quiet=quiet)
+        _print_comparison(comparison)
 
 
 def _requests(methods: Sequence[str], models: Sequence[str]) -> list[SuggestionRequest]:
@@ -129,29 +121,27 @@ def _parsed(text: str) -> SuggestionRequest:
     return SuggestionRequest(" ".join(text.split()), name, settings_of(pairs))
 
 
-def _read(
-    source: str, learn_from: str | None, dev: str | None, reading: io.ReadOptions, *, quiet: bool
-) -> tuple[Corpus, Corpus, Corpus]:
+def _read(source: str, learn_from: str | None, dev: str | None) -> tuple[Corpus, Corpus, Corpus]:
     """The sentences to show, those to learn from, and those to choose the best weights by."""
     names = list(dict.fromkeys(filter(None, (source, learn_from, dev))))
-    sources = [options.open_corpus(name, reading, quiet=quiet) for name in names]
+    sources = [options.open_corpus(name) for name in names]
     corpora = dict(zip(names, map(Corpus, sources), strict=True))
-    options.report_repairs(*sources, quiet=quiet)
-    if learn_from is None and not quiet:
-        print(f"note: methods that learn are trained on {printable(source)} itself; see --learn-from", file=sys.stderr)
+    options.report_repairs(*sources)
+    if learn_from is None:
+        options.note(f"methods that learn are trained on {printable(source)} itself; see --learn-from")
     return corpora[source], corpora[learn_from or source], corpora[dev] if dev else Corpus()
 
 
-def _judge(name: str | None, types: Collection[str], *, quiet: bool) -> Tagger | None:
+def _judge(name: str | None, types: Collection[str]) -> Tagger | None:
     """The oracle; says which types it cannot know."""
     from nersery.evaluate.novelty import load_oracle
 
     if name is None:
         return None
     oracle, unknown = load_oracle(name, types)
-    if unknown and not quiet:
+    if unknown:
         kinds = printable(", ".join(unknown))
-        print(f"note: the oracle {printable(name)} does not know {kinds}, so it never agrees there", file=sys.stderr)
+        options.note(f"the oracle {printable(name)} does not know {kinds}, so it never agrees there")
     return oracle
 
 
@@ -167,7 +157,7 @@ def _comparison_json(
     return {"file": source, "oracle": oracle, "methods": methods, **comparison.as_dict()}
 
 
-def _print_comparison(comparison: SuggestionTable, *, quiet: bool) -> None:
+def _print_comparison(comparison: SuggestionTable) -> None:
     judged = bool(comparison.verdicts)
     parts: list[Any] = []
     for sentence, numbers in comparison.by_sentence():
@@ -180,10 +170,11 @@ def _print_comparison(comparison: SuggestionTable, *, quiet: bool) -> None:
             rows.add_row(tables.text(label), f"{agreeing:,}", f"{made:,}", share)
         parts.append(rows)
     tables.show(*parts)
-    if judged and not quiet:
+    if judged:
         yes, no = tables.sign(True), tables.sign(False)
-        legend = f"{yes} the oracle gives the mention its type; {no} another, or {NONE} none over just these words"
-        print(legend, file=sys.stderr)
+        options.remark(
+            f"{yes} the oracle gives the mention its type; {no} another, or {NONE} none over just these words"
+        )
 
 
 def _marked(sentence: Sentence) -> Text:
@@ -237,32 +228,30 @@ def _verdict(comparison: SuggestionTable, blank: Blank, mention: Sequence[str]) 
     "  nersery inspect novelty more.jsonl --gold train.conll --json",
 )
 def novelty(
-    context: typer.Context,
     source: options.Source,
-    gold: Annotated[str, typer.Option(help="Labelled sentences that the new ones were made from.")],
+    gold: Annotated[str, Option(help="Labelled sentences that the new ones were made from.")],
     oracle: Oracle = None,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Count entities of generated sentences that gold lacks, and how many of them are valid."""
-    reading = options.shared_options(context, io.ReadOptions)
     from nersery.core.progress import Progress
     from nersery.evaluate.novelty import novelty as count
 
-    generated, known = (options.open_corpus(name, reading, quiet=quiet) for name in (source, gold))
+    generated, known = (options.open_corpus(name) for name in (source, gold))
     found = count(generated, known)
-    options.report_repairs(generated, known, quiet=quiet)
-    judge = _judge(oracle, found.per_type, quiet=quiet)
+    options.report_repairs(generated, known)
+    judge = _judge(oracle, found.per_type)
     if judge is not None:
         with Progress("novelty", quiet=quiet) as progress:
             found = count(generated, known, judge, progress)
     if json:
         options.print_json({"file": source, "gold": gold, "oracle": oracle, **found.as_dict()})
     else:
-        _print_novelty(found, quiet=quiet)
+        _print_novelty(found)
 
 
-def _print_novelty(found: Novelty, *, quiet: bool) -> None:
+def _print_novelty(found: Novelty) -> None:
     judged = ("valid", "of new") if found.judged else ()
     rows = tables.table("type", "distinct", "new", *judged, figures_from=1)
     for name, counts in [*found.per_type.items(), ("all", found.total)]:
@@ -271,6 +260,5 @@ def _print_novelty(found: Novelty, *, quiet: bool) -> None:
             figures += [f"{counts.valid:,}", f"{100 * counts.valid / counts.new:.1f} %" if counts.new else NONE]
         rows.add_row(tables.text(name), *figures)
     tables.show(rows)
-    if not quiet:
-        valid = "; valid: the oracle finds it, borders and type, at least once" if found.judged else ""
-        print(f"new: gold has no mention of these words and type{valid}", file=sys.stderr)
+    valid = "; valid: the oracle finds it, borders and type, at least once" if found.judged else ""
+    options.remark(f"new: gold has no mention of these words and type{valid}")

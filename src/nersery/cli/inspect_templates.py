@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Option
 
-from nersery import io
 from nersery.cli import options, tables
 from nersery.cli.app import inspect_group
 from nersery.core.errors import DataError, SettingsError, printable
@@ -33,30 +31,28 @@ MASK = "___"
     "  nersery inspect templates train.conll --tagger my-tagger --sentence train:7 --picture attention.svg",
 )
 def templates(
-    context: typer.Context,
     *,
     source: options.Source,
     tagger: Annotated[
-        str | None, typer.Option(help="The tagger whose attention is used; by default one trained on the input.")
+        str | None, Option(help="The tagger whose attention is used; by default one trained on the input.")
     ] = None,
-    keywords: Annotated[Keywords, typer.Option(help="How keywords are chosen.")] = "attention",
+    keywords: Annotated[Keywords, Option(help="How keywords are chosen.")] = "attention",
     rate: Annotated[
-        float, typer.Option(min=0, max=1, help="Keywords per entity, as a share of the words outside entities.")
+        float, Option(min=0, max=1, help="Keywords per entity, as a share of the words outside entities.")
     ] = 0.3,
-    layers: Annotated[int, typer.Option(min=0, help="Number of last layers to add up; 0: all.")] = 4,
+    layers: Annotated[int, Option(min=0, help="Number of last layers to add up; 0: all.")] = 4,
     stop_words: Annotated[
-        str, typer.Option(metavar="FILE", help="File of words that are never keywords; by default the language's list.")
+        str, Option(metavar="FILE", help="File of words that are never keywords; by default the language's list.")
     ] = "",
     seed: options.Seed = 0,
-    limit: Annotated[int | None, typer.Option(min=1, help="Maximum sentences to show.")] = None,
-    sentence: Annotated[str | None, typer.Option(metavar="ID", help="Id of the only sentence to show.")] = None,
-    picture: Annotated[Path | None, typer.Option(metavar="FILE.svg", help="Draw the attention between words.")] = None,
+    limit: Annotated[int | None, Option(min=1, help="Maximum sentences to show.")] = None,
+    sentence: Annotated[str | None, Option(metavar="ID", help="Id of the only sentence to show.")] = None,
+    picture: Annotated[Path | None, Option(metavar="FILE.svg", help="Draw the attention between words.")] = None,
     force: options.Force = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Show what ACLM keeps of each sentence: its entities and keywords."""
-    reading = options.shared_options(context, io.ReadOptions)
     from nersery.report.template_listing import (
         attentions_between_words,
         keyword_stop_words,
@@ -66,14 +62,14 @@ def templates(
 
     if picture is not None:
         options.check_picture(picture, source, force=force)
-    opened = options.open_corpus(source, reading, quiet=quiet)
+    opened = options.open_corpus(source)
     corpus = Corpus(opened)
-    options.report_repairs(opened, quiet=quiet)
+    options.report_repairs(opened)
     shown = _chosen(corpus, sentence, limit, source)
     drawn = _drawn(shown) if picture is not None else []
     looked_at = shown if keywords == "attention" else drawn
-    if tagger is None and any(one.entities for one in looked_at) and not quiet:
-        print("note: no --tagger is named, so one is trained on all the sentences first", file=sys.stderr)
+    if tagger is None and any(one.entities for one in looked_at):
+        options.note("no --tagger is named, so one is trained on all the sentences first")
     attentions = attentions_between_words(tagger, corpus, looked_at, layers, seed, quiet=quiet)
     made = make_templates(shown, keywords, rate, keyword_stop_words(corpus, keywords, stop_words), seed, attentions)
     if picture is not None:
@@ -87,9 +83,9 @@ def templates(
             {"file": source, "keywords": keywords, "rate": rate, "sentences": templates_as_json(shown, made)}
         )
     else:
-        _print(shown, made, quiet=quiet)
-    if picture is not None and not quiet:
-        print(f"{picture}: the attention between the words of {printable(drawn[0].id)}", file=sys.stderr)
+        _print(shown, made)
+    if picture is not None:
+        options.remark(f"{picture}: the attention between the words of {printable(drawn[0].id)}")
 
 
 def _chosen(corpus: Corpus, sentence: str | None, limit: int | None, source: str) -> Sequence[Sentence]:
@@ -112,7 +108,7 @@ def _drawn(shown: Sequence[Sentence]) -> Sequence[Sentence]:
     return with_entities[:1]
 
 
-def _print(shown: Sequence[Sentence], made: Mapping[str, Template], *, quiet: bool) -> None:
+def _print(shown: Sequence[Sentence], made: Mapping[str, Template]) -> None:
     from nersery.augment.denoising.templates import NO_TEMPLATE
 
     parts: list[Any] = []
@@ -121,14 +117,12 @@ def _print(shown: Sequence[Sentence], made: Mapping[str, Template], *, quiet: bo
         line = _marked(template) if template else tables.text(f"no template: {NO_TEMPLATE}", "dim")
         parts += [tables.text(sentence.id, "bold"), line, ""]
     tables.show(*parts)
-    if not quiet:
-        kept = sum(len(template.keywords) for template in made.values())
-        words = sum(len(template.sentence.outside) for template in made.values())
-        print(
-            f"{len(made):,} templates keep {kept:,} of {words:,} words outside entities; "
-            f"{len(shown) - len(made):,} sentences have none",
-            file=sys.stderr,
-        )
+    kept = sum(len(template.keywords) for template in made.values())
+    words = sum(len(template.sentence.outside) for template in made.values())
+    options.remark(
+        f"{len(made):,} templates keep {kept:,} of {words:,} words outside entities; "
+        f"{len(shown) - len(made):,} sentences have none"
+    )
 
 
 def _marked(template: Template) -> Text:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
+from typer import Option
 
 from nersery import io
 from nersery.cli import options
@@ -15,33 +16,25 @@ from nersery.pipeline.job import run
 from nersery.pipeline.stage import Stage
 from nersery.pipeline.stage_job import JobOptions, Rows, stage_job
 
-_PANEL = "Many rows"
+_sharing = partial(Option, rich_help_panel="Many rows")
 
 
 def job_options(
     shards: Annotated[
         int | None,
-        typer.Option(
+        _sharing(
             min=1,
             metavar="ROWS",
             help="Write a folder of JSONL files with ROWS rows each; of Parquet files if OUTPUT ends with .parquet. "
             "The same command resumes after the last finished file.",
-            rich_help_panel=_PANEL,
         ),
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes, with one thread each.", rich_help_panel=_PANEL)] = 1,
+    workers: Annotated[int, _sharing(min=1, help="Processes, with one thread each.")] = 1,
     engine: Annotated[
-        str,
-        typer.Option(
-            help="Where workers run: local, or ray (here, or on the cluster in RAY_ADDRESS).", rich_help_panel=_PANEL
-        ),
+        str, _sharing(help="Where workers run: local, or ray (here, or on the cluster in RAY_ADDRESS).")
     ] = "local",
-    gpus: Annotated[
-        float, typer.Option(min=0, help="GPUs per worker with ray, such as 0.5.", rich_help_panel=_PANEL)
-    ] = 0.0,
-    batch_size: Annotated[
-        int | None, typer.Option(min=1, help="Sentences at once; affects speed, not results.")
-    ] = None,
+    gpus: Annotated[float, _sharing(min=0, help="GPUs per worker with ray, such as 0.5.")] = 0.0,
+    batch_size: Annotated[int | None, Option(min=1, help="Sentences at once; affects speed, not results.")] = None,
     force: options.Force = False,
     quiet: options.Quiet = False,
 ) -> JobOptions:
@@ -49,9 +42,7 @@ def job_options(
     return JobOptions(shards, workers, engine, gpus, batch_size, force, quiet)
 
 
-Plan = Annotated[
-    bool, typer.Option("--plan", help="Only estimate the requests, tokens and dollars of a language model.")
-]
+Plan = Annotated[bool, Option("--plan", help="Only estimate the requests, tokens and dollars of a language model.")]
 
 
 class StageCommand(options.ReadingCommand):
@@ -87,5 +78,5 @@ def run_job(
         sources: What may have been repaired while it was read.
     """
     tally = stage_job(stage, rows, target, job).run()
-    options.print_tally(target, tally, *sources, as_json=as_json, quiet=job.quiet)
+    options.print_tally(target, tally, *sources, as_json=as_json)
     return tally

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from nersery import io
 from nersery.cli import options
@@ -22,30 +22,23 @@ from nersery.pipeline.stage_job import output_format
     "  nersery label next raw.txt next.jsonl --run runs/grow --to spans",
 )
 def next_(
-    context: typer.Context,
     *,
     source: options.Source,
     target: options.Target,
     tagger: Annotated[
-        list[str] | None,
-        typer.Option(help="Folder of a tagger. If repeated, disagreement between taggers counts more."),
+        list[str] | None, Option(help="Folder of a tagger. If repeated, disagreement between taggers counts more.")
     ] = None,
-    run: Annotated[
-        Path | None, typer.Option(help="Use the taggers of a run, or of nersery grow.", metavar="FOLDER")
-    ] = None,
-    count: Annotated[int, typer.Option("--count", "-n", min=1, help="Sentences to choose.")] = 50,
-    labelled: Annotated[list[str] | None, typer.Option(help="Sentences labelled already; may be repeated.")] = None,
-    most: Annotated[int, typer.Option(min=1, help="Maximum raw sentences to predict, drawn at random.")] = 10_000,
-    to: Annotated[
-        str | None, typer.Option(help=f"Output format: {', '.join(io.writable())}; by default from its extension.")
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, max=LARGEST_SEED, help="Of the draw.")] = 0,
+    run: Annotated[Path | None, Option(help="Use the taggers of a run, or of nersery grow.", metavar="FOLDER")] = None,
+    count: Annotated[int, Option("--count", "-n", min=1, help="Sentences to choose.")] = 50,
+    labelled: Annotated[list[str] | None, Option(help="Sentences labelled already; may be repeated.")] = None,
+    most: Annotated[int, Option(min=1, help="Maximum raw sentences to predict, drawn at random.")] = 10_000,
+    to: options.Format = None,
+    seed: Annotated[int, Option(min=0, max=LARGEST_SEED, help="Of the draw.")] = 0,
     force: options.Force = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Choose the raw sentences whose labels would help a tagger most."""
-    reading = options.shared_options(context, io.ReadOptions)
     from nersery.experiments.active_learning.next_sentences import next_sentences, taggers_of
 
     if bool(tagger) == (run is not None):
@@ -56,10 +49,10 @@ def next_(
     options.refuse_same_file(target, source, *known)
     options.refuse_existing(target, force=force)
     taggers = tagger or [str(path) for path in taggers_of(run or Path())]
-    raw = options.open_corpus(source, reading, quiet=quiet)
-    done = [sentence for name in known for sentence in options.open_corpus(name, io.ReadOptions(), quiet=quiet)]
+    raw = options.open_corpus(source)
+    done = [sentence for name in known for sentence in options.open_corpus(name, io.ReadOptions())]
     found = next_sentences(raw, taggers, count, labelled=done, most=most, seed=seed, quiet=quiet)
-    options.report_repairs(raw, quiet=quiet)
+    options.report_repairs(raw)
     io.write(found.corpus, target, format=format)
     if json:
         ids = [sentence.id for sentence in found.corpus]

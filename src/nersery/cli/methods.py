@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from nersery import io
 from nersery.cli import options
@@ -16,8 +16,6 @@ from nersery.core.training_context import Training
 from nersery.experiments.overrides import settings_of
 from nersery.pipeline.stage_job import JobOptions
 
-Dev = Annotated[str | None, typer.Option(help="Labelled sentences to choose the best weights by.")]
-
 
 @app.command(
     cls=StageCommand,
@@ -26,34 +24,28 @@ Dev = Annotated[str | None, typer.Option(help="Labelled sentences to choose the 
     "  nersery augment train.conll more --method mention_replacement --copies 100 --shards 10000 --workers 4",
 )
 def augment(
-    context: typer.Context,
     *,
     source: options.Source,
     target: options.Target,
-    method: Annotated[
-        str, typer.Option(help="A method of `nersery list augment`.", autocompletion=options.completion("augment"))
-    ],
-    copies: Annotated[int, typer.Option(min=1, help="New sentences to try for each sentence.")] = 1,
+    method: Annotated[str, options.method_option("augment", "A method of `nersery list augment`.")],
+    copies: Annotated[int, Option(min=1, help="New sentences to try for each sentence.")] = 1,
     seed: options.Seed = 0,
     settings: options.Settings = None,
-    learn_from: Annotated[
-        str | None, typer.Option(help="Labelled sentences to learn from; by default the input itself.")
-    ] = None,
-    dev: Dev = None,
+    learn_from: options.LearnFrom = None,
+    dev: options.Dev = None,
     plan: Plan = False,
     json: options.AsJson = False,
 ) -> None:
     """Make new labelled sentences. The output holds only these; OUTPUT.rejects.jsonl says why others failed."""
-    reading = options.shared_options(context, io.ReadOptions)
-    job = options.shared_options(context, JobOptions)
+    job = options.shared(JobOptions)
     from nersery.augment.base import AugmentStage
 
     options.refuse_same_file(target, source, *filter(None, (learn_from, dev)))
     stage = AugmentStage(method, settings_of(settings or []), (), (), copies, seed)
     stage.made()  # wrong settings show before any file is read
-    corpus = options.open_corpus(source, reading, quiet=job.quiet)
-    examples = options.open_corpus(learn_from, reading, quiet=job.quiet) if learn_from else corpus
-    held_out = options.open_corpus(dev, reading, quiet=job.quiet) if dev else ()
+    corpus = options.open_corpus(source)
+    examples = options.open_corpus(learn_from) if learn_from else corpus
+    held_out = options.open_corpus(dev) if dev else ()
     stage = replace(stage, examples=examples, dev=held_out)
     if plan:
         print_plan(stage, corpus, as_json=json)
@@ -71,25 +63,19 @@ def augment(
     "  nersery annotate raw.txt labelled.jsonl --method llm_labels --gold train.conll --set model=gpt-5-mini --plan",
 )
 def annotate(
-    context: typer.Context,
     *,
     source: options.Source,
     target: options.Target,
-    method: Annotated[
-        str, typer.Option(help="A method of `nersery list annotate`.", autocompletion=options.completion("annotate"))
-    ],
+    method: Annotated[str, options.method_option("annotate", "A method of `nersery list annotate`.")],
     settings: options.Settings = None,
-    gold: Annotated[
-        str | None, typer.Option(help="Labelled sentences, for methods that need them or their types.")
-    ] = None,
-    dev: Dev = None,
+    gold: Annotated[str | None, Option(help="Labelled sentences, for methods that need them or their types.")] = None,
+    dev: options.Dev = None,
     seed: options.Seed = 0,
     plan: Plan = False,
     json: options.AsJson = False,
 ) -> None:
     """Label raw sentences; labels in the input are replaced. The same command resumes."""
-    reading = options.shared_options(context, io.ReadOptions)
-    job = options.shared_options(context, JobOptions)
+    job = options.shared(JobOptions)
     from nersery.annotate.base import AnnotateStage
 
     options.refuse_same_file(target, source, *filter(None, (gold, dev)))
@@ -101,11 +87,9 @@ def annotate(
             "for many sentences with translations there are `nersery crosslingual align` and "
             "`nersery crosslingual project`"
         )
-    corpus = options.open_corpus(source, reading, quiet=job.quiet)
-    labelled = replace(reading, format=io.AUTO)  # whatever the raw text is
-    examples, held_out = (
-        [options.open_corpus(name, labelled, quiet=job.quiet)] if name else [] for name in (gold, dev)
-    )
+    corpus = options.open_corpus(source)
+    labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)  # whatever the raw text is
+    examples, held_out = ([options.open_corpus(name, labelled)] if name else [] for name in (gold, dev))
     training = Training([sentence for split in held_out for sentence in split], seed)
     known = [sentence for split in examples for sentence in split]
     stage = replace(stage, gold=known, training=training, raw=corpus if reads_first else ())
@@ -122,29 +106,25 @@ def annotate(
     "  nersery select more.jsonl kept.jsonl --method duplicates --gold train.conll --held-out test.conll",
 )
 def select(
-    context: typer.Context,
     *,
     source: options.Source,
     target: options.Target,
-    method: Annotated[
-        str, typer.Option(help="A selector of `nersery list select`.", autocompletion=options.completion("select"))
-    ],
+    method: Annotated[str, options.method_option("select", "A selector of `nersery list select`.")],
     gold: Annotated[
-        str | None, typer.Option(help="Labelled sentences that the new ones were made from, or will join.")
+        str | None, Option(help="Labelled sentences that the new ones were made from, or will join.")
     ] = None,
     held_out: Annotated[
-        list[str] | None, typer.Option(help="A dev or test file whose sentences must not occur; may be repeated.")
+        list[str] | None, Option(help="A dev or test file whose sentences must not occur; may be repeated.")
     ] = None,
-    dev: Annotated[str | None, typer.Option(help="Labelled sentences by which self_training stops.")] = None,
+    dev: Annotated[str | None, Option(help="Labelled sentences by which self_training stops.")] = None,
     seed: options.Seed = 0,
-    threshold: Annotated[float | None, typer.Option(help="The lowest score to keep.")] = None,
+    threshold: Annotated[float | None, Option(help="The lowest score to keep.")] = None,
     settings: options.Settings = None,
     force: options.Force = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Score sentences and keep the good ones. The output holds the scores; OUTPUT.rejects.jsonl has the others."""
-    reading = options.shared_options(context, io.ReadOptions)
     from nersery.select.base import SelectStage
 
     parents, others = ([gold] if gold else []), [*(held_out or []), *([dev] if dev else [])]
@@ -156,8 +136,8 @@ def select(
         chosen["threshold"] = threshold
     stage = SelectStage(method, chosen)
     stage.made()
-    corpus = options.open_corpus(source, reading, quiet=quiet)
-    known, away = ([options.open_corpus(name, reading, quiet=quiet) for name in names] for names in (parents, others))
+    corpus = options.open_corpus(source)
+    known, away = ([options.open_corpus(name) for name in names] for names in (parents, others))
     learnt, avoided = ([sentence for split in part for sentence in split] for part in (known, away))
     training = Training(list(away[-1]) if dev else (), seed)
     stage = replace(stage, gold=learnt, held_out=avoided, candidates=corpus, training=training)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import typer
+from typer import Argument, Option
 
 from nersery import io
 from nersery.cli import options, tables
@@ -33,54 +32,42 @@ SHOWN_MISTAKES = 3
     "  nersery train train.conll my-tagger --dev dev.conll --set model=xlm-roberta-base --set epochs=20 --set head=crf",
 )
 def train(
-    context: typer.Context,
     files: Annotated[
-        list[str], typer.Argument(help="Labelled corpora, then the folder to write.", metavar="INPUT... FOLDER")
+        list[str], Argument(help="Labelled corpora, then the folder to write.", metavar="INPUT... FOLDER")
     ],
     *,
-    dev: Annotated[str | None, typer.Option(help="Labelled sentences to choose the best weights by.")] = None,
+    dev: options.Dev = None,
     method: Annotated[
         str | None,
-        typer.Option(
-            help="A tagger of `nersery list tagger`; by default the preset's, or transformer.",
-            autocompletion=options.completion("tagger"),
-        ),
+        options.method_option("tagger", "A tagger of `nersery list tagger`; by default the preset's, or transformer."),
     ] = None,
-    preset: Annotated[str | None, typer.Option(help="A paper's settings; `nersery list presets`.")] = None,
+    preset: Annotated[str | None, Option(help="A paper's settings; `nersery list presets`.")] = None,
     settings: options.Settings = None,
     seed: options.Seed = 0,
-    onnx: Annotated[bool, typer.Option("--onnx", help="Also write the network as model.onnx (extra onnx).")] = False,
+    onnx: Annotated[bool, Option("--onnx", help="Also write the network as model.onnx (extra onnx).")] = False,
     force: options.Force = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Train a tagger on one or more files, such as gold and generated sentences. The same command resumes."""
-    reading = options.shared_options(context, io.ReadOptions)
-    if len(files) < 2:
-        raise SettingsError(
-            "name at least one corpus and, last, the folder to write: nersery train train.conll my-tagger"
-        )
-    *names, folder_name = files
-    folder = Path(folder_name)
-    options.refuse_odd_bytes(folder)
+    names, folder = options.split_folder(files, "nersery train train.conll my-tagger")
     check_tagger_folder(folder, force=force)
     tagger = _untrained(method, preset, settings or [])
     if onnx:
         from nersery.taggers.components.onnx_export import check_onnx, export_onnx
 
         check_onnx()
-    sources = [options.open_corpus(name, reading, quiet=quiet) for name in names]
+    sources = [options.open_corpus(name) for name in names]
     gold = [sentence for source in sources for sentence in source]
-    dev_source = [options.open_corpus(dev, reading, quiet=quiet)] if dev else []
+    dev_source = [options.open_corpus(dev)] if dev else []
     dev_sentences = [sentence for source in dev_source for sentence in source]
-    options.report_repairs(*sources, *dev_source, quiet=quiet)
+    options.report_repairs(*sources, *dev_source)
     if dev and not any(sentence.entities for sentence in dev_sentences):
         raise DataError(
             Issue("no sentence of the dev file has an entity, so it cannot choose weights", dev),
             fix="name a labelled file, or leave out --dev: then the last weights are kept",
         )
-    if not quiet:
-        _note_oddities(gold, dev_sentences)
+    _note_oddities(gold, dev_sentences)
     history = train_into(folder, tagger, gold, dev_sentences, seed=seed, force=force, quiet=quiet)
     if onnx:
         export_onnx(folder)
@@ -122,7 +109,7 @@ def _note_oddities(gold: Sequence[Sentence], dev: Sequence[Sentence]) -> None:
     words = {sentence.words for sentence in gold}
     for note in (note_of_types("dev", dev, known), note_of_overlap("dev", dev, "train", words)):
         if note:
-            print(f"note: {printable(note)}", file=sys.stderr)
+            options.note(printable(note))
 
 
 @app.command(
@@ -131,19 +118,18 @@ def _note_oddities(gold: Sequence[Sentence], dev: Sequence[Sentence]) -> None:
     "  nersery predict my-tagger test.conll predicted.conll",
 )
 def predict(
-    context: typer.Context,
-    tagger: Annotated[str, typer.Argument(help="A folder, or a Hugging Face token-classification model.")],
+    tagger: Annotated[str, Argument(help="A folder, or a Hugging Face token-classification model.")],
     source: options.Source,
     target: options.Target,
     backend: Annotated[Backend, typer.Option(help="What runs the network; `onnx` needs `train --onnx`.")] = "torch",
     json: options.AsJson = False,
 ) -> None:
     """Label sentences with a trained tagger; labels in the input are replaced."""
-    job = options.shared_options(context, JobOptions)
+    job = options.shared(JobOptions)
     from nersery.taggers.base import PredictStage
 
     options.refuse_same_file(target, source)
-    corpus = options.open_corpus(source, options.shared_options(context, io.ReadOptions), quiet=job.quiet)
+    corpus = options.open_corpus(source)
     run_job(PredictStage(tagger, backend), corpus, target, job, corpus, as_json=json)
 
 
@@ -157,27 +143,23 @@ Missing = Literal["refuse", "leave-out", "missed"]
     "  nersery evaluate test.conll predicted.jsonl --errors",
 )
 def evaluate(
-    context: typer.Context,
-    gold: Annotated[str, typer.Argument(help="Labelled by hand.", metavar="GOLD")],
-    predicted: Annotated[str, typer.Argument(help="The same sentences, labelled by a tagger.", metavar="PREDICTED")],
-    against: Annotated[str | None, typer.Option(help="Another tagger's labels, to test the difference.")] = None,
+    gold: Annotated[str, Argument(help="Labelled by hand.", metavar="GOLD")],
+    predicted: Annotated[str, Argument(help="The same sentences, labelled by a tagger.", metavar="PREDICTED")],
+    against: Annotated[str | None, Option(help="Another tagger's labels, to test the difference.")] = None,
     missing: Annotated[
         Missing,
-        typer.Option(
-            help="Gold sentences missing in the other file: refuse, leave out with a note, or count as missed."
-        ),
+        Option(help="Gold sentences missing in the other file: refuse, leave out with a note, or count as missed."),
     ] = "refuse",
-    errors: Annotated[bool, typer.Option("--errors", help="Show errors by kind, with examples.")] = False,
+    errors: Annotated[bool, Option("--errors", help="Show errors by kind, with examples.")] = False,
     samples: options.Samples = 10_000,
     seed: options.Seed = 0,
     json: options.AsJson = False,
 ) -> None:
     """Score predicted entities: strict precision, recall and F1, also by type."""
-    reading = options.shared_options(context, io.ReadOptions)
     from nersery.evaluate.significance import paired_bootstrap
 
     names = [predicted, *([against] if against is not None else [])]
-    found = _scored(gold, names, reading, missing, errors=errors)
+    found = _scored(gold, names, missing, errors=errors)
     result: dict[str, Any] = found.counters[0].scores.as_dict()
     if against is not None:
         ours, theirs = (counter.sentence_counts for counter in found.counters)
@@ -192,13 +174,13 @@ def evaluate(
         _print_errors(found.errors)
 
 
-def _scored(gold: str, names: Sequence[str], reading: io.ReadOptions, missing: Missing, *, errors: bool) -> InStep:
+def _scored(gold: str, names: Sequence[str], missing: Missing, *, errors: bool) -> InStep:
     """The scores of the files: in flat memory where they hold the same sentences in one order, else read as a whole."""
     from nersery.evaluate.in_step import score_in_step
     from nersery.evaluate.missing_sentences import absence, check_pairs, with_some_missing
 
     def opened(name: str) -> io.Source:
-        return io.open_corpus(options.input_path(name), reading)
+        return io.open_corpus(options.input_path(name), options.shared(io.ReadOptions))
 
     if missing == "refuse" and all(Path(options.input_path(name)).is_file() for name in (gold, *names)):
         found = score_in_step(opened(gold), [opened(name) for name in names], errors=errors)
@@ -206,11 +188,11 @@ def _scored(gold: str, names: Sequence[str], reading: io.ReadOptions, missing: M
             return found
     truth = Corpus(opened(gold))
     if missing == "refuse":
-        labelled = [options.read_relabelled(truth, name, reading) for name in names]
+        labelled = [options.read_relabelled(truth, name) for name in names]
     else:
         labelled = [Corpus(opened(name)) for name in names]
         for name, other in zip(names, labelled, strict=True):
-            print(f"note: {absence(truth, other, printable(name))}", file=sys.stderr)
+            options.note(absence(truth, other, printable(name)))
         truth, labelled = with_some_missing(truth, [*zip(names, labelled, strict=True)], missing)
     for name, other in zip(names, labelled, strict=True):
         check_pairs(truth, other, name)
@@ -229,7 +211,7 @@ def _print_scores(result: dict[str, Any]) -> None:
     for name, (_, row) in zip(names, rows, strict=True):
         print(f"{name}  {_figures(row)}  {row['correct']:8,}  {row['predicted']:9,}  {row['gold']:5,}")
     if not result["per_type"]:
-        print("note: neither side has an entity, so there is nothing to score", file=sys.stderr)
+        options.note("neither side has an entity, so there is nothing to score")
     if "against" in result:
         test = result["against"]
         print(
@@ -237,8 +219,8 @@ def _print_scores(result: dict[str, Any]) -> None:
             f"(95 % interval {100 * test['low']:+z.1f} to {100 * test['high']:+z.1f}, p = {test['p_value']:.4f})"
         )
         if few := caution(test["sentences"]):
-            print(f"note: {few}", file=sys.stderr)
-    print("strict: an entity is correct if its boundaries and its type are", file=sys.stderr)
+            options.note(few)
+    options.remark("strict: an entity is correct if its boundaries and its type are")
 
 
 def _figures(row: Mapping[str, Any]) -> str:
@@ -259,4 +241,4 @@ def _print_errors(errors: Errors) -> None:
     for mistake in errors.as_dict(SHOWN_MISTAKES)["examples"]:
         print(printable(f"{mistake['kind']} in {mistake['id']}: {mistake_text(mistake)}"))
     for kind, meaning in KINDS.items():
-        print(f"{kind}: {meaning}", file=sys.stderr)
+        options.remark(f"{kind}: {meaning}")

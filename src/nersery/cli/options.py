@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, TypeVar
 
 import typer
+from typer import Argument, Option
 from typer.core import TyperCommand
 
 from nersery import io
@@ -28,20 +31,21 @@ FORMATS = ", ".join(io.readable())
 
 DEVICES = Path("/dev")
 """Also its links to files, such as /dev/stdout, would be replaced by a file that is moved there."""
-Target = Annotated[Path, typer.Argument(help="The file to write: .jsonl, .conll or .txt.", metavar="OUTPUT")]
-Source = Annotated[
-    str, typer.Argument(help="A corpus: a file, a folder of files, or - for standard input.", metavar="INPUT")
-]
+Target = Annotated[Path, Argument(help="The file to write: .jsonl, .conll or .txt.", metavar="OUTPUT")]
+Source = Annotated[str, Argument(help="A corpus: a file, a folder of files, or - for standard input.", metavar="INPUT")]
 Settings = Annotated[
     list[str] | None,
-    typer.Option(
-        "--set", metavar="KEY=VALUE", help="A setting of the method (`nersery list METHOD`); may be repeated."
-    ),
+    Option("--set", metavar="KEY=VALUE", help="A setting of the method (`nersery list METHOD`); may be repeated."),
 ]
-Seed = Annotated[int, typer.Option("--seed", min=0, max=LARGEST_SEED, help="The same seed gives the same bytes.")]
-Samples = Annotated[int, typer.Option(min=100, max=MOST_SAMPLES, help="Bootstrap resamplings.")]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite the output or an unfinished job.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for scripts.")]
+Seed = Annotated[int, Option("--seed", min=0, max=LARGEST_SEED, help="The same seed gives the same bytes.")]
+Dev = Annotated[str | None, Option(help="Labelled sentences to choose the best weights by.")]
+LearnFrom = Annotated[str | None, Option(help="Labelled sentences to learn from; by default the input itself.")]
+Samples = Annotated[int, Option(min=100, max=MOST_SAMPLES, help="Bootstrap resamplings.")]
+Force = Annotated[bool, Option("--force", help="Overwrite the output or an unfinished job.")]
+AsJson = Annotated[bool, Option("--json", help="Print JSON for scripts.")]
+Format = Annotated[
+    str | None, Option("--to", help=f"Output format: {', '.join(io.writable())}; by default from its extension.")
+]
 
 
 def _hush(context: typer.Context, quiet: bool) -> bool:
@@ -51,50 +55,39 @@ def _hush(context: typer.Context, quiet: bool) -> bool:
     return quiet
 
 
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=_hush, help="No progress and no notes.")]
+Quiet = Annotated[bool, Option("--quiet", "-q", callback=_hush, help="No progress and no notes.")]
 
 
-def completion(kind: str) -> Callable[[str], list[str]]:
-    """What the tab key offers for a method of a kind."""
-    return lambda incomplete: [name for name in registry.names(kind) if name.startswith(incomplete)]
+def method_option(kind: str, help: str) -> Any:
+    """The option that names a method of a kind; the tab key completes it."""
+
+    def completed(incomplete: str) -> list[str]:
+        return [name for name in registry.names(kind) if name.startswith(incomplete)]
+
+    return Option(help=help, autocompletion=completed)
 
 
-_PANEL = "Reading"
+_reading = partial(Option, rich_help_panel="Reading")
 
 
 def read_options(
-    format: Annotated[
-        str, typer.Option(help=f"Format of the input: auto, {FORMATS}.", rich_help_panel=_PANEL)
-    ] = io.AUTO,
-    encoding: Annotated[
-        str, typer.Option(help="Encoding of the input, such as latin-1.", rich_help_panel=_PANEL)
-    ] = "utf-8",
-    language: Annotated[str, typer.Option(help="Language of the input, such as hi.", rich_help_panel=_PANEL)] = "",
-    scheme_in: Annotated[
-        str | None, typer.Option(help="Tag scheme of the input; detected by default.", rich_help_panel=_PANEL)
-    ] = None,
+    format: Annotated[str, _reading(help=f"Format of the input: auto, {FORMATS}.")] = io.AUTO,
+    encoding: Annotated[str, _reading(help="Encoding of the input, such as latin-1.")] = "utf-8",
+    language: Annotated[str, _reading(help="Language of the input, such as hi.")] = "",
+    scheme_in: Annotated[str | None, _reading(help="Tag scheme of the input; detected by default.")] = None,
     word_column: Annotated[
-        int | None,
-        typer.Option(help="Column of the words, counted from 1; detected by default.", rich_help_panel=_PANEL),
+        int | None, _reading(help="Column of the words, counted from 1; detected by default.")
     ] = None,
-    tag_column: Annotated[
-        int | None,
-        typer.Option(help="Column of the tags, counted from 1; detected by default.", rich_help_panel=_PANEL),
-    ] = None,
+    tag_column: Annotated[int | None, _reading(help="Column of the tags, counted from 1; detected by default.")] = None,
     repair: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="A repair of broken input (`nersery list repairs`); may be repeated.",
-            rich_help_panel=_PANEL,
-        ),
+        _reading(metavar="NAME", help="A repair of broken input (`nersery list repairs`); may be repeated."),
     ] = None,
     split: Annotated[
         str,
-        typer.Option(
+        _reading(
             help="Where lines of text are split: spaces, punctuation too, all signs, "
-            "or characters (for scripts without spaces).",
-            rich_help_panel=_PANEL,
+            "or characters (for scripts without spaces)."
         ),
     ] = "spaces",
 ) -> io.ReadOptions:
@@ -105,11 +98,15 @@ def read_options(
     )  # fmt: skip
 
 
+_SHARED: ContextVar[Mapping[type[Any], Any]] = ContextVar("_SHARED")
+"""What the groups of options of the running command describe, by its type."""
+
+
 class ReadingCommand(TyperCommand):
     """A command that also takes the options of some functions, such as `read_options`.
 
     Typer has no groups of options. So the options are added when the command is built; when it runs, each function
-    gets the values of its options, and the command finds the results by `shared_options`.
+    gets the values of its options, and the command finds the results by `shared`.
     """
 
     option_groups: ClassVar[Sequence[Callable[..., Any]]] = (read_options,)
@@ -121,21 +118,33 @@ class ReadingCommand(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Build what the groups describe, then run the command with its own options."""
         results = [build(**{option.name: ctx.params.pop(option.name) for option in own}) for build, own in self.groups]
-        ctx.obj = {type(result): result for result in results}
+        token = _SHARED.set({type(result): result for result in results})
+        ctx.call_on_close(lambda: _SHARED.reset(token))
         return super().invoke(ctx)
 
 
 def _options_of(function: Callable[..., Any]) -> list[Any]:
     """The parameters of a function as options, read by typer itself."""
-    app = typer.Typer(add_completion=False)
+    app = typer.Typer(add_completion=False)  # which is never called: it only turns a signature into options
     app.command()(function)
     return list(typer.main.get_command(app).params)
 
 
-def shared_options(context: typer.Context, kind: type[T]) -> T:
-    """What a group of options describes, such as the `ReadOptions` of a `ReadingCommand`."""
-    built: T = context.obj[kind]
+def shared(kind: type[T]) -> T:
+    """What a group of options of the running command describes, such as the `ReadOptions` of a `ReadingCommand`."""
+    built: T = _SHARED.get()[kind]
     return built
+
+
+def note(text: str) -> None:
+    """Tell the user something that is not an error, each time; see `remark`."""
+    remark(f"note: {text}")
+
+
+def remark(text: str) -> None:
+    """Print a text that is no result on standard error, unless the command is quiet."""
+    if not NO_NOTES.get():
+        print(text, file=sys.stderr)
 
 
 def input_path(name: str) -> str:
@@ -147,30 +156,31 @@ def input_path(name: str) -> str:
     return str(example(name)) if name.startswith(EXAMPLE_PREFIX) else name
 
 
-def open_corpus(path: str, reading: io.ReadOptions, *, quiet: bool = False) -> io.Source:
-    """A corpus by path; says on standard error what it was recognised as."""
-    source = io.open_corpus(input_path(path), reading)
-    if not quiet:
-        print(f"{path}: {source.description}", file=sys.stderr)
+def open_corpus(path: str, reading: io.ReadOptions | None = None) -> io.Source:
+    """A corpus by path; says on standard error what it was recognised as.
+
+    Args:
+        reading: How to read it; by default as the options of the running command say.
+    """
+    source = io.open_corpus(input_path(path), reading or shared(io.ReadOptions))
+    remark(f"{path}: {source.description}")
     return source
 
 
-def read_relabelled(first: Corpus, name: str, reading: io.ReadOptions) -> Corpus:
+def read_relabelled(first: Corpus, name: str) -> Corpus:
     """Its sentences under other labels; where a format kept no ids, the first belongs to the first, and so on."""
     from nersery.evaluate.scores import paired_by_order
 
-    return paired_by_order(first, Corpus(io.open_corpus(input_path(name), reading)))
+    return paired_by_order(first, Corpus(io.open_corpus(input_path(name), shared(io.ReadOptions))))
 
 
-def report_repairs(*sources: io.Source, quiet: bool = False) -> None:
+def report_repairs(*sources: io.Source) -> None:
     """Report after a full pass what was repaired or skipped."""
     for source in sources:
-        if source.skipped and not quiet:
-            counts = ", ".join(f"{reason} {count}" for reason, count in sorted(source.skipped.items()))
-            print(f"{source.file.name}: skipped {counts}", file=sys.stderr)
-        if source.repaired and not quiet:
-            counts = ", ".join(f"{repair} {count}" for repair, count in sorted(source.repaired.items()))
-            print(f"{source.file.name}: repaired {counts}", file=sys.stderr)
+        for done, counted in (("skipped", source.skipped), ("repaired", source.repaired)):
+            if counted:
+                counts = ", ".join(f"{reason} {count}" for reason, count in sorted(counted.items()))
+                remark(f"{source.file.name}: {done} {counts}")
 
 
 def refuse_same_file(target: Path, *sources: str) -> None:
@@ -188,6 +198,19 @@ def refuse_same_file(target: Path, *sources: str) -> None:
                 raise SettingsError(f"{path} lies in the input {source}. Choose another output")
             if path.exists() and there.exists() and path.samefile(there):
                 raise SettingsError(f"{source} is an input and would be overwritten. Choose another output")
+
+
+def split_folder(files: Sequence[str], example: str) -> tuple[list[str], Path]:
+    """The inputs, and the folder to write, which is named last.
+
+    Raises:
+        SettingsError: When there are fewer than two names, or the folder's is not UTF-8.
+    """
+    if len(files) < 2:
+        raise SettingsError(f"name at least one corpus and, last, the folder to write: {example}")
+    *names, folder = files
+    refuse_odd_bytes(Path(folder))
+    return names, Path(folder)
 
 
 def refuse_odd_bytes(folder: Path) -> None:
@@ -232,9 +255,9 @@ def check_picture(picture: Path, *sources: str, force: bool, output: Path | None
     picture.parent.mkdir(parents=True, exist_ok=True)
 
 
-def print_tally(target: Path, tally: Tally, *sources: io.Source, as_json: bool, quiet: bool) -> None:
+def print_tally(target: Path, tally: Tally, *sources: io.Source, as_json: bool) -> None:
     """Print what became of the items of a job, and what was repaired in its sources."""
-    report_repairs(*sources, quiet=quiet)
+    report_repairs(*sources)
     print_json({"output": str(target), **tally.as_dict()}) if as_json else print(f"{target}: {tally}")
 
 

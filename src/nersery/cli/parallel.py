@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Argument, Option
 
 from nersery import io
 from nersery.cli import options
@@ -24,16 +23,16 @@ from nersery.io.repairs import DROP_SENTENCE
 from nersery.io.tokenization import Splitting
 from nersery.pipeline.stage_job import JobOptions, stage_job
 
-SourceText = Annotated[str, typer.Argument(help="Text with one sentence per line, or a corpus.", metavar="SOURCE")]
-Picture = Annotated[Path | None, typer.Option(help="SVG file for a drawing of one pair.")]
-PictureOf = Annotated[str, typer.Option(help="Id of the target sentence to draw; by default the first with an entity.")]
-Probabilities = Annotated[str | None, typer.Option(help="File of link probabilities, if the alignments have none.")]
-TargetText = Annotated[str, typer.Argument(help="Its translation, line by line or by ids.", metavar="TARGET")]
-PairBy = Annotated[PairedBy, typer.Option(help="auto: by id if both files have the same ids, else by order.")]
-TargetSplit = Annotated[Splitting, typer.Option(help="How lines of the target become words; --split is the source's.")]
-TargetFormat = Annotated[str, typer.Option(help="Format of the target; --format is the source's.")]
-TargetLanguage = Annotated[str, typer.Option(help="Language of the target; --language is the source's.")]
-First = Annotated[int, typer.Option(min=0, max=1, help="Number of the first word in alignment files: 0 or 1.")]
+SourceText = Annotated[str, Argument(help="Text with one sentence per line, or a corpus.", metavar="SOURCE")]
+Picture = Annotated[Path | None, Option(help="SVG file for a drawing of one pair.")]
+PictureOf = Annotated[str, Option(help="Id of the target sentence to draw; by default the first with an entity.")]
+Probabilities = Annotated[str | None, Option(help="File of link probabilities, if the alignments have none.")]
+TargetText = Annotated[str, Argument(help="Its translation, line by line or by ids.", metavar="TARGET")]
+PairBy = Annotated[PairedBy, Option(help="auto: by id if both files have the same ids, else by order.")]
+TargetSplit = Annotated[Splitting, Option(help="How lines of the target become words; --split is the source's.")]
+TargetFormat = Annotated[str, Option(help="Format of the target; --format is the source's.")]
+TargetLanguage = Annotated[str, Option(help="Language of the target; --language is the source's.")]
+First = Annotated[int, Option(min=0, max=1, help="Number of the first word in alignment files: 0 or 1.")]
 
 
 @crosslingual_group.command(
@@ -44,14 +43,11 @@ First = Annotated[int, typer.Option(min=0, max=1, help="Number of the first word
     "  nersery crosslingual align train.conll text.de en-de.align --method statistical",
 )
 def align(
-    context: typer.Context,
     *,
     source: SourceText,
     target: TargetText,
-    output: Annotated[Path, typer.Argument(help="Alignment file to write, one pair per line.", metavar="OUTPUT")],
-    method: Annotated[
-        str, typer.Option(help="An aligner of `nersery list align`.", autocompletion=options.completion("align"))
-    ] = "statistical",
+    output: Annotated[Path, Argument(help="Alignment file to write, one pair per line.", metavar="OUTPUT")],
+    method: Annotated[str, options.method_option("align", "An aligner of `nersery list align`.")] = "statistical",
     settings: options.Settings = None,
     target_split: TargetSplit = "spaces",
     target_format: TargetFormat = "auto",
@@ -59,17 +55,15 @@ def align(
     pair_by: PairBy = "auto",
     first: First = 0,
     probabilities: Annotated[
-        bool, typer.Option("--probabilities/--plain", help="Write links as 0-0:0.83, or as 0-0 alone.")
+        bool, Option("--probabilities/--plain", help="Write links as 0-0:0.83, or as 0-0 alone.")
     ] = True,
     seed: options.Seed = 0,
-    keep: Annotated[
-        Path | None, typer.Option(help="Save what is learned in this folder, for --set priors=FOLDER.")
-    ] = None,
+    keep: Annotated[Path | None, Option(help="Save what is learned in this folder, for --set priors=FOLDER.")] = None,
     json: options.AsJson = False,
 ) -> None:
     """Align the words of sentences and their translations (Pharaoh format). A rejected pair gets an empty line."""
-    reading = options.shared_options(context, io.ReadOptions)
-    job = options.shared_options(context, JobOptions)
+    reading = options.shared(io.ReadOptions)
+    job = options.shared(JobOptions)
     from nersery.crosslingual.aligners.base import AlignStage
 
     options.refuse_same_file(output, source, target)
@@ -79,14 +73,14 @@ def align(
         options.refuse_same_file(keep, source, target)
         check_keep(keep, aligner, output, force=job.force)
     target_reading = replace(reading, format=target_format, language=target_language, split=target_split)
-    bitext = _open((target, target_reading), [(source, reading)], pair_by, quiet=job.quiet)
+    bitext = _open((target, target_reading), [(source, reading)], pair_by)
     pairs = WholePairs(bitext)
     stage = replace(stage, pairs=pairs)
     if keep is None:
         run_job(stage, pairs, output, job, *bitext.sides, as_json=json)
     else:
         tally = keep_learned(stage_job(stage, pairs, output, job), keep)
-        options.print_tally(output, tally, *bitext.sides, as_json=json, quiet=job.quiet)
+        options.print_tally(output, tally, *bitext.sides, as_json=json)
 
 
 @crosslingual_group.command(
@@ -97,23 +91,19 @@ def align(
     "  nersery crosslingual project train.conll text.de p.jsonl --alignments en-de.align --set keep_incomplete=true",
 )
 def project(
-    context: typer.Context,
     *,
-    source: Annotated[str, typer.Argument(help="A labelled corpus.", metavar="SOURCE")],
+    source: Annotated[str, Argument(help="A labelled corpus.", metavar="SOURCE")],
     target: TargetText,
     output: options.Target,
     alignments: Annotated[
-        list[str], typer.Option(help="Alignments in Pharaoh format; repeated for several sources, in order.")
+        list[str], Option(help="Alignments in Pharaoh format; repeated for several sources, in order.")
     ],
     also: Annotated[
-        list[str] | None, typer.Option(help="A labelled source in another language, which votes; may be repeated.")
+        list[str] | None, Option(help="A labelled source in another language, which votes; may be repeated.")
     ] = None,
-    voting: Annotated[
-        Voting, typer.Option(help="One vote per source, or votes weighted by alignment quality.")
-    ] = "majority",
+    voting: Annotated[Voting, Option(help="One vote per source, or votes weighted by alignment quality.")] = "majority",
     settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the projection; may be repeated."),
+        list[str] | None, Option("--set", metavar="KEY=VALUE", help="A setting of the projection; may be repeated.")
     ] = None,
     probabilities: Probabilities = None,
     picture: Picture = None,
@@ -126,8 +116,8 @@ def project(
     json: options.AsJson = False,
 ) -> None:
     """Project labels onto translations, each entity whole; sentences where that fails are rejected."""
-    reading = options.shared_options(context, io.ReadOptions)
-    job = options.shared_options(context, JobOptions)
+    reading = options.shared(io.ReadOptions)
+    job = options.shared(JobOptions)
     from nersery.crosslingual.projection import projection_of
     from nersery.crosslingual.projection_tasks import ProjectionTasks, ProjectStage
 
@@ -137,7 +127,7 @@ def project(
     if picture is not None:
         options.check_picture(picture, target, *sources, *alignments, force=job.force, output=output)
     target_reading = replace(reading, format=target_format, language=target_language, split=target_split)
-    bitext = _open((target, target_reading), [(name, reading) for name in sources], pair_by, quiet=job.quiet)
+    bitext = _open((target, target_reading), [(name, reading) for name in sources], pair_by)
     if probabilities is not None and len(alignments) > 1:
         raise SettingsError("--probabilities goes with one alignment file; with several, write them as 0-0:0.83")
     beside = None if probabilities is None else options.input_path(probabilities)
@@ -152,18 +142,17 @@ def project(
         rows.count()
         draw_pair(picture, picture_of, rows.outcomes(), projection)
     tally = run_job(ProjectStage(projection, voting), rows, output, job, *bitext.sides, as_json=json)
-    for note in () if job.quiet else rows.notes(tally, projection):
-        print(f"note: {printable(note)}", file=sys.stderr)
+    for note in rows.notes(tally, projection):
+        options.note(printable(note))
 
 
 def _open(
-    target: tuple[str, io.ReadOptions], sources: Sequence[tuple[str, io.ReadOptions]], pair_by: PairedBy, *, quiet: bool
+    target: tuple[str, io.ReadOptions], sources: Sequence[tuple[str, io.ReadOptions]], pair_by: PairedBy
 ) -> Bitext:
     """The sides of parallel text; says what they were recognised as."""
     opened = [open_side(options.input_path(name), reading) for name, reading in (target, *sources)]
     bitext = Bitext(opened[0], tuple(opened[1:]), pair_by)
-    if not quiet:
-        for side in bitext.sides:
-            print(f"{side.file.name}: {side.description}", file=sys.stderr)
-        print(f"paired by {bitext.paired_by}", file=sys.stderr)
+    for side in bitext.sides:
+        options.remark(f"{side.file.name}: {side.description}")
+    options.remark(f"paired by {bitext.paired_by}")
     return bitext

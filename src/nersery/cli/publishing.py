@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
-import typer
+from typer import Argument, Option
 
-from nersery import io
 from nersery.cli import options
 from nersery.cli.app import dataset_group
 from nersery.core.errors import SettingsError
@@ -23,12 +21,11 @@ GIVEN = {"train": "train", "dev": "validation", "validation": "validation", "tes
 """What may stand in front of a file, and the split that it means."""
 
 Similarity = Annotated[
-    float,
-    typer.Option(help="Sentences that share at least this part of their words share a split; 1: only equal ones."),
+    float, Option(help="Sentences that share at least this part of their words share a split; 1: only equal ones.")
 ]
 Leaks = Annotated[
     str,
-    typer.Option(
+    Option(
         help="Near-duplicates of sentences in a later given split (train, dev, test): refuse everything, "
         "drop them, or keep them."
     ),
@@ -42,38 +39,36 @@ Leaks = Annotated[
     "  nersery dataset publish train=train.conll test=test.conll my-dataset --about about.toml --leaks drop",
 )
 def publish(
-    context: typer.Context,
     *,
     files: Annotated[
         list[str],
-        typer.Argument(
+        Argument(
             help="Labelled corpora, then the folder to write; train=, dev= or test= names a file's split.",
             metavar="[SPLIT=]INPUT... FOLDER",
         ),
     ],
     about: Annotated[
         str | None,
-        typer.Option(help="TOML with name, description, license, citation and sources (name, url, license, note)."),
+        Option(help="TOML with name, description, license, citation and sources (name, url, license, note)."),
     ] = None,
     errors: Annotated[
-        str | None, typer.Option(help="Output of `nersery evaluate GOLD PREDICTED --errors --json`, for the card.")
+        str | None, Option(help="Output of `nersery evaluate GOLD PREDICTED --errors --json`, for the card.")
     ] = None,
-    dev_share: Annotated[float, typer.Option(help="Share of sentences without a split for dev, in [0, 1).")] = 0.1,
-    test_share: Annotated[float, typer.Option(help="Share of sentences without a split for test, in [0, 1).")] = 0.1,
+    dev_share: Annotated[float, Option(help="Share of sentences without a split for dev, in [0, 1).")] = 0.1,
+    test_share: Annotated[float, Option(help="Share of sentences without a split for test, in [0, 1).")] = 0.1,
     similarity: Similarity = 0.8,
     leaks: Leaks = "refuse",
     parquet: Annotated[
-        bool, typer.Option("--parquet/--no-parquet", help="Write Parquet beside JSONL; needs pyarrow.")
+        bool, Option("--parquet/--no-parquet", help="Write Parquet beside JSONL; needs pyarrow.")
     ] = True,
-    push: Annotated[str | None, typer.Option(metavar="OWNER/NAME", help="Also upload to the Hugging Face hub.")] = None,
-    private: Annotated[bool, typer.Option("--private", help="Make the repository on the hub private.")] = False,
+    push: Annotated[str | None, Option(metavar="OWNER/NAME", help="Also upload to the Hugging Face hub.")] = None,
+    private: Annotated[bool, Option("--private", help="Make the repository on the hub private.")] = False,
     seed: options.Seed = 0,
     force: options.Force = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Make a dataset for others: splits without leakage, Parquet, JSONL and a card."""
-    reading = options.shared_options(context, io.ReadOptions)
     from nersery.io.folder import RECORD
     from nersery.publish import dataset
     from nersery.publish.about import About, gather, read_about, read_evaluation
@@ -81,7 +76,8 @@ def publish(
     from nersery.publish.hub import push as hub_push
     from nersery.publish.splits import Division, divide
 
-    *inputs, folder = _inputs_and_folder(files)
+    names, folder = options.split_folder(files, "nersery dataset publish all.conll data")
+    inputs = _inputs(names, folder)
     division = Division(dev_share, test_share, similarity, cast(Any, leaks), seed)
     check_replaceable(folder, RECORD, "dataset", dataset.FILES, force=force)
     if parquet:
@@ -89,14 +85,14 @@ def publish(
     client = hub_client(push) if push else None
     described = read_about(about) if about else About()
     evaluation = read_evaluation(errors) if errors else None
-    sources = [(options.open_corpus(name, reading, quiet=quiet), split) for split, name in inputs]
+    sources = [(options.open_corpus(name), split) for split, name in inputs]
     sentences, given, records = gather(sources)
-    options.report_repairs(*(source for source, _ in sources), quiet=quiet)
+    options.report_repairs(*(source for source, _ in sources))
     divided = divide(sentences, given, division)
     record = {"inputs": records, "division": asdict(division), "evaluation": evaluation}
     full = dataset.publish(divided, folder, described, record, parquet=parquet)
-    for note in () if quiet else _notes(divided, given, division):
-        print(f"note: {note}", file=sys.stderr)
+    for note in _notes(divided, given, division):
+        options.note(note)
     address = hub_push(client, folder, push, private=private) if push else None
     if json:
         pushed = {"address": address} if address else {}
@@ -123,20 +119,14 @@ def _notes(divided: Divided, given: Mapping[str, str], division: Division) -> It
         yield f"{plural(count, 'sentence')} {done} {own} with its like in {last}"
 
 
-def _inputs_and_folder(files: Sequence[str]) -> list[Any]:
-    """Each input with its split, which is empty where none is given, and last the folder."""
-    if len(files) < 2:
-        raise SettingsError(
-            "name at least one corpus and, last, the folder to write: nersery dataset publish all.conll data"
-        )
-    *names, folder = files
-    parts = [(name.partition("=")[0], name.partition("=")[2]) for name in names]
-    inputs = [
-        (GIVEN[split], path) if split in GIVEN and path else ("", name)
-        for name, (split, path) in zip(names, parts, strict=True)
-    ]
-    options.refuse_odd_bytes(Path(folder))
-    for _, path in inputs:
-        if Path(folder).resolve() in Path(path).resolve().parents:
-            raise SettingsError(f"{path} is an input and lies in {folder}, the folder to write. Choose another folder")
-    return [*inputs, Path(folder)]
+def _inputs(names: Sequence[str], folder: Path) -> list[tuple[str, str]]:
+    """Each input's split, which is empty where none is given, and its path."""
+    inputs = []
+    for name in names:
+        split, _, path = name.partition("=")
+        inputs.append((GIVEN[split], path) if split in GIVEN and path else ("", name))
+        if folder.resolve() in Path(inputs[-1][1]).resolve().parents:
+            raise SettingsError(
+                f"{inputs[-1][1]} is an input and lies in {folder}, the folder to write. Choose another folder"
+            )
+    return inputs

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+from typer import Argument, Option
 
 from nersery.cli import options
 from nersery.cli.app import app
@@ -24,26 +23,23 @@ if TYPE_CHECKING:
 )
 def run(
     recipe: Annotated[
-        str,
-        typer.Argument(help="A TOML file, or the name of a shipped recipe (`nersery list recipes`).", metavar="RECIPE"),
+        str, Argument(help="A TOML file, or the name of a shipped recipe (`nersery list recipes`).", metavar="RECIPE")
     ],
-    out: Annotated[Path | None, typer.Option(help="Folder of the run; by default runs/NAME.")] = None,
+    out: Annotated[Path | None, Option(help="Folder of the run; by default runs/NAME.")] = None,
     overrides: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             "--set",
             metavar="KEY=VALUE",
             help="Change the recipe, e.g. tagger.steps=100 or systems.NAME.copies=5; may be repeated.",
         ),
     ] = None,
     models: Annotated[
-        str, typer.Option(help="Replace all models: bundled, bundled-multilingual, or paper (the papers').")
+        str, Option(help="Replace all models: bundled, bundled-multilingual, or paper (the papers').")
     ] = "",
-    check: Annotated[
-        bool, typer.Option("--check", help="Check recipe and files, estimate the time, run nothing.")
-    ] = False,
-    jobs: Annotated[int, typer.Option(min=1, help="Processes that share systems, seeds and cores.")] = 1,
-    log: Annotated[str, typer.Option(help="Also log the results to mlflow or wandb, if installed.")] = "",
+    check: Annotated[bool, Option("--check", help="Check recipe and files, estimate the time, run nothing.")] = False,
+    jobs: Annotated[int, Option(min=1, help="Processes that share systems, seeds and cores.")] = 1,
+    log: Annotated[str, Option(help="Also log the results to mlflow or wandb, if installed.")] = "",
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -86,8 +82,8 @@ def run(
     if log:
         log_run(log, report, job.folder)
     options.print_json(report.as_dict()) if json else _print_summary(report, job.folder)
-    if not quiet and recipe in shipped_recipes():
-        print(f"Next: nersery copy {recipe} my-recipe.toml, put your own files into its [data]", file=sys.stderr)
+    if recipe in shipped_recipes():
+        options.remark(f"Next: nersery copy {recipe} my-recipe.toml, put your own files into its [data]")
 
 
 def _sweep(recipe: Recipe, folder: Path, jobs: int, *, check: bool, json: bool, quiet: bool) -> None:

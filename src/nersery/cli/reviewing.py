@@ -12,7 +12,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
+from typer import Option
 
 from nersery import io
 from nersery.cli import options
@@ -37,23 +37,18 @@ LARGEST_PORT = 65535
     "  nersery label review more.jsonl checked.conll --beside train.conll --types 'PER,LOC' --open",
 )
 def review(
-    context: typer.Context,
     *,
     source: options.Source,
     target: options.Target,
     beside: Annotated[
-        str | None, typer.Option(help="Show beside each sentence the one with its id here, and those it was made from.")
+        str | None, Option(help="Show beside each sentence the one with its id here, and those it was made from.")
     ] = None,
-    types: Annotated[str, typer.Option(help="Types besides those of the sentences, e.g. PER,LOC.")] = "",
-    by: Annotated[str, typer.Option(help="Show the lowest values of this score first.", metavar="SCORE")] = "",
-    goal: Annotated[
-        int | None, typer.Option(min=1, help="Sentences to review, drawn evenly over types and methods.")
-    ] = None,
-    port: Annotated[int, typer.Option(min=0, max=LARGEST_PORT, help="Port of the page; 0: any free one.")] = 0,
-    browser: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
-    page: Annotated[
-        bool, typer.Option("--page/--no-page", help="Show the page, or only write the decisions so far.")
-    ] = True,
+    types: Annotated[str, Option(help="Types besides those of the sentences, e.g. PER,LOC.")] = "",
+    by: Annotated[str, Option(help="Show the lowest values of this score first.", metavar="SCORE")] = "",
+    goal: Annotated[int | None, Option(min=1, help="Sentences to review, drawn evenly over types and methods.")] = None,
+    port: Annotated[int, Option(min=0, max=LARGEST_PORT, help="Port of the page; 0: any free one.")] = 0,
+    browser: Annotated[bool, Option("--open", help="Open the page in a browser.")] = False,
+    page: Annotated[bool, Option("--page/--no-page", help="Show the page, or only write the decisions so far.")] = True,
     force: options.Force = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
@@ -63,7 +58,6 @@ def review(
     Each decision is saved in OUTPUT.review at once. When you end the review, on the page or by Ctrl-C, the accepted
     sentences are written. OUTPUT.rejects.jsonl has the others: rejected, or not reviewed yet.
     """
-    reading = options.shared_options(context, io.ReadOptions)
     from nersery.review.decisions import FILE, Decisions
     from nersery.review.review_loader import ReviewLoader
     from nersery.review.server import Review
@@ -73,12 +67,12 @@ def review(
     check_types(names, "--types")
     folder = target.with_name(f"{target.name}.review")
     if force and (folder / FILE).exists():
-        _put_aside(folder / FILE, quiet=quiet)
+        _put_aside(folder / FILE)
     if not (folder / FILE).exists():
         for file in (target, rejects_of(target)):
             options.refuse_existing(file, force=force)
-    opened = options.open_corpus(source, reading, quiet=quiet)
-    labelled = replace(reading, format=io.AUTO)
+    opened = options.open_corpus(source)
+    labelled = replace(options.shared(io.ReadOptions), format=io.AUTO)
     others = io.open_corpus(options.input_path(beside), labelled) if beside else None
     writer = io.writer(output_format(target))
     with Decisions.opened(SentenceTable(searchable=True), folder, writer.encode) as decisions:
@@ -87,7 +81,7 @@ def review(
         if page:
             _serve(Review(decisions, loader, names, source), port, folder / "open.html" if browser else None)
         loader.finish()
-        options.report_repairs(opened, quiet=quiet)
+        options.report_repairs(opened)
         job = corpus_job(target, {"review": opened.fingerprint(), "decisions": content_hash(decisions.file)}, writer)
         corpus = decisions.corpus
         tally = job.run(corpus, lambda batch: [decisions.outcome(sentence) for sentence in batch], overwrite=True)
@@ -99,7 +93,7 @@ def review(
         print(f"{target}: {tally}")
         for name, found in decisions.by_method().items():
             print(f"  {name}: {found}")
-        _print_progress(decisions, len(loader.order or corpus), quiet=quiet)
+        _print_progress(decisions, len(loader.order or corpus))
 
 
 def _serve(review: Review, port: int, door: Path | None) -> None:
@@ -134,21 +128,18 @@ def _write_door(door: Path, address: str) -> None:
         )
 
 
-def _put_aside(file: Path, *, quiet: bool) -> None:
+def _put_aside(file: Path) -> None:
     """Start again; decisions of a person are renamed, never deleted."""
     aside = next(path for n in count(1) if not (path := file.with_name(f"{file.name}.{n}.old")).exists())
     file.rename(aside)
-    if not quiet:
-        print(f"note: the decisions that were there are kept in {aside}", file=sys.stderr)
+    options.note(f"the decisions that were there are kept in {aside}")
 
 
-def _print_progress(decisions: Decisions, count: int, *, quiet: bool) -> None:
+def _print_progress(decisions: Decisions, count: int) -> None:
     """Say how far the review is."""
     found = decisions.counts
     left = count - found["accept"] - found["reject"]
-    if not quiet:
-        print(
-            f"accepted {found['accept']} ({found['corrected']} corrected), rejected {found['reject']}, "
-            + (f"{left} to go: the same command resumes" if left else "none to go"),
-            file=sys.stderr,
-        )
+    options.remark(
+        f"accepted {found['accept']} ({found['corrected']} corrected), rejected {found['reject']}, "
+        + (f"{left} to go: the same command resumes" if left else "none to go")
+    )

@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Annotated
 
-import typer
+from typer import Option
 
 from nersery import io
 from nersery.cli import options
@@ -26,21 +26,19 @@ from nersery.pipeline.stage_job import output_format
     "  nersery dataset sample train.conll s.conll --size 50 --protocol every_type --ids s.ids.txt",
 )
 def sample(
-    context: typer.Context,
     *,
     source: options.Source,
     target: options.Target,
-    size: Annotated[int, typer.Option(min=1, help="Sentences to draw.")],
-    protocol: Annotated[str, typer.Option(help="How to draw: `nersery list protocols`.")] = "stratified",
+    size: Annotated[int, Option(min=1, help="Sentences to draw.")],
+    protocol: Annotated[str, Option(help="How to draw: `nersery list protocols`.")] = "stratified",
     seed: options.Seed = 0,
-    each_language: Annotated[bool, typer.Option("--each-language", help="Draw this many of each language.")] = False,
-    ids: Annotated[Path | None, typer.Option(help="Also write the sample's ids, one a line.")] = None,
+    each_language: Annotated[bool, Option("--each-language", help="Draw this many of each language.")] = False,
+    ids: Annotated[Path | None, Option(help="Also write the sample's ids, one a line.")] = None,
     force: options.Force = False,
     json: options.AsJson = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Draw a small training set, as the papers do."""
-    reading = options.shared_options(context, io.ReadOptions)
     from nersery.experiments import sampling
 
     output_format(target)
@@ -51,7 +49,7 @@ def sample(
         options.refuse_existing(path, force=force)
     if ids is not None and ids.resolve() in (target.resolve(), rejects_of(target).resolve()):
         raise SettingsError(f"--ids names an output, {ids}, itself. Choose another file")
-    everything = options.open_corpus(source, reading, quiet=quiet)
+    everything = options.open_corpus(source)
     whole = Corpus(everything)
     if not whole:
         raise DataError(
@@ -61,7 +59,7 @@ def sample(
     corpus = draw(whole, size, protocol, seed)
     reasons = Counter(reject.reason for reject in everything.rejects)
     tally = Tally(len(whole) + len(everything.rejects), len(corpus), reasons)
-    options.report_repairs(everything, quiet=quiet)
+    options.report_repairs(everything)
     io.write(corpus, target)
     if everything.rejects:
         write_atomic(rejects_of(target), "".join(map(io.reject_line, everything.rejects)))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from nersery import io
@@ -30,24 +29,13 @@ SHOWN_CHANGES = 10
 AVERAGED = "test sentences, F1 averaged over seeds"
 
 
-@dataclass(frozen=True)
-class Predictions:
-    """What a system predicts, and gold; one corpus for each seed."""
-
-    gold: Sequence[Corpus]
-    predicted: Sequence[Corpus]
-
-    def __iter__(self) -> Iterator[tuple[Corpus, Corpus]]:
-        """Both for each seed."""
-        return zip(self.gold, self.predicted, strict=True)
+Predictions = Sequence[tuple[Corpus, Corpus]]
+"""Gold and what a system predicts, for each seed."""
 
 
 def predictions(run: RunFolder, system: System) -> Predictions:
     """The predictions of a system on the sentences that each seed is scored on."""
-    seeds = run.recipe.seeds
-    return Predictions(
-        [run.test(seed) for seed in seeds], [io.read(run.path(seed, system, "predicted.jsonl")) for seed in seeds]
-    )
+    return [(run.test(seed), io.read(run.path(seed, system, "predicted.jsonl"))) for seed in run.recipe.seeds]
 
 
 def analyse(run: RunFolder, system: System, baseline: Predictions) -> dict[str, Any]:
@@ -118,7 +106,7 @@ def _errors(own: Predictions) -> MistakeReport:
 
 
 def _changes(own: Predictions, baseline: Predictions) -> ChangeReport:
-    found = [find_changes(gold, old, new) for (gold, new), old in zip(own, baseline.predicted, strict=True)]
+    found = [find_changes(gold, old, new) for (gold, new), (_, old) in zip(own, baseline, strict=True)]
     counted = count_changes(change for changes in found for change in changes)
     examples = (spread([one for one in found[0] if one.kind == kind], SHOWN_CHANGES) for kind in ("fixed", "broken"))
     return ChangeReport(

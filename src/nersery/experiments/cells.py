@@ -35,7 +35,7 @@ def cells(recipe: Recipe, number: int = 0) -> dict[Cell, set[Cell]]:
         for system in recipe.systems:
             names = _before(recipe, system)
             found[Cell(number, seed, system.name)] = {Cell(number, seed, name) for name in names}
-            if seed != recipe.seeds[0] and (recipe.grid or are_labels_shared(system)):
+            if seed != recipe.seeds[0] and (recipe.grid or are_labels_shared(system)):  # the first makes it for all
                 found[Cell(number, seed, system.name)].add(Cell(number, recipe.seeds[0], system.name))
     return found
 

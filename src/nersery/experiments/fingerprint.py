@@ -6,7 +6,7 @@ import glob
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -27,13 +27,9 @@ BEGINNINGS = ("lock", "run.json.tmp")
 
 def fingerprint_of(recipe: Recipe) -> dict[str, Any]:
     """Everything that the results of a recipe depend on."""
-    methods = [
-        *map(recipe.tagger_of, recipe.systems),
-        *(m for system in recipe.systems for m in (system.method, *system.select) if m is not None),
-    ]
     paths = {
         path
-        for method in methods
+        for _, _, method in recipe.methods()
         for path in file_settings.paths_in(registry.get(method.kind, method.method), method.settings).values()
     }
     return {
@@ -65,7 +61,7 @@ def check_folder(folder: Path, fingerprint: dict[str, Any]) -> list[str]:
         old = comparable({key: there[key] for key in fingerprint})
     except (ValueError, LookupError, TypeError):
         raise SettingsError(f"{record} was not written by this version. Choose another folder (--out)") from None
-    new = comparable(json.loads(json.dumps(fingerprint)))
+    new = comparable(json.loads(json.dumps(fingerprint)))  # as if read: tuples become lists
     systems = old["recipe"]["systems"]
     removed = [name for name in systems if name not in new["recipe"]["systems"]]
     abandoned = [name for name in removed if not any(folder.glob(f"seed-*/{glob.escape(name)}/result.json"))]
@@ -79,7 +75,7 @@ def check_folder(folder: Path, fingerprint: dict[str, Any]) -> list[str]:
     return abandoned
 
 
-def remove_abandoned(folder: Path, names: Iterable[str]) -> Iterator[str]:
+def remove_abandoned(folder: Path, names: Sequence[str]) -> Iterator[str]:
     """Remove the files of unfinished systems, so that no later system of that name takes them for its own.
 
     Other systems with the same method may share the generated sentences. The files move to the first such system.
@@ -89,9 +85,11 @@ def remove_abandoned(folder: Path, names: Iterable[str]) -> Iterator[str]:
     """
     for left in folder.rglob("nersery-*.tmp"):  # a kill while `io.write` ran
         left.unlink()
-    record = json.loads((folder / "run.json").read_text("utf-8")) if names else {}
+    if not names:
+        return
+    recipe = json.loads((folder / "run.json").read_text("utf-8"))["recipe"]
+    systems = {system["name"]: system for system in recipe["systems"]}
     for name in names:
-        systems = {system["name"]: system for system in record["recipe"]["systems"]}
         made = ("method", "base", "merge", "vote", "copies")
         same = [other for other in systems if all(systems[other][key] == systems[name][key] for key in made)]
         for own in sorted(folder.glob(f"seed-*/{glob.escape(name)}")):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -25,6 +25,15 @@ Parts = Mapping[DataFile, Corpus]
 """The corpus of each file, by split and language."""
 
 OPTIONS_HINT = 'in a recipe, set these options in [data], e.g. instead of --repair NAME repair = ["NAME"]'
+
+
+def _of(parts: Parts, *splits: str) -> Iterator[tuple[DataFile, Corpus]]:
+    """The files of some splits."""
+    return ((file, part) for file, part in parts.items() if file.split in splits)
+
+
+def _types_of_train(parts: Parts) -> set[str]:
+    return {type_ for _, part in _of(parts, "train") for type_ in part.types}
 
 
 def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, Corpus], list[str]]:
@@ -52,9 +61,7 @@ def read_inputs(recipe: Recipe, say: Callable[[str], None]) -> tuple[dict[str, C
         if any("--" in fix for fix in fixes):
             fixes.append(OPTIONS_HINT)
         raise DataError(problems, fix="; ".join(dict.fromkeys(filter(None, fixes))))
-    corpora = {
-        split: Corpus(s for file, part in parts.items() if file.split == split for s in part) for split in SPLITS
-    }
+    corpora = {split: Corpus(s for _, part in _of(parts, split) for s in part) for split in SPLITS}
     return corpora, [
         *notes,
         *_size_notes(recipe, parts),
@@ -72,8 +79,8 @@ def _size_notes(recipe: Recipe, parts: Parts) -> list[str]:
     return [
         f"{file.label} keeps all its {len(part)} sentences, but train is a sample of {size}; "
         f"the papers draw as many from dev (sample.dev_size = {size})"
-        for file, part in parts.items()
-        if file.split == "dev" and len(part) > 2 * size
+        for file, part in _of(parts, "dev")
+        if len(part) > 2 * size
     ]
 
 
@@ -126,8 +133,7 @@ def _fix_of_shipped(recipe: Recipe, file: DataFile) -> str:
 
 
 def _label_problems(parts: Parts) -> list[Issue]:
-    problems = []
-    train = {type_ for file, part in parts.items() if file.split == "train" for type_ in part.types}
+    problems, train = [], _types_of_train(parts)
     for file, part in parts.items():
         if not part:
             problems.append(Issue(f"the {file.label} file has no sentence", file.name))
@@ -142,7 +148,7 @@ def _label_problems(parts: Parts) -> list[Issue]:
 def _size_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
     problems = []
     for key, split, size in (("size", "train", recipe.sample.size), ("dev_size", "dev", recipe.sample.dev_size)):
-        there = {file.label: len(part) for file, part in parts.items() if file.split == split} or {split: 0}
+        there = {file.label: len(part) for file, part in _of(parts, split)} or {split: 0}
         problems += [
             Issue(f"sample.{key} is {size}, but {label} has {count} sentences; lower it, or leave it out")
             for label, count in there.items()
@@ -154,8 +160,8 @@ def _size_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
 def _protocol_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
     """Seeds for which no sample with every type is found; each seed draws in its own order."""
     size, protocol, problems = recipe.sample.size, recipe.sample.protocol, []
-    for file, part in parts.items():
-        if file.split != "train" or protocol != "every_type" or size is None or size >= len(part):
+    for file, part in _of(parts, "train"):
+        if protocol != "every_type" or size is None or size >= len(part):
             continue
         for seed in recipe.seeds:
             try:
@@ -168,9 +174,9 @@ def _protocol_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
 def _id_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
     """Ids that generated sentences would share with sentences in the files."""
     methods = {system.method.method for system in recipe.systems if system.method is not None}
-    train = {id for file, part in parts.items() if file.split == "train" for id in part.by_id}
-    for file, part in parts.items():
-        for id in part.by_id if file.split in ("train", "raw") else ():
+    train = {id for _, part in _of(parts, "train") for id in part.by_id}
+    for file, part in _of(parts, "train", "raw"):
+        for id in part.by_id:
             parent, method = made_from(id)
             if parent in train and method in methods:
                 message = f"{id!r} was made by {method}, which would give a new sentence the same id"
@@ -182,8 +188,7 @@ def _id_problems(recipe: Recipe, parts: Parts) -> list[Issue]:
 
 
 def _type_notes(parts: Parts) -> list[str]:
-    known = {type_ for file, part in parts.items() if file.split == "train" for type_ in part.types}
-    labelled = ((file, part) for file, part in parts.items() if file.split != "raw")
+    known, labelled = _types_of_train(parts), _of(parts, "train", "dev", "test")
     return [note for file, part in labelled if (note := note_of_types(file.label, part, known))]
 
 
@@ -206,13 +211,10 @@ WHY_NOT = {
 
 
 def _overlap_notes(parts: Parts) -> list[str]:
-    words = {
-        split: {sentence.words for file, part in parts.items() if file.split == split for sentence in part}
-        for split in ("train", "test")
-    }
-    notes = [note_of_overlap(f.label, part, "train", words["train"]) for f, part in parts.items() if f.split != "train"]
-    for file, part in parts.items():
-        if file.split in WHY_NOT and (note := note_of_overlap(file.label, part, "test", words["test"])):
+    train, test = ({s.words for _, part in _of(parts, split) for s in part} for split in ("train", "test"))
+    notes = [note_of_overlap(file.label, part, "train", train) for file, part in _of(parts, "dev", "test", "raw")]
+    for file, part in _of(parts, *WHY_NOT):
+        if note := note_of_overlap(file.label, part, "test", test):
             notes.append(f"{note}: {WHY_NOT[file.split]}")
     return [*filter(None, notes)]
 

@@ -11,23 +11,23 @@ import os
 import pickle
 import shutil
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from nersery.core.errors import JobFailedError, NerseryError, OutOfTimeError
 from nersery.core.outcome import Step
 from nersery.core.own_process import THREADS
 from nersery.core.progress import Progress, print_line
-from nersery.core.sentence import Corpus
 from nersery.core.warnings import NO_NOTES
 from nersery.experiments.cells import Cell, Schedule, makespan
 from nersery.experiments.clock import Clock
 from nersery.experiments.fingerprint import first_threads
-from nersery.experiments.recipe import Recipe
-from nersery.experiments.systems import System
+from nersery.experiments.run_folder import RunFolder
+from nersery.experiments.system_run import SystemRun
 from nersery.pipeline.engines.local import LocalEngine
 from nersery.pipeline.engines.pool import Pool
 from nersery.pipeline.engines.worker import WorkerTask, portable
@@ -51,29 +51,6 @@ def threads_of_jobs(folders: Sequence[Path], jobs: int) -> int | None:
     return int(os.environ.get(THREADS) or began or max(1, cores // jobs))
 
 
-class CellRun(Protocol):
-    """What jobs need of a `nersery.experiments.runner.Run`."""
-
-    recipe: Recipe
-    folder: Path
-    corpora: dict[str, Corpus]
-    quiet: bool
-    jobs: int
-    threads: int | None
-
-    def path(self, seed: int, system: System, *names: str) -> Path:
-        """The path of a system's file for one seed."""
-
-    def read_corpora(self) -> None:
-        """Read all files."""
-
-    def run_system(self, seed: int, system: System) -> None:
-        """Carry out a cell, and measure its time."""
-
-    def carry_out(self, seed: int, system: str, done: int) -> None:
-        """Carry out a cell."""
-
-
 class Cells:
     """The cells of runs, carried out by a number of jobs.
 
@@ -82,7 +59,7 @@ class Cells:
         begin: Called before the first cell of a run; returns whether the run can start.
     """
 
-    def __init__(self, runs: Sequence[CellRun], begin: Callable[[int], bool]) -> None:
+    def __init__(self, runs: Sequence[RunFolder], begin: Callable[[int], bool]) -> None:
         self.runs, self.schedule = runs, Schedule([run.recipe for run in runs])
         self._begin, self._may = begin, dict[int, bool]()
         self._clocks = dict[Cell, ExitStack]()
@@ -115,7 +92,7 @@ class Cells:
         while (cell := self._take()) is not None:
             run, failed = self.runs[cell.run], None
             try:
-                run.run_system(cell.seed, run.recipe.system(cell.system))
+                SystemRun(run, cell.seed, run.recipe.system(cell.system)).execute()
             except OutOfTimeError:
                 raise
             except Exception as error:
@@ -124,8 +101,9 @@ class Cells:
             yield cell, failed
 
     def _by_jobs(self, jobs: int) -> Iterator[tuple[Cell, Exception | None]]:
-        finished, first = list[Cell](), self.runs[0]
-        bare = [replace(run, quiet=True, jobs=1, threads=None) for run in self.runs]  # type: ignore[type-var]
+        finished, first = deque[Cell](), self.runs[0]
+        # Corpora would be sent to each job; it reads them itself, for the runs whose cells it gets.
+        bare = [replace(run, quiet=True, jobs=1, threads=None) for run in self.runs]
         stage = CellStage(tuple(bare), first.quiet)
         board = Board(first.quiet)
 
@@ -149,16 +127,17 @@ class Cells:
                     self.schedule.finish(cell)
                     self._clocks.pop(cell).close()
                     board.remove(cell)
-                    yield from ((earlier, None) for earlier in _emptied(finished))
+                    while finished:
+                        yield finished.popleft(), None
                     yield cell, _error_in(answer)
-                yield from ((earlier, None) for earlier in _emptied(finished))
+                yield from ((earlier, None) for earlier in finished)
         finally:
             board.clear()
             for clock in self._clocks.values():
                 clock.close()
 
 
-def estimated_time(run: CellRun) -> str:
+def estimated_time(run: RunFolder) -> str:
     """How long a run takes, in words."""
     seconds = makespan(run.recipe, Clock(run.folder).estimates(run.recipe, run.corpora, run.threads), run.jobs)
     return f"estimated run time in all: {in_minutes(seconds)}" if seconds else "the run time was not estimated"
@@ -167,12 +146,6 @@ def estimated_time(run: CellRun) -> str:
 def failure_text(error: Exception) -> str:
     """An error on which the others do not depend, for notes."""
     return str(error) if isinstance(error, NerseryError) else f"{type(error).__name__}: {error}"
-
-
-def _emptied(cells: list[Cell]) -> list[Cell]:
-    taken = cells[:]
-    cells.clear()
-    return taken
 
 
 def _error_in(answer: Answer) -> Exception | None:
@@ -193,7 +166,7 @@ class CellStage(Stage[Row, Row]):
         quiet: Show no progress and no notes.
     """
 
-    runs: tuple[CellRun, ...]
+    runs: tuple[RunFolder, ...]
     quiet: bool = False
 
     def load(self) -> None:
@@ -213,7 +186,8 @@ class CellStage(Stage[Row, Row]):
                 run.quiet = True
                 run.read_corpora()
                 run.quiet = self.quiet
-            run.carry_out(cell.seed, cell.system, number)
+            run.done = number
+            SystemRun(run, cell.seed, run.recipe.system(cell.system)).carry_out()  # its time is measured over there
         except Exception as error:
             return portable(error)
         return None

@@ -8,8 +8,9 @@ from typing import Any
 
 from nersery.core import file_settings, registry
 from nersery.core.errors import SettingsError, did_you_mean
-from nersery.core.registry import BUNDLED, DEFAULTS, KINDS_WITHIN, MEMBERS, ModelName
+from nersery.core.registry import BUNDLED, KINDS_WITHIN, MEMBERS, ModelName
 from nersery.experiments.paths import presets
+from nersery.experiments.table_methods import map_methods, method_name, preset_of
 
 PAPER = "paper"
 ENGLISH, _, MULTILINGUAL = BUNDLED
@@ -111,13 +112,9 @@ def with_models(table: Mapping[str, Any], chosen: str) -> tuple[dict[str, Any], 
     if chosen not in MODELS:
         raise SettingsError(f'--models "{chosen}" is unknown; {did_you_mean(chosen, MODELS)}')
     replaced = Replacement(chosen, str(table.get("paper", "")))
-    placed = dict(table)
+    left_out = _left_out(table.get("systems"), chosen)
+    placed = map_methods({key: part for key, part in table.items() if key != "tagger"}, replaced.own_model)
     placed["tagger"] = replaced.tagger(table.get("tagger", {}))
-    entries = table.get("systems")
-    if isinstance(entries, list):
-        placed["systems"] = [replaced.system(entry) if isinstance(entry, dict) else entry for entry in entries]
-    placed = replaced.selecting(placed)
-    left_out = _left_out(entries if isinstance(entries, list) else [], replaced)
     if left_out:
         placed["systems"] = [
             entry for entry in placed["systems"] if not (isinstance(entry, dict) and _name(entry) in left_out)
@@ -129,17 +126,17 @@ def _name(entry: Mapping[str, Any]) -> str:
     return str(entry.get("name", entry.get("method", "")))
 
 
-def _left_out(entries: list[Any], replaced: Replacement) -> dict[str, str]:
+def _left_out(entries: Any, chosen: str) -> dict[str, str]:
     """The systems whose model the set lacks, and those that need such a system, each with a reason."""
     found: dict[str, str] = {}
-    for entry in (entry for entry in entries if isinstance(entry, dict)):
+    for entry in (entry for entry in (entries if isinstance(entries, list) else ()) if isinstance(entry, dict)):
         role = ROLES.get(str(entry.get("method")))
         merged = entry.get("merge")
         others = [entry.get("base"), *(merged if isinstance(merged, list) else [])]
         needed = next((name for name in others if name in found), None)
         if needed:
             found[_name(entry)] = f'model for "{needed}", which it needs'
-        elif role and MODELS[replaced.chosen][role] is NOT_BUNDLED:
+        elif role and MODELS[chosen][role] is NOT_BUNDLED:
             found[_name(entry)] = "encoder-decoder"
     return found
 
@@ -168,33 +165,22 @@ class Replacement:
             return placed
         return {"preset": self.preset, **{key: entry[key] for key in entry if key not in ("model", "steps")}}
 
-    def system(self, entry: Mapping[str, Any]) -> dict[str, Any]:
-        """A system, its selectors and its settings of the tagger."""
-        kind = "annotate" if entry.get("method") in registry.names("annotate") else "augment"
-        placed = self.method(kind, entry)
-        if isinstance(own := entry.get("tagger_settings"), dict) and "model" in own:
-            placed["tagger_settings"] = self.method("tagger", own)
-        return self.selecting(placed)
-
-    def selecting(self, table: dict[str, Any]) -> dict[str, Any]:
-        """A table with other models in its selectors."""
-        if not isinstance(entries := table.get("select"), list):
-            return table
-        named = [{"method": entry} if isinstance(entry, str) else entry for entry in entries]
-        return {**table, "select": [self.method("select", e) if isinstance(e, dict) else e for e in named]}
+    def own_model(self, kind: str, entry: Any) -> Any:
+        """As `method`, for systems: their settings of the tagger name a model only where it is their own."""
+        if kind == "tagger" and "model" not in entry:
+            return entry
+        return self.method(kind, {"method": entry} if kind == "select" and isinstance(entry, str) else entry)
 
     def method(self, kind: str, entry: Any, default: str = "") -> Any:
         """The settings of a method, and of those within it."""
         if not isinstance(entry, Mapping):
             return entry
-        preset = presets().get(str(entry.get("preset")), {}) if kind == "tagger" else {}
-        name = entry.get("method", preset.get("method", default or DEFAULTS.get(kind, "")))
-        if name not in registry.names(kind):
-            return dict(entry)
         placed = dict(entry)
+        if not (name := method_name(kind, entry, default)):
+            return placed
         for key, type_ in file_settings.naming(registry.get(kind, name)).items():
             if type_ == ModelName:
-                self._replace(placed, kind, name, key, preset)
+                self._replace(placed, kind, name, key, preset_of(kind, entry))
         for key, value in entry.items():
             if key in KINDS_WITHIN and isinstance(value, Mapping):
                 placed[key] = self.method(KINDS_WITHIN[key], value)

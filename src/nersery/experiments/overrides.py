@@ -115,7 +115,7 @@ def _entry(entries: Sequence[Any], keys: Sequence[str]) -> tuple[dict[str, Any],
     tables = [entry for entry in entries if isinstance(entry, dict)]
     methods = [str(entry.get("method", "")) for entry in tables]
     names = [str(entry.get("name", method)) for entry, method in zip(tables, methods, strict=True)]
-    for count in range(len(keys) - 1, 0, -1):
+    for count in range(len(keys) - 1, 0, -1):  # the longest name first
         wanted = ".".join(keys[:count])
         for called in (names, methods):
             found = [entry for entry, name in zip(tables, called, strict=True) if name == wanted]

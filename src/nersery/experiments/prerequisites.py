@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
 
+from nersery.annotate.base import Annotator
 from nersery.augment.base import Augmenter
 from nersery.core import file_settings, registry
 from nersery.core.errors import MissingResourceError, NerseryError, SettingsError
@@ -13,7 +14,6 @@ from nersery.experiments.model_sets import CHECKPOINTS, MODELS, ROLES, conversio
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.systems import MethodSettings
 from nersery.select.base import Selector
-from nersery.taggers.base import Tagger
 
 
 def check_prerequisites(recipe: Recipe, types: Collection[str] = ()) -> None:
@@ -30,16 +30,8 @@ def check_prerequisites(recipe: Recipe, types: Collection[str] = ()) -> None:
     if lacking := missing_checkpoints(recipe):
         raise MissingResourceError(_advice(recipe, lacking))
     faults: list[tuple[str, NerseryError]] = []
-    for system in recipe.systems:
-        settings = recipe.tagger_of(system)
-        tagger: Tagger = registry.create("tagger", settings.method, settings.settings)
-        if system.is_baseline or system.tagger_settings:
-            faults += _faults("tagger" if system.is_baseline else f'system "{system.name}", tagger', tagger.check)
-        if system.method is not None:
-            faults += _faults(f'system "{system.name}"', partial(_check, system.method, tagger, types))
-        for selector in system.select:
-            place = f'system "{system.name}", select "{selector.method}"'
-            faults += _faults(place, partial(_check, selector, tagger, types))
+    for place, system, method in recipe.methods():
+        faults += _faults(place, partial(_check, method, recipe.tagger_of(system), types))
     if not faults:
         return
     kinds = {type(fault) for _, fault in faults}
@@ -60,15 +52,11 @@ def missing_checkpoints(recipe: Recipe) -> dict[str, list[str]]:
     from nersery.models.loading import ModelSource
 
     users: dict[str, list[str]] = {}
-    for system in recipe.systems:
-        methods = [*system.select, *([system.method] if system.method else [])]
-        if system.is_baseline or system.tagger_settings:
-            methods.append(recipe.tagger_of(system))
-        for method in methods:
-            cls = registry.get(method.kind, method.method)
-            for _, type_, name in file_settings.names_in(cls, method.settings):
-                if type_ == ModelName and name in CHECKPOINTS and method.method not in users.get(name, ()):
-                    users.setdefault(name, []).append(method.method)
+    for _, _, method in recipe.methods():
+        cls = registry.get(method.kind, method.method)
+        for _, type_, name in file_settings.names_in(cls, method.settings):
+            if type_ == ModelName and name in CHECKPOINTS and method.method not in users.get(name, ()):
+                users.setdefault(name, []).append(method.method)
     return {name: methods for name, methods in users.items() if any(_faults("", ModelSource(name).config))}
 
 
@@ -97,12 +85,12 @@ def _advice(recipe: Recipe, lacking: Mapping[str, Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def _check(settings: MethodSettings, tagger: Tagger, types: Collection[str]) -> None:
+def _check(settings: MethodSettings, tagger: MethodSettings, types: Collection[str]) -> None:
     method = registry.create(settings.kind, settings.method, settings.settings)
     method.check()
     if isinstance(method, Augmenter | Selector):
-        method.check_tagger(tagger)
-    elif types:
+        method.check_tagger(registry.create(tagger.kind, tagger.method, tagger.settings))
+    elif isinstance(method, Annotator) and types:
         method.check_types(types)
 
 

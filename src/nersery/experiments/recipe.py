@@ -21,10 +21,11 @@ from nersery.experiments.data_files import DataSettings
 from nersery.experiments.grid import grid_problems
 from nersery.experiments.model_sets import with_models
 from nersery.experiments.overrides import apply
-from nersery.experiments.paths import located, presets, shipped, with_paths
+from nersery.experiments.paths import located, presets, shipped
 from nersery.experiments.sampling import PROTOCOLS
 from nersery.experiments.sweep import SweepSettings, expanded
 from nersery.experiments.systems import MethodSettings, System, folder_name, method_settings, parse_systems
+from nersery.experiments.table_methods import with_paths
 from nersery.taggers.components.second_stage import changed, second_stage_issues
 
 KEYS = (
@@ -135,6 +136,17 @@ class Recipe:
         """The tagger with the settings of a system."""
         settings = {**self.tagger.settings, **changed(self.tagger.settings, system.tagger_settings)}
         return replace(self.tagger, settings=settings)
+
+    def methods(self) -> Iterator[tuple[str, System, MethodSettings]]:
+        """Each tagger, method and selector: its place in messages, its system, and its settings."""
+        for system in self.systems:
+            place = f'system "{system.name}"'
+            if system.is_baseline or system.tagger_settings:
+                yield "tagger" if system.is_baseline else f"{place}, tagger", system, self.tagger_of(system)
+            if system.method is not None:
+                yield place, system, system.method
+            for selector in system.select:
+                yield f'{place}, select "{selector.method}"', system, selector
 
     def system(self, name: str) -> System:
         """The system of that name."""
@@ -302,7 +314,7 @@ def with_preset(table: Mapping[str, Any], problems: list[str]) -> dict[str, Any]
     if name is not None and str(name) not in known:
         problems.append(f'tagger.preset "{name}" is unknown; {did_you_mean(str(name), known)}')
     base = {key: value for key, value in known.get(str(name), {}).items() if key != "description"}
-    if "steps" in table:
+    if "steps" in table:  # both set the length of training
         base.pop("epochs", None)
     return {**base, **{key: value for key, value in table.items() if key != "preset"}}
 

@@ -178,7 +178,10 @@ def _system(run: RunFolder, system: System, baseline: Predictions) -> SystemRepo
         train_sentences=[result["train_sentences"] for result in results],
         kept_sentences=[result["kept_sentences"] for result in results],
         method_parameters=_parameters(system),
-        new_entities=[_new_entities(run, seed, system) for seed in seeds],
+        new_entities=[
+            novelty(io.open_corpus(run.path(seed, system, "train.jsonl")), run.sampled(seed)[0]).total.new
+            for seed in seeds
+        ],
         diversity=_diversity(run, system),
         grid=_grid(run, system),
         training=[_both_trainings(result["training"]) for result in results],
@@ -194,6 +197,7 @@ def _both_trainings(training: Mapping[str, Any]) -> TrainingReport:
     second = training.get("second_stage")
     if not second:
         return TrainingReport.model_validate(training)
+    # One curve: the steps of the second stage are counted on from the last step of the first.
     later = [{**one, "step": one["step"] + training["steps"]} for one in second["evaluations"]]
     both = {"evaluations": [*training["evaluations"], *later], "best_step": training["steps"] + second["best_step"]}
     return TrainingReport.model_validate({**training, **both})
@@ -222,11 +226,6 @@ def _settings(system: System) -> dict[str, Any]:
     if system.method is not None and not system.labels_raw_text:
         own["copies"] = system.copies
     return {**(system.method.settings if system.method else {}), **own, "gold_copies": system.gold_copies}
-
-
-def _new_entities(run: RunFolder, seed: int, system: System) -> int:
-    """How many distinct mentions the system's training corpus has that gold does not have."""
-    return novelty(io.open_corpus(run.path(seed, system, "train.jsonl")), run.sampled(seed)[0]).total.new
 
 
 def _diversity(run: RunFolder, system: System) -> DiversityReport:
@@ -265,19 +264,14 @@ def _teachers(run: RunFolder, system: System) -> dict[str, Any]:
     return {"teachers": found} if found else {}
 
 
-def _histories(run: RunFolder, system: System, number: int, selector: str) -> dict[str, Any]:
-    """A selector's histories by seed; empty if it reports none."""
-    paths = {str(seed): run.path(seed, system, f"{number}-{selector}.history.json") for seed in run.recipe.seeds}
-    return {seed: _json(path) for seed, path in paths.items() if path.exists()}
-
-
 def _generated(run: RunFolder, system: System) -> dict[str, Any]:
     """What the method made and the selectors kept, summed over seeds, with examples from the first seed."""
     files = [[run.generated(seed, system) for seed in run.recipe.seeds]]
     selection = []
     for number, selector in enumerate(system.select, start=1):
         files.append([run.path(seed, system, f"{number}-{selector.method}.jsonl") for seed in run.recipe.seeds])
-        history = _histories(run, system, number, selector.method)
+        paths = zip(run.recipe.seeds, (path.with_suffix(".history.json") for path in files[-1]), strict=True)
+        history = {str(seed): _json(path) for seed, path in paths if path.exists()}
         selection.append(StageCounts(method=selector.method, **_tally(files[-1]).as_dict(), history=history))
     parents = _with_gold(run, run.recipe.seeds[0], run.recipe.system(system.base or GOLD))
     kept = list(io.open_corpus(files[-1][0]))

@@ -28,7 +28,9 @@ from typing import Self
 
 from nersery import io
 from nersery.core.files import write_atomic
+from nersery.core.progress import print_line
 from nersery.core.sentence import Corpus
+from nersery.experiments.inputs import read_inputs
 from nersery.experiments.recipe import Recipe
 from nersery.experiments.sampling import fold, id_list, sample, sample_languages
 from nersery.experiments.systems import System
@@ -41,10 +43,18 @@ class RunFolder:
     Args:
         recipe: Checked by `nersery.experiments.recipe.load`.
         folder: Created if missing; the folder of another run is refused.
+        quiet: Show no progress.
+        jobs: Processes that share the cells, see `nersery.experiments.jobs`.
+        threads: Of each job; None takes those of this process, or for several jobs `threads_of_jobs`.
+        done: How many cells have begun before, for the lines of progress.
     """
 
     recipe: Recipe
     folder: Path
+    quiet: bool = False
+    jobs: int = 1
+    threads: int | None = None
+    done: int = field(default=0, init=False)
     corpora: dict[str, Corpus] = field(default_factory=dict, init=False)
     notes: list[str] = field(default_factory=list, init=False)
     _whole: Recipe | None = field(default=None, init=False)
@@ -55,6 +65,21 @@ class RunFolder:
         part._whole = self._whole or self.recipe
         part.recipe = replace(self.recipe, seeds=list(seeds), systems=list(systems or self.recipe.systems))
         return part
+
+    def read_corpora(self) -> None:
+        """Read all files and report suspicious data.
+
+        Raises:
+            DataError: When they cannot be used.
+        """
+        self.corpora, self.notes = read_inputs(self.recipe, self.say)
+        for note in self.notes:
+            self.say(f"note: {note}")
+
+    def say(self, text: str) -> None:
+        """Print a line on standard error, unless the run is quiet."""
+        if not self.quiet:
+            print_line(text, end="\n")
 
     def path(self, seed: int, system: System, *names: str) -> Path:
         """The path of a system's file for one seed."""

@@ -65,7 +65,7 @@ def tagger_speed(settings: MethodSettings, gold: Sequence[Sentence]) -> Speed:
     tagger.fit(labelled, progress=watch)
     gaps = [later - earlier for earlier, later in zip(watch.times, watch.times[1:], strict=False)]
     step = statistics.median(gaps) if gaps else time.monotonic() - began
-    start = max(0.0, time.monotonic() - began - step * len(watch.times))
+    start = max(0.0, time.monotonic() - began - step * len(watch.times))  # what no step explains
     tagger.predict(labelled)  # the first pass is slower
     began = time.monotonic()
     tagger.predict(labelled)
@@ -163,7 +163,7 @@ def estimates(recipe: Recipe, corpora: Mapping[str, Corpus], threads: int | None
         corpora: By split, as a run reads them.
         threads: Of the process that carries them out; None takes those of this process.
     """
-    train = sorted(corpora["train"], key=lambda sentence: not sentence.entities)
+    train = sorted(corpora["train"], key=lambda sentence: not sentence.entities)  # nothing is timed without entities
     size, folds = recipe.sample.size, recipe.sample.folds
     gold = train[: size or (len(train) * (folds - 1) // folds if folds else len(train))]
     evaluated = recipe.sample.dev_size or len(corpora["dev"])

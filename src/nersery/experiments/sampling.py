@@ -190,6 +190,7 @@ def stratified(shuffled: Sequence[Sentence], size: int) -> Iterable[Sentence]:
     dealt = _deal(type_sets, size)
     wanted = _polished(Counter(type_sets), Counter(type_sets[position] for position in dealt), size)
     chosen = []
+    # Sentences that were dealt come first, so that only the surplus of a set of types is replaced.
     dealt_first = sorted(range(len(type_sets)), key=lambda position: (position not in dealt, position))
     for position in dealt_first:
         if wanted[type_sets[position]] > 0:
@@ -210,7 +211,7 @@ def _deal(type_sets: Sequence[TypeSet], size: int) -> set[int]:
     while waiting:
         rarest = min((type_ for type_ in left if left[type_]), key=lambda type_: (left[type_], type_))
         for position in sorted(position for position in waiting if rarest in type_sets[position]):
-            side = int((lacks[0][rarest], room[0]) < (lacks[1][rarest], room[1]))
+            side = int((lacks[0][rarest], room[0]) < (lacks[1][rarest], room[1]))  # of equals the sample
             if side == 0:
                 chosen.add(position)
             waiting.remove(position)
@@ -230,7 +231,7 @@ def _polished(corpus: Counter[TypeSet], dealt: Counter[TypeSet], size: int) -> C
     shared = member @ member.T if len(sets) <= MOST_TYPE_SETS else None
     available = np.array([corpus[each] for each in sets])
     taken = np.array([dealt[each] for each in sets])
-    total, never = int(available.sum()), np.iinfo(np.int64).max // 4
+    total, never = int(available.sum()), np.iinfo(np.int64).max // 4  # a sum of two of them must not overflow
     while True:
         lacks = size * (available @ member) - total * (taken @ member)
         # Change of the squared error of the shares if a sentence of each set is added or removed.

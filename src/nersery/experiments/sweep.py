@@ -12,7 +12,7 @@ from nersery.core import registry
 from nersery.core.errors import did_you_mean
 from nersery.experiments.data_files import SPLITS, DataSettings
 from nersery.experiments.grid import combinations
-from nersery.experiments.systems import LABELS_RAW_TEXT
+from nersery.experiments.table_methods import kind_of, method_name
 
 MOST_SETTINGS = 2
 """Settings that one table varies: its columns and its rows."""
@@ -110,9 +110,9 @@ def _issue(varied: Any, known: Mapping[str, Any]) -> str:
 
 def _now(entry: Mapping[str, Any], key: str) -> Any:
     """The value that a setting of a system has."""
-    kind = LABELS_RAW_TEXT if entry.get("method") in registry.names(LABELS_RAW_TEXT) else "augment"
-    method = entry.get("method")
-    defaults = registry.defaults(kind, method) if method in registry.names(kind) else {}
+    kind = kind_of(entry.get("method"))
+    method = method_name(kind, entry)
+    defaults = registry.defaults(kind, method) if method else {}
     return entry.get(key, defaults.get(key, 1 if key == "copies" else None))
 
 

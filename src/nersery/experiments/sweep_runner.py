@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any
 from nersery.core.errors import NerseryError
 from nersery.core.files import locked, write_json
 from nersery.core.progress import print_line
-from nersery.evaluate.scores import summarise
+from nersery.experiments.analysis import measure
 from nersery.experiments.data_files import DataSettings
 from nersery.experiments.fingerprint import check_folder, fingerprint_of
 from nersery.experiments.jobs import Cells, failure_text, threads_of_jobs
@@ -29,13 +29,14 @@ from nersery.experiments.recipe import Recipe, load
 from nersery.experiments.results import build_report
 from nersery.experiments.runner import Run
 from nersery.experiments.sweep import Part, SettingsTable, SweepSettings, parts
-from nersery.experiments.systems import GOLD, System
+from nersery.experiments.systems import System
 from nersery.report.escaping import markdown_table
 from nersery.report.model import Report
-from nersery.report.parts import Measure
+from nersery.report.parts import Measure, SweepCell
 from nersery.report.rendering import write_report
 from nersery.report.sweep_report import SweepReport, write_sweep
 from nersery.report.table_columns import MEASURE, NAME, TEXT, Column, ReportTable
+from nersery.report.training_parts import TrainingReport
 
 AVERAGE = "Avg"
 
@@ -177,13 +178,12 @@ class Sweep:
     def report(self) -> SweepReport:
         """The tables, and every score that is there so far."""
         cells = [
-            {"size": part.size, "language": part.language, "system": system.name, "seed": seed, "f1": f1}
+            SweepCell(size=part.size, language=part.language, system=system.name, seed=seed, f1=f1)
             for part, run in self.runs()
             for system in run.recipe.systems
-            for seed, f1 in zip(run.recipe.seeds, self._scores(run, system, ""), strict=True)
+            for seed, f1 in zip(run.recipe.seeds, self._scores(run, system), strict=True)
         ]
-        done = sum(cell["f1"] is not None for cell in cells)
-        return SweepReport(self.recipe.name, self.recipe.description, done, cells, self.tables(), dict(self.failures))
+        return SweepReport(self.recipe.name, self.recipe.description, cells, self.tables(), dict(self.failures))
 
     def tables(self) -> list[ReportTable]:
         """The table of all systems, and one for each entry of ``sweep.settings``."""
@@ -199,32 +199,27 @@ class Sweep:
         varied = {name for one in self.settings.tables for name in one.systems.values()}
         sources = {one.system for one in self.settings.tables}
         systems = [s for s in self.recipe.systems if s.name not in varied - sources]
-        languages = self.settings.languages or self._tested()
+        own = self.settings.languages  # each with runs of its own; else the scores of a run by language
+        languages = own or self._tested()
         runs = {(part.size, part.language): run for part, run in self.runs()}
-        sizes: list[int | None] = [*self.settings.sizes] or [self.recipe.sample.size]
+        sizes: list[int | None] = [*self.settings.sizes] or [None]
         rows = []
         for size, system in itertools.product(sizes, systems):
-            key = size if self.settings.sizes else None
             by_language = [
-                self._scores(runs[key, language], system, "")
-                if self.settings.languages
-                else self._scores(runs[key, ""], system, language)
+                self._scores(runs[size, language], system) if own else self._scores(runs[size, ""], system, language)
                 for language in languages or [""]
             ]
             averages = [_mean(each) for each in zip(*by_language, strict=True)]
             measures = [*map(_measure, by_language), *([_measure(averages)] if len(languages) > 1 else [])]
-            rows.append(("all" if size is None else str(size), _label(system), *measures))
+            rows.append((str(size or self.recipe.sample.size or "all"), _label(system), *measures))
         headings = [*(languages or ["F1"]), *([AVERAGE] if len(languages) > 1 else [])]
         columns = [Column("Sentences", TEXT), Column("Method", NAME), *(Column(name, MEASURE) for name in headings)]
         return ReportTable("systems", self._caption, columns, rows)
 
     def _tested(self) -> list[str]:
         """The languages of a test set, or on dev none, for which a score in all is known alone."""
-        return [file.language for file in self.recipe.data.files("test") if file.language and self._on_test]
-
-    @property
-    def _on_test(self) -> bool:
-        return self.settings.score == "test"
+        files = self.recipe.data.files("test") if self.settings.score == "test" else []
+        return [file.language for file in files if file.language]
 
     def _varied(self, number: int, table: SettingsTable) -> ReportTable:
         """A row for each part and value of the second setting, a column for each value of the first."""
@@ -233,7 +228,7 @@ class Sweep:
         rows = []
         for (part, run), second in itertools.product(self.runs(), others[0] if others else [None]):
             values = [(value, *([second] if others else [])) for value in first]
-            scores = [_measure(self._scores(run, systems[table.systems[one]], "")) for one in values]
+            scores = [_measure(self._scores(run, systems[table.systems[one]])) for one in values]
             rows.append((part.name, *([f"{table.keys[1]} = {second}"] if others else []), *scores))
         columns = [Column("Run", NAME), *([Column(table.keys[1], TEXT)] if others else [])]
         columns += [Column(f"{table.keys[0]} = {value}", MEASURE) for value in first]
@@ -241,7 +236,7 @@ class Sweep:
             f"{number}-{'-'.join(table.keys)}", f"{self._caption}; {table.system}, by {table.keys[0]}", columns, rows
         )
 
-    def _scores(self, run: Run, system: System, language: str) -> list[float | None]:
+    def _scores(self, run: Run, system: System, language: str = "") -> list[float | None]:
         """F1 of a system with each seed; None where it is unknown."""
         return [self._score(run.path(seed, system, "result.json"), language) for seed in run.recipe.seeds]
 
@@ -249,34 +244,23 @@ class Sweep:
         if not path.exists():
             return None
         result = json.loads(path.read_text("utf-8"))
-        if not self._on_test:
-            return _dev_f1(result["training"])
+        if self.settings.score == "dev":
+            return TrainingReport.model_validate(result["training"]).dev_f1
         group = result["scores"].get("per_language", {}).get(language) if language else result["scores"]["micro"]
         return float(group["f1"]) if group else None
 
 
-def _dev_f1(training: Mapping[str, Any]) -> float | None:
-    """F1 on dev with the weights that were kept."""
-    found = (e["score"] for e in training.get("evaluations", ()) if e["step"] == training.get("best_step"))
-    return next(found, None)
-
-
 def _label(system: System) -> str:
-    return "gold only" if system.name == GOLD else system.name
+    return "gold only" if system.is_baseline else system.name
 
 
-def _mean(values: Iterable[float | None]) -> float | None:
+def _mean(values: Sequence[float | None]) -> float | None:
     """The mean; None if a value is unknown."""
-    known = [*values]
-    numbers = [value for value in known if value is not None]
-    return sum(numbers) / len(numbers) if known and len(numbers) == len(known) else None
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known and len(known) == len(values) else None
 
 
-def _measure(values: Iterable[float | None]) -> Measure | None:
+def _measure(values: Sequence[float | None]) -> Measure | None:
     """Mean and deviation over seeds; None if a seed is not finished."""
-    known = [*values]
-    numbers = [value for value in known if value is not None]
-    if len(numbers) < len(known):
-        return None
-    summary = summarise(numbers)
-    return Measure(mean=summary.mean, std=summary.std, values=list(summary.values))
+    known = [value for value in values if value is not None]
+    return measure(known) if len(known) == len(values) else None

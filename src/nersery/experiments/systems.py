@@ -14,6 +14,7 @@ from nersery.core import registry
 from nersery.core.errors import did_you_mean
 from nersery.core.sentence import Sentence
 from nersery.core.training_context import copies_for_upsampling
+from nersery.experiments.table_methods import LABELS_RAW_TEXT, kind_of
 
 GOLD = "gold"
 """The name of the baseline that every run trains: the tagger on gold sentences alone."""
@@ -26,9 +27,6 @@ RESERVED = (GOLD, "sample", TEACHERS)
 
 LONGEST_NAME = 200
 """In bytes of UTF-8; file systems allow 255."""
-
-LABELS_RAW_TEXT = "annotate"
-"""The kind of methods that start from raw text rather than from gold sentences."""
 
 MOST_COPIES = 1_000_000
 """Of a sentence; a larger number is a typing error."""
@@ -193,6 +191,7 @@ def _order_problems(systems: Sequence[System]) -> list[str]:
             labellers.add(system.name)
         if system.vote and system.merge and (voters := len(labellers.intersection(system.merge))) < 2:
             problems.append(f"{place}: vote needs two or more systems that labelled raw text; merge has {voters}")
+        # A clash within one of the named systems was reported there.
         is_new = not any(_same_methods(above.get(name, [])) for _, name in named)
         if is_new and (same := _same_methods([*before, system])):
             one, other = (_quoted(found.name) for found in same)
@@ -287,8 +286,7 @@ def _source(entry: Mapping[str, Any], place: str, problems: list[str]) -> Method
     if "merge" not in entry and not settings and "tagger_settings" in entry:
         return None
     if "merge" not in entry:
-        annotates = entry.get("method") in registry.names(LABELS_RAW_TEXT)
-        return method_settings(LABELS_RAW_TEXT if annotates else "augment", settings, place, "", problems)
+        return method_settings(kind_of(entry.get("method")), settings, place, "", problems)
     if settings or "base" in entry:
         wrong = ", ".join([*settings, *(["base"] if "base" in entry else [])])
         problems.append(f"{place}: merge takes the sentences that other systems kept: leave out {wrong}")

@@ -70,6 +70,7 @@ def trained_teacher(
         tagger: Untrained.
         gold: What the system starts from: gold, and the kept sentences of its base.
     """
+    # Systems with equal teachers find each other by this hash. Two jobs that train it at once wait in `trained_once`.
     depends_on = json.dumps({"tagger": name_of(tagger), **training_record(tagger, gold, dev)}, sort_keys=True)
     folder = teachers_folder(run, seed) / hashlib.sha256(depends_on.encode()).hexdigest()[:16]
     record = folder.with_suffix(".json")

@@ -1,6 +1,6 @@
-"""The report's charts, as inline SVG without scripts; colours come from the page's style sheet.
+"""The report's charts: what goes where. `templates/charts.html.j2` draws it as inline SVG without scripts.
 
-Text from a report goes in through `Markup.format`, which escapes it.
+Colours come from the page's style sheet. The template escapes all text.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import Any
 from unicodedata import east_asian_width
 
 from markupsafe import Markup
 
+from nersery.report.escaping import html_template
 from nersery.report.model import SystemReport
-from nersery.report.number_format import percent
 from nersery.report.parts import AgainstGold
 from nersery.report.training_parts import TrainingReport
 
@@ -55,6 +56,7 @@ class Scale:
         """
         rough = (self.high - self.low) / count
         power = 10.0 ** math.floor(math.log10(rough))
+        # the tolerance, because a rounded power of ten may be a hair below the step that fits exactly
         step = next(multiple * power for multiple in (1, 2, 5, 10) if multiple * power >= rough * (1 - 1e-9))
         return [number * step for number in range(math.ceil(self.low / step), math.floor(self.high / step) + 1)]
 
@@ -80,6 +82,12 @@ def leading(systems: Sequence[SystemReport], reference: SystemReport | None) -> 
     return [one for one in systems if id(one) in chosen], [one for one in systems if id(one) not in chosen]
 
 
+def drawn(chart: str, **values: Any) -> Markup:
+    """A chart of `templates/charts.html.j2`."""
+    picture: Markup = getattr(html_template("charts.html.j2").module, chart)(**values)
+    return picture
+
+
 def f1_chart(
     systems: Sequence[SystemReport],
     reference: SystemReport | None,
@@ -95,68 +103,16 @@ def f1_chart(
         name: Distinct for each chart of a page.
     """
     systems = [system for system in systems if system.f1.mean is not None]
-    scale = scale or f1_scale(systems)
+    rows = [(system, ROW * place, shortened(system.label)) for place, system in enumerate(systems)]
     bottom = ROW * len(systems) + 6
-    parts = [_tick(scale, value, bottom) for value in scale.ticks()]
-    if reference is not None and (mean := reference.f1.mean) is not None:
-        parts.append(_upright("reference", scale.at(100 * mean), 0, bottom))
-    parts += [_row(system, scale, ROW * place, system is reference, seeds) for place, system in enumerate(systems)]
-    summary = "; ".join(f"{system.label} {system.f1}" for system in systems)
-    return Markup(
-        '<svg class="chart f1" role="img" aria-labelledby="{0}-title {0}-desc" width="100%" height="{1}">'
-        '<title id="{0}-title">F1 by method, in percent points</title><desc id="{0}-desc">{2}</desc>{3}</svg>'
-    ).format(name, bottom + 22, summary, Markup("").join(parts))
+    scale = scale or f1_scale(systems)
+    return drawn("f1", rows=rows, reference=reference, seeds=seeds, scale=scale, name=name, bottom=bottom)
 
 
 def _extent(system: SystemReport) -> list[float]:
     interval = system.f1_interval
     ends = [interval.low, interval.high] if interval else []
     return [value for value in (*system.f1.values, system.f1.mean, *ends) if value is not None]
-
-
-def _tick(scale: Scale, value: float, bottom: float) -> Markup:
-    return Markup(
-        '<line class="grid" x1="{0}" x2="{0}" y1="0" y2="{1}"/><text class="tick" x="{0}" y="{2}">{3}</text>'
-    ).format(scale.at(value), bottom, bottom + 17, f"{value:g}")
-
-
-def _upright(kind: str, x: str, top: float, bottom: float) -> Markup:
-    line = Markup('<line class="{0}" x1="{1}" x2="{1}" y1="{2}" y2="{3}"/>')
-    return line.format(kind, x, top, bottom)
-
-
-def _row(system: SystemReport, scale: Scale, top: int, is_reference: bool, seeds: Sequence[int]) -> Markup:
-    middle = top + 34
-    texts = Markup(
-        '<text class="name" x="0" y="{0}">{1}<title>{2}</title></text>'
-        '<text class="value" x="100%" y="{0}">{3}</text>'
-        '<line class="track" x1="0" x2="100%" y1="{4}" y2="{4}"/>'
-    ).format(top + 19, shortened(system.label), system.label, system.f1, middle)
-    kind = "system baseline" if is_reference else "system"
-    return Markup('<g class="{}">{}{}</g>').format(kind, texts, _marks(system, scale, middle, seeds))
-
-
-def _marks(system: SystemReport, scale: Scale, middle: int, seeds: Sequence[int]) -> Markup:
-    parts, interval = [], system.f1_interval
-    if interval is not None and interval.low is not None and interval.high is not None:
-        low, high = 100 * interval.low, 100 * interval.high
-        bar = Markup(
-            '<rect class="spread" x="{}" width="{:.2f}%" y="{}" height="12" rx="2">'
-            "<title>95 % interval: {}</title></rect>"
-        )
-        parts.append(bar.format(scale.at(low), 100 * (scale(high) - scale(low)), middle - 6, interval.interval))
-    parts.append(_upright("mean", scale.at(100 * (system.f1.mean or 0.0)), middle - 9, middle + 9))
-    for number, value in enumerate(system.f1.values):
-        if value is not None:
-            seed = seeds[number] if number < len(seeds) else f"number {number + 1}"
-            dot = Markup('<circle class="seed" cx="{}" cy="{}" r="4"><title>seed {}: {}</title></circle>')
-            parts.append(dot.format(scale.at(100 * value), middle + _jitter(number), seed, percent(value)))
-    return Markup("").join(parts)
-
-
-def _jitter(number: int) -> int:
-    """Shift neighbouring dots up and down a little, so that equal values stay visible."""
-    return (0, -3, 3, -6, 6)[number % 5]
 
 
 def shortened(name: str, most: int = NAME_LENGTH) -> str:
@@ -184,15 +140,13 @@ def difference_bar(comparison: AgainstGold, scale: Scale) -> Markup:
     low, high = 100 * comparison.low, 100 * comparison.high
     estimate = (low + high) / 2 if comparison.difference is None else 100 * comparison.difference
     side = "above" if low > 0 else "below" if high < 0 else "unclear"
-    return Markup(
-        '<svg class="chart interval {}" role="img" width="100%" height="18"><title>{}</title>'
-        '<line class="zero" x1="{}" x2="{}" y1="0" y2="18"/>'
-        '<line class="range" x1="{}" x2="{}" y1="9" y2="9"/>'
-        '<circle class="estimate" cx="{}" cy="9" r="4"/></svg>'
-    ).format(side, comparison.interval, *(scale.at(value) for value in (0.0, 0.0, low, high, estimate)))
+    zero, *places = (scale.at(value) for value in (0.0, low, high, estimate))
+    return drawn("difference", side=side, text=comparison.interval, zero=zero, places=places)
 
 
 Point = tuple[float, float]
+Line = tuple[Sequence[Point], Sequence[tuple[Point, str]]]
+"""A curve, and those of its points that are dots, each with a text; empty for none."""
 
 
 def curves(trainings: Iterable[TrainingReport]) -> list[list[Point]]:
@@ -226,20 +180,44 @@ def learning_curves(
         behind: Trainings drawn in grey for comparison.
         number: Distinct for each panel of a page, because ids of elements contain it.
     """
-    parts = [_panel_axes(*scales), *(curve_line(curve, scales, "ghost") for curve in curves(behind))]
-    lines = []
+    lines: list[Line] = []
+    summary = []
     for training, curve in zip(trainings, curves(trainings), strict=True):
-        parts.append(curve_line(curve, scales, "curve"))
-        for step, score in curve:
-            if step == training.best_step:
-                x, y = placed((step, score), scales)
-                parts.append(Markup('<circle class="best" cx="{:.1f}" cy="{:.1f}" r="3.5"/>').format(x, y))
-                lines.append(f"seed {training.seed}: best {score:.1f} at step {step:g}")
-    return Markup(
-        '<svg class="chart panel" role="img" aria-labelledby="curve-title-{0} curve-desc-{0}" viewBox="0 0 {1} {2}">'
-        '<title id="curve-title-{0}">F1 on dev during training: {3}</title>'
-        '<desc id="curve-desc-{0}">{4}</desc>{5}</svg>'
-    ).format(number, PANEL_WIDTH, PANEL_HEIGHT, label, "; ".join(lines) or "best step unknown", Markup("").join(parts))
+        best = [point for point in curve if point[0] == training.best_step]
+        lines.append((curve, [(point, "") for point in best]))
+        summary += [f"seed {training.seed}: best {score:.1f} at step {step:g}" for step, score in best]
+    ticks = [(placed((value, 0), scales)[0], f"{value:g}") for value in scales[0].ticks(4)]
+    title = f"F1 on dev during training: {label}"
+    described = "; ".join(summary) or "best step unknown"
+    return panel(("curve", number), title, described, scales, ticks, curves(behind), lines)
+
+
+def panel(
+    id: tuple[str, int],
+    title: str,
+    summary: str,
+    scales: tuple[Scale, Scale],
+    ticks: Sequence[tuple[float, str]],
+    ghosts: Iterable[Sequence[Point]],
+    lines: Iterable[Line],
+    radius: float = 3.5,
+) -> Markup:
+    """A panel of curves.
+
+    Args:
+        id: The beginning of the ids of its elements, and their number.
+        summary: The curves in words, for who cannot see them.
+        ticks: Of the horizontal axis: pixels and labels.
+        ghosts: Curves in grey.
+        radius: Of the dots, in pixels.
+    """
+    heights = [(placed((0, value), scales)[1], f"{value:g}") for value in scales[1].ticks(4)]
+    behind = [_path(curve, scales) for curve in ghosts]
+    front = [(_path(curve, scales), [(*placed(at, scales), text) for at, text in dots]) for curve, dots in lines]
+    return drawn(
+        "panel", id=id, title=title, summary=summary, heights=heights, ticks=ticks, ghosts=behind, lines=front,
+        radius=radius, width=PANEL_WIDTH, height=PANEL_HEIGHT, left=LEFT, right=PANEL_WIDTH - RIGHT,
+    )  # fmt: skip
 
 
 def placed(point: Point, scales: tuple[Scale, Scale]) -> Point:
@@ -250,29 +228,6 @@ def placed(point: Point, scales: tuple[Scale, Scale]) -> Point:
     return x, y
 
 
-def curve_line(curve: Sequence[Point], scales: tuple[Scale, Scale], kind: str) -> Markup:
-    """A line through the points."""
-    points = " ".join(f"{x:.1f},{y:.1f}" for x, y in (placed(point, scales) for point in curve))
-    return Markup('<polyline class="{}" points="{}"/>').format(kind, points) if points else Markup("")
-
-
-def height_ticks(scales: tuple[Scale, Scale]) -> Markup:
-    """The lines and numbers of a panel's vertical axis."""
-    parts = []
-    for value in scales[1].ticks(4):
-        _, y = placed((0, value), scales)
-        parts.append(
-            Markup(
-                '<line class="grid" x1="{0}" x2="{1}" y1="{2:.1f}" y2="{2:.1f}"/>'
-                '<text class="tick side" x="{3}" y="{4:.1f}">{5}</text>'
-            ).format(LEFT, PANEL_WIDTH - RIGHT, y, LEFT - 5, y + 3.5, f"{value:g}")
-        )
-    return Markup("").join(parts)
-
-
-def _panel_axes(across: Scale, up: Scale) -> Markup:
-    parts = [height_ticks((across, up))]
-    for value in across.ticks(4):
-        x, _ = placed((value, 0), (across, up))
-        parts.append(Markup('<text class="tick" x="{:.1f}" y="{}">{}</text>').format(x, PANEL_HEIGHT - 5, f"{value:g}"))
-    return Markup("").join(parts)
+def _path(curve: Sequence[Point], scales: tuple[Scale, Scale]) -> str:
+    """A line through the points; empty without any."""
+    return " ".join(f"{x:.1f},{y:.1f}" for x, y in (placed(point, scales) for point in curve))

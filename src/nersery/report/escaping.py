@@ -13,7 +13,7 @@ from urllib.parse import quote
 from markupsafe import Markup, escape
 
 from nersery.core.errors import printable
-from nersery.report import charts, number_format
+from nersery.report import number_format
 from nersery.report.highlight import Segment, compared
 
 if TYPE_CHECKING:
@@ -147,6 +147,6 @@ def _environment(**options: Any) -> Environment:
         "plural": number_format.plural,
         "json": lambda value: json.dumps(value, ensure_ascii=False, indent=2),
     }
-    environment.globals |= {"charts": charts, "compared": compared, "shade": shade, "confusion_shade": confusion_shade}
+    environment.globals |= {"compared": compared, "shade": shade, "confusion_shade": confusion_shade}
     environment.globals |= {"FEW_MENTIONS": FEW_MENTIONS, "MISSING": number_format.MISSING}
     return environment

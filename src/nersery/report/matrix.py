@@ -1,4 +1,4 @@
-"""A matrix between words, such as attention or alignment: a standalone SVG, for light and dark pages."""
+"""A matrix between words, such as attention or alignment: a standalone SVG, which `templates/matrix.svg.j2` draws."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from nersery.report.charts import width_of
+from nersery.report.escaping import html_template
 
 CELL = 20
 """Width and height of a word's column and row, in pixels."""
@@ -18,20 +19,6 @@ CAPITAL = 3
 GAP = 8
 FOOT = 70
 NARROWEST = 560
-STYLE = """
-text { font: 12px system-ui, sans-serif; }
-.entity { font-weight: 700; } .keyword { text-decoration: underline; }
-.lost { font-weight: 700; text-decoration: line-through; } .frame, .chosen { fill: none; } .chosen { stroke-width: 2; }
-.page { fill: #fff; } .frame { stroke: #d0d7de; } .cell { fill: #0550ae; } .chosen { stroke: #1a7f37; }
-.word { fill: #57606a; } .entity { fill: #953800; } .keyword { fill: #116329; } .lost { fill: #cf222e; }
-.band { fill: #953800; fill-opacity: .1; }
-@media (prefers-color-scheme: dark) {
-  .page { fill: #0d1117; } .frame { stroke: #30363d; } .cell { fill: #79c0ff; } .chosen { stroke: #7ee787; }
-  .word { fill: #9198a1; } .entity { fill: #ffa657; } .keyword { fill: #7ee787; } .lost { fill: #ff7b72; }
-  .band { fill: #ffa657; }
-}
-"""
-"""Without variables, which not every program that shows SVG knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +27,7 @@ class Label:
 
     Args:
         shown: As much of the words as there is room for.
-        kind: A class of `STYLE`.
+        kind: A class of the template's style sheet.
         text: All words.
     """
 
@@ -61,29 +48,9 @@ def matrix(
     left, top = (GAP + max(_pixels(label.shown) for label in labels) for labels in (rows, columns))
     width, height = CELL * len(columns), CELL * len(rows)
     page = max(NARROWEST, round(left + width + GAP)), round(top + height + FOOT)
-    row = Markup('<text class="{}" text-anchor="end" x="{:.1f}" y="{:.1f}">{}<title>{}</title></text>')
-    column = Markup('<text class="{}" transform="translate({:.1f} {:.1f}) rotate(-90)">{}<title>{}</title></text>')
-    line = Markup('<text class="word" x="{}" y="{}">{}</text>')
-    middles = [CELL * (at + 0.7) for at in range(max(len(rows), len(columns)))]
-    parts = [
-        Markup('<rect class="page" width="{}" height="{}"/>').format(*page),
-        *(
-            row.format(one.kind, left - GAP / 2, top + y, one.shown, one.text)
-            for one, y in zip(rows, middles, strict=False)
-        ),
-        *(
-            column.format(one.kind, left + x, top - GAP / 2, one.shown, one.text)
-            for one, x in zip(columns, middles, strict=False)
-        ),
-        Markup('<g transform="translate({:.1f} {:.1f})">').format(left, top),
-        *inside,
-        Markup('<rect class="frame" width="{}" height="{}"/></g>').format(width, height),
-        *(line.format(GAP, round(top + height) + 28 + 22 * at, text) for at, text in enumerate(legend)),
-    ]
-    return Markup(
-        '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {0} {1}" width="{0}" height="{1}" role="img"'
-        ' aria-labelledby="title"><title id="title">{2}</title><style>{3}</style>{4}</svg>\n'
-    ).format(*page, title, Markup(STYLE), Markup("").join(parts))
+    values = {"title": title, "rows": rows, "columns": columns, "inside": Markup("").join(inside), "legend": legend}
+    sizes = {"left": left, "top": top, "width": width, "height": height, "page": page, "gap": GAP, "cell": CELL}
+    return Markup(html_template("matrix.svg.j2").render(values | sizes) + "\n")
 
 
 def _pixels(text: str) -> float:

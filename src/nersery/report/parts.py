@@ -112,6 +112,22 @@ class AgainstGold(Interval):
     corrected_p: float | None = Field(default=None, exclude=True)
 
 
+class SweepCell(ReportPart):
+    """A system of a run of a sweep, with a seed.
+
+    Args:
+        size: Of the sample; null if sizes are not varied.
+        language: Empty if languages are not varied.
+        f1: In [0, 1]; null where it is not finished.
+    """
+
+    size: int | None = None
+    language: str = ""
+    system: str = ""
+    seed: int = 0
+    f1: float | None = None
+
+
 class ShownEntity(ReportPart):
     """Words ``[start, end)`` and their type."""
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +67,10 @@ def _context(report: Report) -> dict[str, Any]:
     first_seed = report.seeds[0] if report.seeds else None
     charted = [system for system in systems if system.f1.mean is not None]
     leading, others = charts.leading(systems, reference)
-    context = {
+    context: dict[str, Any] = {
+        "charts": charts,
         "report": report,
+        "files": report.files,
         "systems": systems,
         "leading_systems": leading,
         "other_systems": others,
@@ -95,11 +96,8 @@ def _context(report: Report) -> dict[str, Any]:
         "total_time": _total_time(report),
         "grid_seed": next((one.grid.seed for one in systems if one.grid and one.grid.seed is not None), first_seed),
     }
-    return context | {"sections": [(id_, title) for id_, title, needs in SECTIONS if not needs or _has(context, needs)]}
-
-
-def _has(context: Mapping[str, Any], needs: str) -> bool:
-    return needs in context["tables"] or bool(context["report"].files if needs == "files" else context.get(needs))
+    there = {"", *context["tables"], *(name for name, value in context.items() if value)}
+    return context | {"sections": [(id_, title) for id_, title, needs in SECTIONS if needs in there]}
 
 
 def _total_time(report: Report) -> str | None:

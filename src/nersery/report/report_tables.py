@@ -134,13 +134,14 @@ def _groups(report: Report) -> Iterator[ReportTable]:
     for kind, (column_kind, heading, by) in GROUPS.items():
         part = f"per_{kind}"
         systems = [system for system in report.systems if getattr(system, part)]
-        base = getattr(report.reference, part) if report.reference else {}
+        of_base = getattr(report.reference, part) if report.reference else {}
+        base = {name: scores.f1.mean for name, scores in of_base.items()}
         rows, full = [], []
         for name in groups_of(report, kind):
             scores = [getattr(system, part).get(name, GroupScores()) for system in systems]
             gold = next((one.gold for one in scores if one.gold is not None), None)
             compared = [
-                None if own.f1.mean is None else (own.f1, _base(base, name) if system is not report.reference else None)
+                None if own.f1.mean is None else (own.f1, None if system is report.reference else base.get(name))
                 for system, own in zip(systems, scores, strict=True)
             ]
             shown = name or "none named"
@@ -156,10 +157,6 @@ def _groups(report: Report) -> Iterator[ReportTable]:
         measures = [Column("Precision", MEASURE), Column("Recall", MEASURE), Column("F1", MEASURE)]
         caption = f"Precision, recall and F1 by {by} and method, in percent points"
         yield ReportTable(f"per-{kind}-full", caption, [Column(heading, column_kind), *listed, *measures], full)
-
-
-def _base(scores: dict[str, GroupScores], name: str) -> float | None:
-    return scores[name].f1.mean if name in scores else None
 
 
 def _mistakes(report: Report) -> Iterator[ReportTable]:

@@ -5,39 +5,23 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
-from typing import Any
 
 from markupsafe import Markup
 
-from nersery.report.charts import (
-    BOTTOM,
-    LEFT,
-    PANEL_HEIGHT,
-    PANEL_WIDTH,
-    RIGHT,
-    Point,
-    Scale,
-    curve_line,
-    height_ticks,
-    padded,
-    placed,
-)
+from nersery.report.charts import LEFT, PANEL_WIDTH, RIGHT, Point, Scale, padded, panel, placed
+from nersery.report.parts import SweepCell
 
 GOLD = "gold"
 Curves = dict[str, dict[int, list[float]]]
 """F1 in percent points by system and size, one for each seed and language."""
 
 
-def size_panels(cells: Iterable[Mapping[str, Any]]) -> list[tuple[str, Markup]]:
-    """The label and the panel of each system; empty unless several sizes have scores.
-
-    Args:
-        cells: With ``size``, ``system`` and ``f1``, which is null where nothing is finished.
-    """
+def size_panels(cells: Iterable[SweepCell]) -> list[tuple[str, Markup]]:
+    """The label and the panel of each system; empty unless several sizes have scores."""
     curves: Curves = {}
     for cell in cells:
-        if cell["size"] is not None and cell["f1"] is not None:
-            curves.setdefault(cell["system"], {}).setdefault(cell["size"], []).append(100 * cell["f1"])
+        if cell.size is not None and cell.f1 is not None:
+            curves.setdefault(cell.system, {}).setdefault(cell.size, []).append(100 * cell.f1)
     sizes = sorted({size for curve in curves.values() for size in curve})
     if len(sizes) < 2:
         return []
@@ -58,34 +42,25 @@ def _panel(
     scales: tuple[Scale, Scale],
     sizes: Sequence[int],
 ) -> Markup:
-    parts = [height_ticks(scales), _sizes(sizes, scales)]
-    if behind:
-        parts.append(curve_line(_means(behind), scales, "ghost"))
-    parts.append(curve_line(_means(curve), scales, "curve"))
-    for size, values in sorted(curve.items()):
-        for value in values:
-            x, y = placed((math.log(size), value), scales)
-            dot = Markup('<circle class="best" cx="{:.1f}" cy="{:.1f}" r="2.5"><title>{}: {:.1f}</title></circle>')
-            parts.append(dot.format(x, y, size, value))
+    dots = [
+        ((math.log(size), value), f"{size}: {value:.1f}") for size, values in sorted(curve.items()) for value in values
+    ]
     summary = "; ".join(f"{size}: {fmean(values):.1f}" for size, values in sorted(curve.items()))
-    return Markup(
-        '<svg class="chart panel" role="img" aria-labelledby="size-title-{0} size-desc-{0}" viewBox="0 0 {1} {2}">'
-        '<title id="size-title-{0}">F1 by training sentences: {3}</title>'
-        '<desc id="size-desc-{0}">{4}</desc>{5}</svg>'
-    ).format(number, PANEL_WIDTH, PANEL_HEIGHT, label, summary, Markup("").join(parts))
+    title, ghosts = f"F1 by training sentences: {label}", [_means(behind)] if behind else []
+    line = _means(curve), dots
+    return panel(("size", number), title, summary, scales, _ticks(sizes, scales), ghosts, [line], radius=2.5)
 
 
 def _means(curve: Mapping[int, Sequence[float]]) -> list[Point]:
     return [(math.log(size), fmean(values)) for size, values in sorted(curve.items())]
 
 
-def _sizes(sizes: Sequence[int], scales: tuple[Scale, Scale]) -> Markup:
+def _ticks(sizes: Sequence[int], scales: tuple[Scale, Scale]) -> list[tuple[float, str]]:
     """The sizes below the panel; those that would run into the one before are left out."""
-    parts, last = [], -math.inf
+    ticks, last = [], -math.inf
     for size in sizes:
         x, _ = placed((math.log(size), 0.0), scales)
         if x - last >= 34:
-            tick = Markup('<text class="tick" x="{:.1f}" y="{}">{:,}</text>')
-            parts.append(tick.format(min(max(x, LEFT), PANEL_WIDTH - RIGHT - 8), PANEL_HEIGHT - BOTTOM + 15, size))
+            ticks.append((min(max(x, LEFT), PANEL_WIDTH - RIGHT - 8), f"{size:,}"))
             last = x
-    return Markup("").join(parts)
+    return ticks

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from nersery.core.files import replaced_folder, write_atomic
+from nersery.report import charts
 from nersery.report.escaping import html_template, markdown_template
 from nersery.report.latex import latex_table
+from nersery.report.parts import SweepCell
 from nersery.report.size_chart import size_panels
 from nersery.report.table_columns import ReportTable
 
@@ -19,29 +21,42 @@ class SweepReport:
     """The results of a sweep.
 
     Args:
-        done: Number of finished cells.
-        cells: F1 of each run, system and seed; null where it is not finished.
         failures: Why systems failed, by place.
     """
 
     name: str
     description: str
-    done: int
-    cells: list[dict[str, Any]]
+    cells: list[SweepCell]
     tables: list[ReportTable]
     failures: dict[str, str]
 
+    @property
+    def done(self) -> int:
+        """Number of finished cells."""
+        return sum(cell.f1 is not None for cell in self.cells)
+
     def as_dict(self) -> dict[str, Any]:
         """The report as JSON values."""
-        own = {"name": self.name, "description": self.description, "cells": self.cells, "failures": self.failures}
-        return own | {"tables": {table.name: table.shown for table in self.tables}}
+        return {
+            "name": self.name,
+            "description": self.description,
+            "cells": [cell.model_dump() for cell in self.cells],
+            "failures": self.failures,
+            "tables": {table.name: table.shown for table in self.tables},
+        }
 
 
 def write_sweep(report: SweepReport, folder: Path) -> None:
     """Write ``report.json``, ``report.md``, ``report.html``, ``tables/*.csv`` and ``tables/*.tex``."""
     write_atomic(folder / "report.json", json.dumps(report.as_dict(), ensure_ascii=False, indent=1) + "\n")
     tables_by_name = {table.name: table for table in report.tables}
-    context = {"report": report, "tables": tables_by_name, "hues": {}, "size_panels": size_panels(report.cells)}
+    context = {
+        "charts": charts,
+        "report": report,
+        "tables": tables_by_name,
+        "hues": {},
+        "size_panels": size_panels(report.cells),
+    }
     write_atomic(folder / "report.md", markdown_template("sweep.md.j2").render(context))
     write_atomic(folder / "report.html", html_template("sweep.html.j2").render(context))
     with replaced_folder(folder / "tables") as tables:

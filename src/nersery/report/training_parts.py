@@ -46,6 +46,11 @@ class TrainingReport(ReportPart):
     evaluations: list[Evaluation] = []
     untrained: bool = False
 
+    @property
+    def dev_f1(self) -> float | None:
+        """F1 on dev with the weights that were kept; None without dev."""
+        return next((one.score for one in self.evaluations if one.step == self.best_step), None)
+
 
 class TeacherReport(TrainingReport):
     """The training of the tagger that labelled a system's raw text, if the system has a teacher of its own.
@@ -62,11 +67,6 @@ class TeacherReport(TrainingReport):
     sentences: int | None = None
     steps: int | None = None
     seconds: float | None = None
-
-    @property
-    def dev_f1(self) -> float | None:
-        """F1 on dev with the weights that were kept; None without dev."""
-        return next((one.score for one in self.evaluations if one.step == self.best_step), None)
 
 
 class SelfTrainingStep(ReportPart):

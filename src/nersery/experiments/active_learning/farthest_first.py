@@ -37,7 +37,7 @@ def farthest_first(
     """
     vectors, known = _centred(vectors, known)
     weights = np.asarray(worth, dtype=np.float64)
-    distances = np.full(len(weights), 2.0)
+    distances = np.full(len(weights), 2.0)  # the largest between two directions, where nothing is known
     for vector in known:
         distances = np.minimum(distances, np.linalg.norm(vectors - vector, axis=1))
     left = np.ones(len(weights), dtype=bool)

@@ -122,7 +122,7 @@ def _drawn(
             known += 1
         elif key < limit:
             kept[key] = read, replace(sentence, entities=(), soft_labels=(), scores={})
-            if len(kept) == 2 * most:
+            if len(kept) == 2 * most:  # halve only now and then: sorting for each sentence would take long
                 limit = sorted(kept)[most]
                 kept = {key: one for key, one in kept.items() if key < limit}
     smallest = sorted(kept)[:most]

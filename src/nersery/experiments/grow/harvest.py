@@ -86,7 +86,7 @@ def _interval(comparison: Comparison) -> str:
     return f"{difference}, 95 % {low} to {high}"
 
 
-def harvest(search: Search, folder: Path, seed: int | None, notes: Sequence[str], settings: Any) -> Harvest:
+def harvest(search: Search, folder: Path, seed: int | None, notes: Sequence[str]) -> Harvest:
     """Put the best system's results in their places.
 
     Args:
@@ -99,14 +99,15 @@ def harvest(search: Search, folder: Path, seed: int | None, notes: Sequence[str]
     trained = seed if seed is not None else best.folds[0]
     if seed is None:
         found.append("the time was too short to train on all sentences: the tagger has not seen those of one fold")
-    _copy(run.path(trained, system, "tagger"), folder / "tagger")
+    with replaced_folder(folder / "tagger") as new:
+        shutil.copytree(run.path(trained, system, "tagger"), new, dirs_exist_ok=True)
     made = {
         sentence.id: sentence
         for sentence in [*run.corpora["train"], *io.read(run.path(trained, system, "train.jsonl"))]
     }
     for name in ("corpus.jsonl", "corpus.conll"):
         io.write(made.values(), folder / name)
-    write_atomic(folder / "recipe.toml", _winning_recipe(search, folder, system, bool(settings.test)))
+    write_atomic(folder / "recipe.toml", _winning_recipe(search, folder, system))
     result = _result(search, folder, best, seed if run.corpora["test"] else None, found)
     _report(search, folder, system, seed if result.test else None, result)
     for other in run.recipe.seeds if seed is not None else ():
@@ -114,11 +115,6 @@ def harvest(search: Search, folder: Path, seed: int | None, notes: Sequence[str]
             if (other, one) != (seed, system):  # the same call again finds it
                 remove_folder(run.path(other, one, "tagger"))
     return result
-
-
-def _copy(source: Path, target: Path) -> None:
-    with replaced_folder(target) as new:
-        shutil.copytree(source, new, dirs_exist_ok=True)
 
 
 def _result(search: Search, folder: Path, best: Tried, seed: int | None, notes: list[str]) -> Harvest:
@@ -199,13 +195,13 @@ def _tried(search: Search, one: Tried) -> TriedReport:
     return row.model_copy(update={"folds": len(one.folds), "f1": search.f1(one), "difference": interval, **times})
 
 
-def _winning_recipe(search: Search, folder: Path, system: System, is_tested: bool) -> str:
+def _winning_recipe(search: Search, folder: Path, system: System) -> str:
     """The recipe of the search with the best system and those that it goes on from."""
     table = tomllib.loads((folder / "search.toml").read_text("utf-8"))
     names = {one.name for one in search.chain(system)}
     table["systems"] = [entry for entry in table["systems"] if entry["name"] in names]
     table["description"] = f"{system.name} beside gold only, as nersery grow has chosen it"
-    if is_tested:
+    if search.run.recipe.data.test:
         del table["sample"]
         table["data"]["test"], table["seeds"] = "data/test.jsonl", [search.folds]
     return recipe_text(table)

@@ -40,32 +40,6 @@ MOST_RAW = 20_000
 OWN = ("grow.json", "grow.json.tmp", "lock")
 
 
-@dataclass(frozen=True)
-class GrowSettings:
-    """What a grow job is asked for.
-
-    Args:
-        train: Files of labelled sentences.
-        raw: A file of raw text.
-        test: A file of labelled sentences to score the result on; no choice depends on it.
-        model: An encoder to try besides the bundled ones, by name or folder.
-        options: How the files are read; its language is that of the text, empty to detect it.
-    """
-
-    train: tuple[str, ...]
-    raw: str | None = None
-    test: str | None = None
-    model: str = ""
-    options: io.ReadOptions = field(default_factory=io.ReadOptions)
-
-    def fingerprint(self) -> dict[str, Any]:
-        """What the result depends on besides the time."""
-        more = {f"train {number}": name for number, name in enumerate(self.train[1:], start=2)}
-        files = {"train": self.train[0], **more, "raw": self.raw, "test": self.test}
-        hashes = {name: content_hash(path) for name, path in files.items() if path}
-        return {"nersery": __version__, "files": hashes, "model": self.model, "reading": asdict(self.options)}
-
-
 def grow(
     train: str | Path | Sequence[str | Path],
     *,
@@ -95,37 +69,47 @@ def grow(
         DataError: If the files cannot be used.
         SettingsError: If the folder belongs to another job.
     """
-    options = io.ReadOptions(language=language)
     files = (str(train),) if isinstance(train, str | Path) else tuple(map(str, train))
-    if not files:
-        raise SettingsError("there is no train file, expected one or more")
-    settings = GrowSettings(files, str(raw) if raw else None, str(test) if test else None, model, options)
-    return GrowJob(settings, Path(output), minutes, quiet).execute()
+    given = {name: str(path) if path else None for name, path in (("raw", raw), ("test", test))}
+    options = io.ReadOptions(language=language)
+    return GrowJob(files, Path(output), **given, model=model, options=options, minutes=minutes, quiet=quiet).execute()
 
 
 @dataclass
 class GrowJob:
-    """A grow job in its folder.
+    """A grow job in its folder; see `grow`.
 
     Args:
         folder: Created if missing; the folder of another job is refused.
-        minutes: The time for everything, over all calls.
-        quiet: Show no progress.
+        options: How the files are read; its language is that of the text, empty to detect it.
     """
 
-    settings: GrowSettings
+    train: tuple[str, ...]
     folder: Path
+    raw: str | None = None
+    test: str | None = None
+    model: str = ""
+    options: io.ReadOptions = field(default_factory=io.ReadOptions)
     minutes: float = 30
     quiet: bool = False
     _speeds: dict[str, Any] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
+        if not self.train:
+            raise SettingsError("there is no train file, expected one or more")
         if not self.minutes > 0:
             raise SettingsError(f"minutes is {self.minutes:g}, expected a number above 0")
 
+    def fingerprint(self) -> dict[str, Any]:
+        """What the result depends on besides the time."""
+        more = {f"train {number}": name for number, name in enumerate(self.train[1:], start=2)}
+        files = {"train": self.train[0], **more, "raw": self.raw, "test": self.test}
+        hashes = {name: content_hash(path) for name, path in files.items() if path}
+        return {"nersery": __version__, "files": hashes, "model": self.model, "reading": asdict(self.options)}
+
     def plan(self) -> Plan:
         """What would be done, with estimates; nothing is written."""
-        return make_plan(self._material(), self.settings.model, 60 * self.minutes, self._say)
+        return make_plan(self._material(), self.model, 60 * self.minutes, self._say)
 
     def execute(self) -> Harvest:
         """Do it, or resume it.
@@ -146,8 +130,7 @@ class GrowJob:
             return self._work(record, budget)
 
     def _material(self) -> Material:
-        given = self.settings
-        return read_material(given.train, given.raw, given.test, given.options, MOST_RAW)
+        return read_material(self.train, self.raw, self.test, self.options, MOST_RAW)
 
     def _record(self) -> dict[str, Any]:
         """What an earlier call has left.
@@ -155,7 +138,7 @@ class GrowJob:
         Raises:
             SettingsError: If the folder belongs to another job.
         """
-        path, fingerprint = self.folder / "grow.json", self.settings.fingerprint()
+        path, fingerprint = self.folder / "grow.json", self.fingerprint()
         if not path.exists():
             if self.folder.exists() and (
                 not self.folder.is_dir() or any(f.name not in OWN for f in self.folder.iterdir())
@@ -183,7 +166,7 @@ class GrowJob:
     def _begin(self, record: dict[str, Any], budget: Budget) -> dict[str, Any]:
         write_json(self.folder / "grow.json", {**record, "spent": budget.used})
         material = self._material()
-        plan = make_plan(material, self.settings.model, budget.left, self._say)
+        plan = make_plan(material, self.model, budget.left, self._say)
         self._speeds = plan.times.speeds
         save_material(plan.material, self.folder / "data")
         write_atomic(self.folder / "search.toml", recipe_text(plan.table))
@@ -203,7 +186,7 @@ class GrowJob:
         with run.started():
             gold = run.corpora["train"].sentences
             run_time = RunTime(recipe, gold, run.corpora["raw"].sentences, speeds=self._speeds)
-            search = Search(run, run_time, budget, self._say, save, tried, self.settings.model)
+            search = Search(run, run_time, budget, self._say, save, tried, self.model)
             notes: list[str] = list(record["notes"])
             try:
                 search.execute()
@@ -211,13 +194,11 @@ class GrowJob:
             except KeyboardInterrupt:
                 self._say("interrupted: the best tagger so far is put in its place")
                 if search.best():
-                    harvest(
-                        search, self.folder, None, [*notes, "interrupted: not all systems were tried"], self.settings
-                    )
+                    harvest(search, self.folder, None, [*notes, "interrupted: not all systems were tried"])
                 raise
             finally:
                 save()
-            return harvest(search, self.folder, seed, notes, self.settings)
+            return harvest(search, self.folder, seed, notes)
 
     def _finish(self, search: Search, budget: Budget) -> int | None:
         """Train the best system on all sentences; the seed of that training, or None if the time was too short."""
@@ -243,7 +224,7 @@ class GrowJob:
     def _recipe(self) -> Recipe:
         """The recipe of the search, with one more seed that trains on all sentences and is scored on test."""
         recipe = load(str(self.folder / "search.toml"))
-        test = "data/test.jsonl" if self.settings.test else None
+        test = "data/test.jsonl" if self.test else None
         seeds = [*recipe.seeds, len(recipe.seeds)]
         return replace(recipe, seeds=seeds, data=replace(recipe.data, test=test))
 

@@ -1,0 +1,276 @@
+"""One system of a run with one seed: its sentences are made and selected, its tagger is trained and scored.
+
+Every stage writes its file as a whole or not at all, so the same command resumes. The files are listed in
+`nersery.experiments.run_folder`.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+from nersery import io
+from nersery.annotate.base import AnnotateStage
+from nersery.augment.base import AugmentStage
+from nersery.core import registry
+from nersery.core.errors import DataError
+from nersery.core.files import is_missing, write_json
+from nersery.core.outcome import Step
+from nersery.core.progress import Progress
+from nersery.core.sentence import Corpus, Sentence
+from nersery.core.training_context import Training
+from nersery.evaluate.scores import all_scores
+from nersery.experiments.clock import Clock
+from nersery.experiments.fingerprint import versions
+from nersery.experiments.grid import Settings, choose, combinations, described, grid_record
+from nersery.experiments.results import NOTHING_LEARNT
+from nersery.experiments.run_folder import RunFolder
+from nersery.experiments.sharing import take_first_copies, take_over_labels, with_more_copies
+from nersery.experiments.systems import GOLD, System
+from nersery.experiments.teachers import remove_training, trained_once, trained_teacher
+from nersery.experiments.voting import each_once, voted
+from nersery.pipeline.stage import Stage
+from nersery.pipeline.stage_job import JobOptions, StageJob, corpus_job
+from nersery.select.base import SelectStage
+from nersery.taggers.base import Tagger, strict_f1
+from nersery.taggers.components.second_stage import changed, fit_second_stage, require_known_types
+
+Parts = tuple[Sequence[Sentence], Sequence[Sentence]]
+
+
+@dataclass(frozen=True)
+class SystemRun:
+    """A system of a run with a seed; what it needs of other systems is made on the way."""
+
+    run: RunFolder
+    seed: int
+    system: System
+
+    @cached_property
+    def sampled(self) -> tuple[Corpus, Corpus]:
+        """The gold and dev sentences of the seed."""
+        return self.run.sampled(self.seed)
+
+    @property
+    def gold(self) -> Corpus:
+        """The gold sentences of the seed."""
+        return self.sampled[0]
+
+    @property
+    def dev(self) -> Corpus:
+        """The sentences of dev."""
+        return self.sampled[1]
+
+    @property
+    def made_by(self) -> dict[str, Any]:
+        """What identifies its jobs, so that none resumes another's."""
+        return {"seed": self.seed, "system": asdict(self.system)}
+
+    def path(self, *names: str) -> Path:
+        """The path of one of its files."""
+        return self.run.path(self.seed, self.system, *names)
+
+    def other(self, name: str) -> SystemRun:
+        """Another system with the same seed."""
+        return replace(self, system=self.run.recipe.system(name))
+
+    def execute(self) -> None:
+        """Train and score the system, unless that is done, and measure the time."""
+        if not self.path("result.json").exists():
+            with Clock(self.run.folder).running(self.system.name, self.seed):
+                self.carry_out()
+        self.run.done += 1
+
+    def carry_out(self) -> None:
+        """Train and score the system."""
+        system = self.system
+        before, kept_itself = self._parts()
+        kept, own = each_once(before, kept_itself), len(kept_itself)
+        if not own and system.makes_sentences and system.gold_copies:
+            self._note(f"no sentence was kept, so this equals {system.base or 'gold only'}")
+        train = system.weigh(self.gold, kept)
+        io.write([*(self.gold if system.gold_copies else ()), *kept], self.path("train.jsonl"))
+        if any(sentence.entities for sentence in train):
+            tagger, history = self._tagger(train)
+            predicted = self._predict(tagger.predict)
+        else:
+            self._note(NOTHING_LEARNT)
+            history = {"untrained": True}
+            predicted = self._predict(lambda rows: [row.with_entities(()) for row in rows])
+        result: dict[str, Any] = {
+            "scores": all_scores(self.run.test(self.seed), predicted),
+            "train_sentences": len(train),
+            "kept_sentences": own,
+            "training": {"seed": self.seed, **history},
+            "versions": versions(),
+        }
+        write_json(self.path("result.json"), result)
+        self.run.say(f"{self._label('test')}: F1 {100 * result['scores']['micro']['f1']:.1f}")
+
+    # --- its sentences ----------------------------------------------------------------------------------------------
+
+    def kept(self) -> list[Sentence]:
+        """All new sentences that the system adds to gold: those of its base, then its own.
+
+        Raw text that both have labelled is there once, with the labels of the later one.
+        """
+        return each_once(*self._parts())
+
+    def _parts(self) -> Parts:
+        """The new sentences of the system's base, and the sentences that it generated and kept itself."""
+        before = self._kept_by_base()
+        if not self.system.makes_sentences:
+            return before, []
+        start = Corpus([*self.gold, *before])
+        return before, self._select(start, self._generate(start))
+
+    def _kept_by_base(self) -> list[Sentence]:
+        return self.other(self.system.base).kept() if self.system.base else []
+
+    def _generate(self, start: Corpus) -> Corpus:
+        path = self.run.generated(self.seed, self.system)
+        if is_missing(path) and not self._is_shared(path):
+            if self.system.method is None:
+                merged = self._merged()
+                with self._progress("generate", len(merged)) as progress:
+                    corpus_job(path, self.made_by).run(merged, list, progress=progress)
+            else:
+                self._run_stage(path, *self._stage(start), "generate", "learn")
+        remove_training(path)
+        return io.read(path)
+
+    def _run_stage(self, path: Path, stage: Stage[Any, Any], rows: Corpus, label: str, learn: str) -> None:
+        job = JobOptions(quiet=self.run.quiet)
+        StageJob(stage, io.InMemory(rows), path, job, self._label(label), self.made_by, self._label(learn)).run()
+
+    def _is_shared(self, path: Path) -> bool:
+        """Whether another seed or system has made the sentences; if so, its files are copied."""
+        if take_over_labels(self.run, self.seed, self.system):
+            return True
+        if (larger := with_more_copies(self.run.recipe, self.system)) is None:
+            return False
+        other = replace(self, system=larger)
+        other._generate(Corpus([*other.gold, *other._kept_by_base()]))
+        return take_first_copies(self.run.generated(self.seed, larger), path, self.system.copies)
+
+    def _stage(self, start: Corpus) -> tuple[Stage[Any, Any], Corpus]:
+        """The stage of the system's method, and the rows that it starts from."""
+        system = self.system
+        assert system.method is not None
+        name, settings, raw = system.method.method, system.method.settings, self.run.corpora["raw"]
+        training = self._training()
+        if system.labels_raw_text:
+            return AnnotateStage(name, settings, start, training, raw), raw
+        taggers: dict[str, Any] = {"tagger": training.tagger, "new_tagger": training.new_tagger}
+        return AugmentStage(name, settings, start, training.dev, system.copies, self.seed, taggers), start
+
+    def _merged(self) -> list[Sentence]:
+        """The sentences that the merged systems kept, each once.
+
+        They vote with what they have labelled themselves, not with what they go on from.
+        """
+        parts = [self.other(name)._parts() for name in self.system.merge]
+        if not self.system.vote:
+            return each_once(*(sentences for part in parts for sentences in part))
+        return each_once(*(before for before, _ in parts), voted(sentence for _, own in parts for sentence in own))
+
+    def _select(self, start: Corpus, candidates: Corpus) -> Corpus:
+        held_out = [*self.run.corpora["dev"], *self.run.test(self.seed)]
+        for number, settings in enumerate(self.system.select, start=1):
+            name = settings.method
+            path = self.path(f"{number}-{name}.jsonl")
+            if is_missing(path):
+                gold = [sentence for sentence in start if sentence.id not in candidates.by_id]  # others are judged
+                history = partial(write_json, path.with_suffix(".history.json"))
+                training = self._training()
+                stage = SelectStage(name, settings.settings, gold, held_out, candidates, training, history)
+                self._run_stage(path, stage, candidates, name, f"{name}: learn")
+            remove_training(path)
+            candidates = io.read(path)
+        return candidates
+
+    # --- its taggers ------------------------------------------------------------------------------------------------
+
+    def _training(self) -> Training:
+        """What a method or selector needs to train a model."""
+        teacher = partial(trained_teacher, self.run.folder, self.path(), self.dev, self.seed)
+        return Training(self.dev, self.seed, tagger=self._tagger_before, new_tagger=self._new_tagger, teacher=teacher)
+
+    def _new_tagger(self, **own: Any) -> Tagger:
+        """An untrained tagger of the system, with some settings replaced."""
+        chosen = self.run.recipe.tagger_of(self.system)
+        tagger: Tagger = registry.create("tagger", chosen.method, {**chosen.settings, **changed(chosen.settings, own)})
+        return tagger
+
+    def _tagger_before(self) -> Tagger:
+        """The tagger of the system's base, or of the baseline, for methods that need one."""
+        other = self.other(self.system.base or GOLD)
+        train = other.system.weigh(self.gold, other.kept())
+        if not any(sentence.entities for sentence in train):
+            raise DataError(
+                f'"{self.system.name}" asks for the tagger of "{other.system.name}", which has none with seed '
+                f"{self.seed}: {NOTHING_LEARNT}",
+                fix="let that system train on gold too (gold_copies = 1), or loosen its method and selectors",
+            )
+        return other._tagger(train)[0]
+
+    def _tagger(self, train: Sequence[Sentence]) -> tuple[Tagger, dict[str, Any]]:
+        """The system's tagger and the history of its training; trained if it does not exist."""
+
+        def fit(training: Path) -> Tagger:
+            return self._fitted(train, self._chosen(train), "train", training)
+
+        tagger = trained_once(self.path("tagger"), fit, self.run.recipe.tagger_of(self.system).settings)
+        return tagger, tagger.history
+
+    def _fitted(self, train: Sequence[Sentence], own: Settings, stage: str, folder: Path) -> Tagger:
+        """A trained tagger, with some settings replaced, after the second stage if there is one."""
+        gold, dev, seed, second = self.gold, self.dev, self.seed, self.system.second_stage
+        tagger = self._new_tagger(**own)
+        goes_on = second and any(sentence.id not in gold.by_id for sentence in train)
+        if goes_on:
+            require_known_types(gold, {entity.type for sentence in train for entity in sentence.entities})
+        with self._progress(stage) as progress:
+            tagger.fit(train, dev, seed=seed, progress=progress, folder=folder)
+            if goes_on:
+                fit_second_stage(tagger, gold.sentences, second, Training(dev, seed, progress, folder / "second_stage"))
+        return tagger
+
+    def _chosen(self, train: Sequence[Sentence]) -> Settings:
+        """The system's settings from the grid, for all seeds: the best ones on dev with the first seed."""
+        tried = combinations(self.run.recipe.grid, self.run.recipe.tagger_of(self.system).settings)
+
+        def f1(number: int, own: Settings) -> float:
+            stage, folder = f"grid {number + 1}/{len(tried)}", self.path(f"grid-{number}.training")
+            tagger = self._fitted(train, own, stage, folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            found = strict_f1(self.dev, tagger.predict(self.dev))
+            self.run.say(f"{self._label(stage)} · {described(own)}: F1 on dev {100 * found:.1f}")
+            return found
+
+        return choose(grid_record(self.run.folder, self.system), tried, f1, self.seed) if self.run.recipe.grid else {}
+
+    def _predict(self, predict: Step[Sentence]) -> Corpus:
+        path = self.path("predicted.jsonl")
+        if is_missing(path):
+            test = self.run.test(self.seed)
+            with self._progress("predict", len(test)) as progress:
+                corpus_job(path, self.made_by).run(test, predict, progress=progress)
+        return io.read(path)
+
+    # --- what is shown ----------------------------------------------------------------------------------------------
+
+    def _label(self, stage: str) -> str:
+        recipe = self.run.recipe
+        total = len(recipe.seeds) * len(recipe.systems)
+        return f"[{self.run.done + 1}/{total}] seed {self.seed} · {self.system.name} · {stage}"
+
+    def _progress(self, stage: str, total: int | None = None) -> Progress:
+        return Progress(self._label(stage), total, quiet=self.run.quiet)
+
+    def _note(self, text: str) -> None:
+        self.run.say(f"note: {self.system.name}, seed {self.seed}: {text}")
