@@ -121,7 +121,7 @@ def predict(
     tagger: Annotated[str, Argument(help="A folder, or a Hugging Face token-classification model.")],
     source: options.Source,
     target: options.Target,
-    backend: Annotated[Backend, typer.Option(help="What runs the network; `onnx` needs `train --onnx`.")] = "torch",
+    backend: Annotated[Backend, Option(help="What runs the network; `onnx` needs `train --onnx`.")] = "torch",
     json: options.AsJson = False,
 ) -> None:
     """Label sentences with a trained tagger; labels in the input are replaced."""
