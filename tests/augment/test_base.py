@@ -1,4 +1,6 @@
 import random
+import tracemalloc
+from itertools import islice
 
 import pytest
 
@@ -119,6 +121,14 @@ def test_an_invalid_sentence_names_method_and_parent():
 @pytest.mark.parametrize("method", ["melm", "my-method", "a.b-2"])
 def test_a_child_s_id_tells_parent_and_method(method: str):
     assert made_from(child_id("train:7~melm-1", method, 12)) == ("train:7~melm-1", method)
+
+
+def test_tasks_are_made_one_by_one_however_many_copies_there_are():
+    made = tasks([PARENT, PARENT], 10**21)
+    tracemalloc.start()
+    assert [copy for _, copy in islice(made, 3)] == [1, 2, 3]
+    assert tracemalloc.get_traced_memory()[1] < 100_000
+    tracemalloc.stop()
 
 
 def test_copies_below_one_are_refused():

@@ -15,7 +15,8 @@ from nersery.core.errors import NerseryError, SettingsError
 from nersery.core.outcome import Outcome, Reject
 from nersery.core.progress import Progress
 from nersery.pipeline.error_policy import ErrorPolicy
-from nersery.pipeline.job import FileJob, outcomes_of, refuse_one_way, rejects_of, run
+from nersery.pipeline.job import FileJob, outcomes_of, rejects_of, run
+from nersery.pipeline.stage_job import opened
 from tests.pipeline.jobs import HEADER, ITEMS, encode, encode_reject, files, job, step
 from tests.pipeline.test_resume import Killed, start_and_kill
 
@@ -78,9 +79,9 @@ def test_batches_of_one_are_the_least() -> None:
 def test_what_can_be_read_once_is_refused() -> None:
     for items in (iter([1]), (item for item in [1]), map(str, [1])):
         with pytest.raises(SettingsError, match=f"a {type(items).__name__} can be read once"):
-            refuse_one_way(items)
-    for again in ([1], Corpus([Sentence(("a",))]), range(2)):
-        refuse_one_way(again)
+            opened(items)
+    for again in ([Sentence(("a",))], Corpus([Sentence(("a",))])):
+        opened(again)
 
 
 @pytest.mark.parametrize(

@@ -39,10 +39,10 @@ def lines(sentences: Any) -> bytes:
 def test_augment_makes_what_the_library_makes(train: io.Source) -> None:
     stage = AugmentStage("mention_replacement", {"rate": 0.8}, train, copies=2, seed=3)
     made = augment(list(train), registry.create("augment", "mention_replacement", {"rate": 0.8}), copies=2, seed=3)
-    answer, _, _ = run(list(train), stage=stage)
+    answer, _, _ = run(list(stage.items(train)), stage=stage)
     assert answer.output == lines(made.corpus)
     assert answer.rejects == "".join(map(io.reject_line, made.rejects)).encode()
-    assert (answer.rows, answer.tally.read) == (24, 48)
+    assert (answer.rows, answer.tally.read) == (48, 48)
 
 
 def test_predict_labels_as_the_tagger_does(memory: Any, tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def test_project_labels_as_the_library_does() -> None:
 def test_a_sentence_that_cannot_be_augmented_is_rejected_under_its_own_name(train: io.Source) -> None:
     stage = AugmentStage("mention_replacement", {}, train)
     nameless = Sentence(("no", "id"))
-    answer, _, _ = run([*train, nameless], stage=stage)
+    answer, _, _ = run(list(stage.items([*train, nameless])), stage=stage)
     assert b'"reason": "failed: NerseryError: a sentence without an id cannot be a parent' in answer.rejects
     assert stage.sentence_of((nameless, 2)) == stage.sentence_of(nameless) == nameless
 

@@ -111,12 +111,16 @@ def tasks(sentences: Iterable[Sentence | Reject], copies: int) -> Iterator[Task 
     """
     if copies < 1:
         raise SettingsError(f"copies is {copies}, expected 1 or more")
-    numbers = range(1, copies + 1)
-    return (
-        task
-        for sentence in sentences
-        for task in ([sentence] if isinstance(sentence, Reject) else [(sentence, copy) for copy in numbers])
-    )
+    return _tasks(sentences, range(1, copies + 1))
+
+
+def _tasks(sentences: Iterable[Sentence | Reject], numbers: range) -> Iterator[Task | Reject]:
+    for sentence in sentences:
+        if isinstance(sentence, Reject):
+            yield sentence
+        else:
+            for copy in numbers:  # one by one: a list would hold as many as the user asks for
+                yield sentence, copy
 
 
 def augment_step(method: Augmenter, seed: int) -> Step[Task]:
@@ -216,6 +220,11 @@ class AugmentStage(Stage[Sentence, Task]):
         """See `Stage`."""
         method.fit(self.examples, Training(list(self.dev), self.seed, progress, folder, **self.taggers))
         return augment_step(method, self.seed)
+
+    @property
+    def items_per_row(self) -> int:
+        """One for each copy."""
+        return self.copies
 
     def items(self, rows: Iterable[Sentence | Reject]) -> Iterator[Task | Reject]:
         """Each row once per copy."""

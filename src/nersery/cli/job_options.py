@@ -25,8 +25,8 @@ def job_options(
         _sharing(
             min=1,
             metavar="ROWS",
-            help="Write a folder of JSONL files with ROWS rows each; of Parquet files if OUTPUT ends with .parquet. "
-            "The same command resumes after the last finished file.",
+            help="Write a folder of JSONL files, each the result of ROWS sentences; a sentence counts once for each copy. "
+            "Parquet files if OUTPUT ends with .parquet. The same command resumes after the last finished file.",
         ),
     ] = None,
     workers: Annotated[int, _sharing(min=1, help="Processes, with one thread each.")] = 1,

@@ -58,7 +58,7 @@ class ShardJob:
 
     Args:
         target: The folder to write.
-        rows: Input rows per shard; the last one may have fewer.
+        rows: Items per shard; the last one may have fewer.
         fingerprint: Everything the result depends on, as JSON values.
         format: Extension of the shards; ``parquet`` converts JSONL. Rejects are JSONL.
     """

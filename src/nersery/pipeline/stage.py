@@ -102,6 +102,11 @@ class Stage(ABC, Generic[Row, Item]):
         own: int = getattr(method, "items_at_once", self.batch_size)
         return own if wanted is None else wanted
 
+    @property
+    def items_per_row(self) -> int:
+        """How many items `items` makes of a row."""
+        return 1
+
     def items(self, rows: Iterable[Row | Reject]) -> Iterable[Item | Reject]:
         """The items of the step, by default the rows."""
         return rows  # type: ignore[return-value]

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from nersery import io
 from nersery.core.errors import NerseryError, SettingsError, did_you_mean
-from nersery.core.outcome import Result, Tally, collect
+from nersery.core.outcome import Reject, Result, Tally, collect
 from nersery.core.own_process import THREADS
 from nersery.core.progress import Progress
 from nersery.core.registry import name_of
@@ -40,7 +40,8 @@ class JobOptions:
     """How a stage runs: options of `nersery.augment` and the other functions, and of their commands.
 
     Args:
-        shards: Rows per shard; the output is then a folder. None writes one file, in this process.
+        shards: Rows per shard, each counted once per copy; the output is then a folder. None writes one file, in this
+            process.
         workers: Processes that share the shards.
         engine: ``local`` or ``ray``.
         gpus: GPUs per worker, for Ray.
@@ -256,7 +257,7 @@ class StageJob:
         environment = self._environment(method, threads=int(os.environ.get(THREADS) or 1))
         job = replace(job, fingerprint={"nersery": __version__, **self.fingerprint(), **environment})
         check_training(self.training)
-        total = _count(self.rows)
+        total = _count(self.rows, self.stage)
         learn = self.learn_label or f"{self.label}: learn"
         task = WorkerTask(self.stage, size, self.training, label=learn, quiet=self.options.quiet)
 
@@ -266,8 +267,8 @@ class StageJob:
                 Progress(self.label, total, quiet=self.options.quiet) as progress,
                 Pool(engine, task, self.options.workers, self._note) as pool,
             ):
-                rows = self.rows.outcomes()
-                return job.run(rows, pool.answers, batch_size=size, progress=progress, overwrite=force)
+                items = self.stage.items(self.rows.outcomes())
+                return job.run(items, pool.answers, batch_size=size, progress=progress, overwrite=force)
 
         return resume_training(run_shards, self.training, force=self.options.force)
 
@@ -297,12 +298,12 @@ def plain(value: Any) -> Any:
     return io.digest_of(value)
 
 
-def _count(rows: Rows, stage: Stage[Any, Any] | None = None) -> int:
-    """The number of rows, or of items of a stage. Reading all of them reports their problems before any work."""
+def _count(rows: Rows, stage: Stage[Any, Any]) -> int:
+    """The number of items. Reading all rows reports their problems before any work."""
     if hasattr(rows, "count"):
         count: int = rows.count()
         return count
-    return sum(1 for _ in (stage.items(rows.outcomes()) if stage else rows.outcomes()))
+    return sum(1 if isinstance(row, Reject) else stage.items_per_row for row in rows.outcomes())
 
 
 def check_training(folder: Path) -> None:

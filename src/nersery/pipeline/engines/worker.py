@@ -55,17 +55,17 @@ class BatchRunner(Generic[Row, Item]):
             step = self._stage.fit(self._stage.load(), folder, progress)
         self._policy = ErrorPolicy(step, self._stage.sentence_of)
 
-    def answer(self, rows: Sequence[Row | Reject]) -> Answer:
-        """The result of some rows; one that the step or the format cannot process is rejected."""
+    def answer(self, items: Sequence[Item | Reject]) -> Answer:
+        """The result of some items; one that the step or the format cannot process is rejected."""
         output, rejects, tally = list[str](), list[str](), Tally()
-        for made in outcomes_of(self._stage.items(rows), self._policy, batch_size=self._batch_size):
+        for made in outcomes_of(items, self._policy, batch_size=self._batch_size):
             line, outcome = self._policy.encoded(made, self._stage.encode, io.reject_line)
             tally.add(outcome)
             if isinstance(outcome, Reject):
                 rejects.append(line)
                 line = self._stage.blank
             output.append(line)
-        return Answer(len(rows), "".join(output).encode(), "".join(rejects).encode(), tally)
+        return Answer(len(items), "".join(output).encode(), "".join(rejects).encode(), tally)
 
 
 @contextlib.contextmanager
